@@ -1,0 +1,99 @@
+# `make setup` needs python3 (3.11 or newer) and make; everything else goes into .venv.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+UV_STAMP := $(VENV)/.uv-installed
+STAMP := $(VENV)/.installed
+
+# One thread per process: parallel BLAS makes small problems slower and timings noisy.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-all lint format types layers pytest bench lock clean
+
+help:
+	@echo 'make setup     create .venv with the locked dependencies and the project'
+	@echo 'make demo      decide the pouring example'
+	@echo 'make test      lint, types, layers, and every test not marked slow'
+	@echo 'make test-all  the same, with the slow tests'
+	@echo 'make lint      ruff check and ruff format --check'
+	@echo 'make format    let ruff rewrite what it can'
+	@echo 'make types     mypy, strict, on src'
+	@echo 'make layers    import-linter'
+	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
+	@echo 'make bench     run the benchmarks'
+	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
+	@echo 'make clean     remove .venv, caches and build output'
+
+setup: $(STAMP)
+
+# A stamp is the last thing its recipe makes, so an interrupted setup starts over.
+$(UV_STAMP): requirements/uv.txt
+	@$(PYTHON) -c 'import sys' 2>/dev/null || { \
+	  echo "'$(PYTHON)' was not found: install Python 3.11 or newer, or name one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "aquamend needs Python 3.11 or newer, but '$(PYTHON)' is `$(PYTHON) --version 2>&1`;" \
+	    "name a newer one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "'$(PYTHON)' lacks the venv or ensurepip module: install it (on Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@echo 'setup: creating $(VENV)'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/uv.txt
+	@touch $@
+
+$(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt
+	@rm -f $@
+	@echo 'setup: installing the locked dependencies'
+	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
+	@echo 'setup: installing aquamend'
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+	@echo 'setup: done; try `make demo`'
+
+demo: $(STAMP)
+	@$(BIN)/aquamend decide examples/pouring.yaml
+
+test: lint types layers pytest
+
+test-all: PYTEST_ARGS += -m "" -n auto
+test-all: test
+
+lint: $(STAMP)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo 'ruff format: run `make format`' >&2; exit 1; }
+	@echo 'lint: clean'
+
+format: $(STAMP)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(STAMP)
+	@$(BIN)/mypy
+
+layers: $(STAMP)
+	@$(BIN)/lint-imports --no-logo
+
+pytest: $(STAMP)
+	@$(ONE_THREAD) $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(STAMP)
+	@$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+
+# One version of each package for every Python (fewest forks), no registry address, no local path.
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+lock: $(UV_STAMP)
+	@$(COMPILE) pyproject.toml --output-file requirements/runtime.txt
+	@$(COMPILE) pyproject.toml --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
+	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
+	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
+
+clean:
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""AquaMend: how an embodied agent recovers when something it believed may no longer be true."""

@@ -1,0 +1,226 @@
+"""What every probe is worth: V_stop now against its cost plus the expected V_stop after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.gaussian import decision_intervals, interval_likelihood
+from aquamend.decision.terminal_table import TerminalTable, terminal_table
+from aquamend.inference import InformationState
+from aquamend.inference.re_estimation import REJECT_AT
+from aquamend.model.declarations import Declaration
+from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.problem import Problem, once_per_problem
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """The outcomes of several probes, one under the other."""
+
+    probes: tuple[str, ...]
+    first: NDArray[np.intp]
+    """Shape ``(n_probes,)``; where each probe's branches start."""
+    likelihood: Floats
+    """Shape ``(n_branches, n_hypotheses)``."""
+    labels: tuple[str, ...]
+    """An outcome's name, or a Gaussian probe's interval of readings."""
+    cost: Floats
+    """Shape ``(n_probes,)``."""
+
+    def of(self, probe: str) -> slice:
+        """Return where a probe's branches stand."""
+        i = self.probes.index(probe)
+        end = self.first[i + 1] if i + 1 < len(self.probes) else len(self.labels)
+        return slice(int(self.first[i]), int(end))
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeValues:
+    """Expected losses of probing once and then stopping, for several probes at one state."""
+
+    state: InformationState
+    branches: Branches
+    stop_loss: float
+    """V_stop now."""
+    expected_loss: Floats
+    """Shape ``(n_probes,)``; cost plus expected V_stop after the answer."""
+
+    @cached_property
+    def net_benefit(self) -> Floats:
+        """Shape ``(n_probes,)``; V_stop less the expected loss; NaN where both are infinite."""
+        if math.isinf(self.stop_loss):
+            return np.where(np.isinf(self.expected_loss), np.nan, math.inf)
+        return self.stop_loss - self.expected_loss
+
+
+def probe_values(state: InformationState, probes: Sequence[str] | None = None) -> ProbeValues:
+    """Return the one-step value of these probes (all legal ones by default) in one matrix product."""
+    table = terminal_table(state.problem)
+    branches = branches_of(state, state.legal_probes if probes is None else tuple(probes))
+    weighted = state.posterior[:, None] * table.features
+    stop = float(table.values(weighted.sum(axis=0, keepdims=True))[0])
+    if not branches.probes:
+        return ProbeValues(state, branches, stop, np.zeros(0))
+    after = table.values(branches.likelihood @ weighted)
+    return ProbeValues(state, branches, stop, branches.cost + np.add.reduceat(after, branches.first))
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """How well one probe tests one fixed declaration version, by the model; None where unavailable."""
+
+    power: float | None
+    """C_s: probability of rejecting the declaration if it is invalid (Eq. 6)."""
+    false_positive_rate: float | None
+    """Probability of rejecting it if it is valid; no significance level is promised."""
+
+
+def detection(
+    state: InformationState, branches: Branches, declarations: Sequence[Declaration]
+) -> list[list[Detection]]:
+    """Return, for every probe, how it tests each declaration at the 0.5 threshold.
+
+    A condition of probability zero makes the rate unavailable rather than zero.
+    """
+    invalid = invalidity_matrix(state.problem, declarations)
+    joint_invalid = branches.likelihood @ (state.posterior[:, None] * invalid)
+    mass = (branches.likelihood @ state.posterior)[:, None]
+    rejected = (joint_invalid >= (REJECT_AT - 1e-9) * mass) & (mass > 0)
+    q = state.posterior @ invalid
+
+    def rates(joint: Floats, condition: Floats) -> Floats:
+        caught = np.add.reduceat(joint * rejected, branches.first, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(condition > state.problem.resolved_below, caught / condition, np.nan)
+
+    if not branches.probes:
+        return []
+    power = rates(joint_invalid, q)
+    false_positive = rates(mass - joint_invalid, 1.0 - q)
+    return [
+        [Detection(_available(p), _available(f)) for p, f in zip(ps, fs, strict=True)]
+        for ps, fs in zip(power, false_positive, strict=True)
+    ]
+
+
+def branches_of(state: InformationState, probes: Sequence[str]) -> Branches:
+    """Return the branches of these probes at this state; a Gaussian probe's are cut where decisions change."""
+    problem = state.problem
+    cached = _stacks(problem)
+    key = tuple(probes)
+    if key in cached:
+        return cached[key]
+    blocks: list[Floats] = []
+    labels: list[str] = []
+    first: list[int] = []
+    discrete = True
+    for probe in probes:
+        first.append(len(labels))
+        match problem.model.tables[probe]:
+            case OutcomeTable() as table:
+                blocks.append(table.likelihood.T)
+                labels += table.outcomes
+            case NormalTable() as table:
+                discrete = False
+                cuts = decision_cuts(state, table)
+                blocks.append(interval_likelihood(table, cuts).T)
+                labels += _interval_labels(cuts)
+    index = problem.graph.probe_index
+    branches = Branches(
+        probes=key,
+        first=np.array(first, dtype=np.intp),
+        likelihood=np.ascontiguousarray(np.vstack(blocks)) if blocks else np.zeros((0, len(state.posterior))),
+        labels=tuple(labels),
+        cost=np.array([problem.graph.probes[index[probe]].cost for probe in probes]),
+    )
+    if discrete and len(cached) < 64:  # the legal sets of one recovery; a guard against long-lived growth
+        cached[key] = branches
+    return branches
+
+
+@once_per_problem
+def _stacks(problem: Problem) -> dict[tuple[str, ...], Branches]:
+    """Stacked discrete kernels by the probes in them; they depend on no state."""
+    return {}
+
+
+def decision_cuts(state: InformationState, table: NormalTable) -> Floats:
+    """Return the readings at which the best terminal decision or a declaration's verdict changes."""
+    terminal = terminal_table(state.problem)
+    invalid = invalidity_matrix(state.problem, state.declarations)
+    possible = state.posterior > 0
+
+    def signature(likelihood: Floats) -> NDArray[np.int64]:
+        weights = likelihood * state.posterior
+        sums = weights @ terminal.features
+        verdicts = weights @ invalid >= REJECT_AT * sums[:, :1]
+        return np.hstack([terminal.signature(sums), verdicts.astype(np.int64)])
+
+    cuts = decision_intervals(table, possible, signature)
+    return np.union1d(cuts, _even_cuts(state, table)) if terminal.cuts else cuts
+
+
+def _even_cuts(state: InformationState, table: NormalTable, bins: int = 64) -> Floats:
+    """Return cuts at equal steps through the bulk of the predictive distribution, where no signature is at hand."""
+    likely = state.posterior > 0
+    low = float((table.mean - 5 * table.sd)[likely].min())
+    high = float((table.mean + 5 * table.sd)[likely].max())
+    return np.linspace(low, high, bins)
+
+
+def _interval_labels(cuts: Floats) -> list[str]:
+    if len(cuts) == 0:
+        return ["any reading"]
+    inner = [f"{a:.6g} to {b:.6g}" for a, b in pairwise(cuts)]
+    return [f"below {cuts[0]:.6g}", *inner, f"above {cuts[-1]:.6g}"]
+
+
+def invalidity_matrix(problem: Problem, declarations: Sequence[Declaration]) -> Floats:
+    """Return, shape ``(n_hypotheses, n_declarations)``, one where the declaration version is invalid."""
+    if declarations is problem.declarations:
+        return _given_invalidity(problem)
+    columns = [problem.model.invalidity(declaration) for declaration in declarations]
+    return np.column_stack(columns) if columns else np.zeros((len(problem.model.hypotheses), 0))
+
+
+@once_per_problem
+def _given_invalidity(problem: Problem) -> Floats:
+    columns = [problem.model.invalidity(declaration) for declaration in problem.declarations]
+    return np.column_stack(columns) if columns else np.zeros((len(problem.model.hypotheses), 0))
+
+
+def _available(rate: float) -> float | None:
+    return None if math.isnan(rate) else min(1.0, max(0.0, float(rate)))
+
+
+@once_per_problem
+def clairvoyant_losses(problem: Problem) -> Floats:
+    """Return min_u ℓ(u, s), shape ``(n_hypotheses,)``: what each hypothesis would cost if it were known."""
+    table: TerminalTable = terminal_table(problem)
+    if not table.cuts:
+        return table.values(table.features)
+    return _clairvoyant_bound(table)
+
+
+def _clairvoyant_bound(table: TerminalTable) -> Floats:
+    """Return a lower bound on the clairvoyant loss that needs no cut per hypothesis.
+
+    A failed belief costs at least the cheaper of its residual and its own correction, and the dearest of them is due.
+    """
+    graph = table.problem.graph
+    single = np.array([graph.charged(graph.belief_charges[b]) for b in table.beliefs])
+    failing = table.features[:, 1 : 1 + len(table.beliefs)]
+    due = np.where(table.hard, np.where(failing > 0, single, 0.0), np.minimum(failing, single))
+    bound = np.minimum(due.max(axis=1, initial=0.0), table.flat)
+    if table.problem.plans:
+        bound = np.minimum(bound, table.plan_values(table.features).min(axis=1))
+    return np.asarray(bound)

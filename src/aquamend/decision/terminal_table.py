@@ -1,0 +1,319 @@
+"""Every way of ending a recovery, compiled to arrays that price all observation branches at once.
+
+The beliefs fall into groups that share no recovery operation, so the best correction set is the union of each group's
+best. A group's distinct closures are enumerated; a group with too many of them is solved by minimum cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.min_cut import Requirements, best_closure
+from aquamend.graph import RecoveryGraph
+from aquamend.problem import Problem, once_per_problem
+
+MOST_CLOSURES = 4096
+"""Distinct closures a group may have and still be enumerated; beyond it, a minimum cut prices each branch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Closures:
+    """A group of beliefs that share operations, with every distinct feasible closure listed."""
+
+    members: NDArray[np.intp]
+    """Positions among the priced beliefs."""
+    keep: NDArray[np.float64]
+    """Shape ``(n_members, n_closures)``; one where the closure leaves the belief uncorrected."""
+    cost: NDArray[np.float64]
+    """Shape ``(n_closures,)``; finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class CutGroup:
+    """A group with too many closures to list; beliefs, actions and charges as nodes of a cut network."""
+
+    members: NDArray[np.intp]
+    needs: Requirements
+    """Member beliefs are the first nodes, in the order of ``members``."""
+    cost: NDArray[np.float64]
+    """Shape ``(n_nodes,)``; what selecting a node pays."""
+    feasible: NDArray[np.bool_]
+    """Shape ``(n_nodes,)``; False where the node's closure holds an irreversible action."""
+
+    def best(self, gain: NDArray[np.float64], forced: NDArray[np.bool_]) -> tuple[float, NDArray[np.bool_]]:
+        """Return the least loss and the smallest set that attains it; infinite where a forced belief is stuck."""
+        n = len(self.members)
+        needed = self._closure(forced)
+        if not self.feasible[needed].all():
+            return math.inf, forced
+        weight = np.where(needed, 0.0, -self.cost)
+        weight[:n] += gain
+        open_nodes = self.feasible & ~needed
+        chosen = needed | self._restricted(weight, open_nodes)
+        loss = float(gain[~chosen[:n]].sum() + self.cost[chosen].sum())
+        return loss, chosen[:n]
+
+    def _restricted(self, weight: NDArray[np.float64], open_nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        position = np.cumsum(open_nodes, dtype=np.int32) - 1
+        kept = open_nodes[self.needs.source] & open_nodes[self.needs.target]
+        local = Requirements(
+            int(open_nodes.sum()),
+            position[self.needs.source[kept]].astype(np.int32),
+            position[self.needs.target[kept]].astype(np.int32),
+        )
+        chosen = np.zeros(len(weight), dtype=bool)
+        chosen[np.flatnonzero(open_nodes)[best_closure(weight[open_nodes], local)]] = True
+        return chosen
+
+    def _closure(self, forced: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        reached = np.zeros(self.needs.n_nodes, dtype=bool)
+        reached[: len(forced)] = forced
+        while True:
+            grown = self.needs.target[reached[self.needs.source] & ~reached[self.needs.target]]
+            if len(grown) == 0:
+                return reached
+            reached[grown] = True
+
+
+@dataclass(frozen=True, eq=False)
+class TerminalTable:
+    """What the posterior must be summed against, and how the sums become V_stop."""
+
+    problem: Problem
+    beliefs: NDArray[np.intp]
+    """Positions in the graph of the priced beliefs: those that may fail and whose failure matters."""
+    hard: NDArray[np.bool_]
+    """Shape ``(n_priced,)``; True where a possible failure may not be kept at any price."""
+    features: NDArray[np.float64]
+    """Shape ``(n_hypotheses, n_features)``: a one, each priced belief's residual (or, if hard, its failure), each
+    plan's finite loss, then for each plan with infinite entries where those are."""
+    solo: NDArray[np.intp]
+    """Priced beliefs that share no operation with another and can be corrected at finite cost."""
+    solo_cost: NDArray[np.float64]
+    stuck: NDArray[np.intp]
+    """Priced beliefs that no finite cost corrects, in a group of their own."""
+    groups: tuple[Closures, ...]
+    cuts: tuple[CutGroup, ...]
+    flat: float
+    """The cheaper of restart and escalation, neither of which depends on the hypothesis."""
+    forbidding_plans: NDArray[np.intp]
+    """Plans that are inadmissible under some hypothesis."""
+
+    def risks(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each branch's loss of keeping each priced belief, shape ``(n_branches, n_priced)``.
+
+        ``sums`` are branch weights (unnormalised) times ``features``, shape ``(n_branches, n_features)``.
+        """
+        risk = sums[:, 1 : 1 + len(self.beliefs)]
+        if self.hard.any():
+            possible = risk[:, self.hard] > self.problem.resolved_below * sums[:, :1]
+            risk = risk.copy()
+            risk[:, self.hard] = np.where(possible, math.inf, 0.0)
+        return risk
+
+    def correction_values(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each branch's least loss over all correction sets, shape ``(n_branches,)``."""
+        mass, risk = sums[:, 0], self.risks(sums)
+        value = np.minimum(risk[:, self.solo], mass[:, None] * self.solo_cost).sum(axis=1)
+        if len(self.stuck):
+            value = value + risk[:, self.stuck].sum(axis=1)
+        for group in self.groups:
+            value = value + closure_losses(group, mass, risk).min(axis=1)
+        for cut in self.cuts:
+            gain = risk[:, cut.members]
+            forced = np.isinf(gain)
+            gain = np.where(forced, 0.0, gain)
+            scale = np.where(mass > 0, mass, 1.0)
+            best = [cut.best(g / m, f)[0] * m for g, f, m in zip(gain, forced, scale, strict=True)]
+            value = value + np.array(best)
+        return np.asarray(value)
+
+    def plan_values(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each branch's expected loss of every plan, shape ``(n_branches, n_plans)``."""
+        first = 1 + len(self.beliefs)
+        n_plans = len(self.problem.plans)
+        losses = sums[:, first : first + n_plans]
+        if len(self.forbidding_plans):
+            forbidden = sums[:, first + n_plans :] > self.problem.resolved_below * sums[:, :1]
+            losses = losses.copy()
+            losses[:, self.forbidding_plans] = np.where(forbidden, math.inf, losses[:, self.forbidding_plans])
+        return losses
+
+    def values(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``."""
+        if self.problem.corrections:
+            value = self.correction_values(sums)
+            if self.problem.plans:
+                value = np.minimum(value, self.plan_values(sums).min(axis=1))
+        else:
+            value = self.plan_values(sums).min(axis=1, initial=math.inf)
+        if self.flat < math.inf:
+            value = np.minimum(value, self.flat * sums[:, 0])
+        return value
+
+    def signature(self, sums: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return which alternative is best in each branch, as integers, shape ``(n_branches, k)``.
+
+        Branches with equal signatures share their best terminal decision. Cut groups are not in it.
+        """
+        mass, marks = sums[:, 0], []
+        if self.problem.corrections:
+            risk = self.risks(sums)
+            marks += [risk[:, self.solo] > mass[:, None] * self.solo_cost, np.isinf(risk[:, self.stuck])]
+            marks += [closure_losses(group, mass, risk).argmin(axis=1)[:, None] for group in self.groups]
+            rivals = [self.correction_values(sums)] if not self.cuts else []
+        else:
+            rivals = []
+        if self.problem.plans:
+            rivals += list(self.plan_values(sums).T)
+        if self.flat < math.inf:
+            rivals.append(self.flat * mass)
+        if rivals:
+            marks.append(np.argmin(rivals, axis=0)[:, None])
+        return np.hstack(marks).astype(np.int64) if marks else np.zeros((len(sums), 0), dtype=np.int64)
+
+
+def closure_losses(group: Closures, mass: NDArray[np.float64], risk: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each branch's loss of every closure of a group, shape ``(n_branches, n_closures)``."""
+    own = risk[:, group.members]
+    barred = np.isinf(own)
+    if not barred.any():
+        return np.asarray(own @ group.keep + mass[:, None] * group.cost)
+    losses = np.where(barred, 0.0, own) @ group.keep + mass[:, None] * group.cost
+    return np.where(barred.astype(float) @ group.keep > 0, math.inf, losses)
+
+
+@once_per_problem
+def terminal_table(problem: Problem) -> TerminalTable:
+    """Compile the terminal decisions of a problem."""
+    return _compile(problem, problem.failed)
+
+
+@once_per_problem
+def worst_case_table(problem: Problem) -> TerminalTable:
+    """Compile the terminal decisions where every belief is taken to have failed (for a contradicted model)."""
+    return _compile(problem, np.ones_like(problem.failed))
+
+
+def _compile(problem: Problem, failed: NDArray[np.float64]) -> TerminalTable:
+    graph = problem.graph
+    residual = np.array([belief.residual for belief in graph.beliefs])
+    hard = np.array([not belief.may_keep for belief in graph.beliefs], dtype=bool) | np.isinf(residual)
+    priced = np.flatnonzero(failed.any(axis=0) & ((residual > 0) | hard))
+    weight = np.where(hard, 1.0, residual)[priced]
+    losses = np.array([plan.loss for plan in problem.plans]).reshape(len(problem.plans), len(failed)).T
+    infinite = np.isinf(losses)
+    forbidding = np.flatnonzero(infinite.any(axis=0))
+    columns = [np.ones((len(failed), 1)), failed[:, priced] * weight]
+    if problem.plans:
+        columns += [np.where(infinite, 0.0, losses), infinite[:, forbidding].astype(float)]
+    solo: list[int] = []
+    stuck: list[int] = []
+    groups, cuts = [], []
+    for members in _groups(graph, priced):
+        if len(members) == 1:
+            cost = graph.charged(graph.belief_charges[priced[members[0]]])
+            (stuck if math.isinf(cost) else solo).append(members[0])
+            continue
+        closures = _closures(graph, priced, members)
+        if closures is not None:
+            groups.append(closures)
+        else:
+            cuts.append(_cut_group(graph, priced, members))
+    solo_cost = [graph.charged(graph.belief_charges[priced[i]]) for i in solo]
+    return TerminalTable(
+        problem=problem,
+        beliefs=priced,
+        hard=hard[priced],
+        features=np.hstack(columns),
+        solo=np.array(solo, dtype=np.intp),
+        solo_cost=np.array(solo_cost),
+        stuck=np.array(stuck, dtype=np.intp),
+        groups=tuple(groups),
+        cuts=tuple(cuts),
+        flat=min(problem.restart_loss, problem.escalate_loss),
+        forbidding_plans=forbidding,
+    )
+
+
+def _groups(graph: RecoveryGraph, priced: NDArray[np.intp]) -> list[list[int]]:
+    """Return the priced beliefs in groups that share no charge, as positions among the priced."""
+    leader: dict[str | int, str | int] = {}
+
+    def find(node: str | int) -> str | int:
+        leader.setdefault(node, node)
+        while leader[node] != node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    # Two beliefs share a charge exactly if a path of edges that lead to executed actions joins them; walking the edges
+    # once is linear, where comparing closures would be quadratic.
+    probes = graph.probe_index
+    for source, target, _ in graph.edges:
+        if source not in probes and graph.reaches_executed(target):
+            leader[find(source)] = find(target)
+    for action, charges in zip(graph.executed, graph.action_charges, strict=True):
+        for charge in charges:
+            leader[find(action.name)] = find(charge)
+    members: dict[str | int, list[int]] = {}
+    for i, belief in enumerate(priced):
+        members.setdefault(find(graph.beliefs[belief].name), []).append(i)
+    return list(members.values())
+
+
+def _closures(graph: RecoveryGraph, priced: NDArray[np.intp], members: Sequence[int]) -> Closures | None:
+    """Return the distinct feasible closures of a group, or None if they are too many."""
+    masks = [graph.belief_charges[priced[i]] for i in members]
+    infinite = sum(1 << c for c, charge in enumerate(graph.charges) if math.isinf(charge.cost))
+    unions = {0: None}
+    for mask in masks:
+        if mask & infinite:
+            continue
+        unions.update(dict.fromkeys([u | mask for u in unions]))
+        if len(unions) > MOST_CLOSURES:
+            return None
+    keep = np.array([[0.0 if mask & ~union == 0 else 1.0 for union in unions] for mask in masks])
+    return Closures(np.array(members, dtype=np.intp), keep, np.array([graph.charged(u) for u in unions]))
+
+
+def _cut_group(graph: RecoveryGraph, priced: NDArray[np.intp], members: Sequence[int]) -> CutGroup:
+    """Return a group's network: the graph's own edges rather than its closures, which may be quadratically many."""
+    names = [graph.beliefs[priced[i]].name for i in members]
+    position = {name: i for i, name in enumerate(names)}
+    executed = {action.name: i for i, action in enumerate(graph.executed)}
+    source, target = [], []
+    frontier = list(names)
+    while frontier:
+        name = frontier.pop()
+        for successor in graph.successors[name]:
+            if successor not in position:
+                position[successor] = len(position)
+                frontier.append(successor)
+            source.append(position[name])
+            target.append(position[successor])
+    n_graph_nodes = len(position)
+    charge_node: dict[int, int] = {}
+    for name, at in list(position.items()):
+        for charge in graph.action_charges[executed[name]] if name in executed else ():
+            node = charge_node.setdefault(charge, n_graph_nodes + len(charge_node))
+            source.append(at)
+            target.append(node)
+    n = n_graph_nodes + len(charge_node)
+    cost = np.zeros(n)
+    for charge, node in charge_node.items():
+        cost[node] = graph.charges[charge].cost
+    pairs = np.unique(np.array([source, target], dtype=np.int32), axis=1)
+    needs = Requirements(n, pairs[0], pairs[1])
+    feasible = np.isfinite(cost)
+    while True:  # spread infeasibility up to everything that needs it
+        newly = needs.source[feasible[needs.source] & ~feasible[needs.target]]
+        if len(newly) == 0:
+            break
+        feasible[newly] = False
+    return CutGroup(np.array(members, dtype=np.intp), needs, np.where(np.isinf(cost), 0.0, cost), feasible)

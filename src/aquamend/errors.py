@@ -1,0 +1,88 @@
+"""Every failure AquaMend raises on purpose, under one base class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class AquaMendError(Exception):
+    """Base class of every domain failure in this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a problem: where it stands, what is wrong with which value, what to do."""
+
+    where: str
+    """Place in the problem, written as a path: ``edges[3]``, ``hypotheses[0].prior``."""
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}; {self.remedy}"
+
+
+class InvalidProblem(AquaMendError, ValueError):
+    """A graph, model or problem that cannot be meant; lists every fault found, not just the first."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+class UnknownName(AquaMendError, ValueError):
+    """A name that nothing in the problem carries; lists the valid ones."""
+
+    def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
+        self.kind, self.name, self.valid = kind, name, tuple(valid)
+        listed = ", ".join(repr(v) for v in self.valid[:20]) or "none"
+        more = ", …" if len(self.valid) > 20 else ""
+        super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}")
+
+
+class SecondAlarm(AquaMendError):
+    """The alarm was offered twice; conditioning on it again would count the same evidence double."""
+
+    def __init__(self) -> None:
+        super().__init__("the alarm has already been conditioned on; it is one piece of evidence and counts once")
+
+
+class IllegalProbe(AquaMendError):
+    """A probe that may not run now: no uses left, or over the sensing budget."""
+
+    def __init__(self, probe: str, reason: str) -> None:
+        self.probe, self.reason = probe, reason
+        super().__init__(f"probe {probe!r} is not legal here: {reason}")
+
+
+class ImpossibleEvidence(AquaMendError):
+    """Evidence that no hypothesis allows; raised where no state can carry it on as UNKNOWN."""
+
+
+class NotStructured(AquaMendError):
+    """The closed form of Proposition 1 does not apply; says which assumptions fail and who breaks them."""
+
+    def __init__(self, violations: Iterable[str]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("the structured rule does not apply:\n" + "\n".join(f"- {v}" for v in self.violations))
+
+
+class NotDiscrete(AquaMendError):
+    """An exact enumeration was asked of a problem with continuous probes."""
+
+    def __init__(self, what: str, probes: Iterable[str]) -> None:
+        self.probes = tuple(probes)
+        listed = ", ".join(repr(p) for p in self.probes)
+        super().__init__(
+            f"{what} enumerates all outcomes, but these probes are Gaussian: {listed}; "
+            "give them discrete kernels (bins), or ask `decide` for the next step instead"
+        )
+
+
+class TooLarge(AquaMendError):
+    """An exact answer was asked for that does not fit the size limits; keeps the bounds reached."""
+
+    def __init__(self, message: str, *, lower: float | None = None, upper: float | None = None) -> None:
+        self.lower, self.upper = lower, upper
+        super().__init__(message)

@@ -1,0 +1,211 @@
+"""The recovery graph: which probe supports which belief, and which executed action rests on it."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+from aquamend.errors import InvalidProblem, UnknownName
+from aquamend.graph.edges import Edge, EdgeKind
+from aquamend.graph.nodes import Action, Belief, Operation, Probe
+from aquamend.graph.validation import graph_faults, parsed_edges
+
+
+@dataclass(frozen=True, eq=False)
+class RecoveryGraph:
+    """A directed acyclic graph of probes, beliefs and actions (Section 2 of the paper).
+
+    ``edges`` may be given as ``(source, target, kind)`` triples with the kind as text.
+    """
+
+    beliefs: Sequence[Belief]
+    actions: Sequence[Action] = ()
+    probes: Sequence[Probe] = ()
+    edges: Sequence[Edge | tuple[str, str, str]] = ()
+    operations: Sequence[Operation] = field(default=())
+
+    def __post_init__(self) -> None:
+        edges, faults = parsed_edges(self.edges)
+        for name in ("beliefs", "actions", "probes", "operations"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "edges", edges)
+        faults += graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations)
+        if faults:
+            raise InvalidProblem(faults)
+
+    @cached_property
+    def belief_index(self) -> dict[str, int]:
+        """Position of every belief, by name."""
+        return {belief.name: i for i, belief in enumerate(self.beliefs)}
+
+    @cached_property
+    def probe_index(self) -> dict[str, int]:
+        """Position of every probe, by name."""
+        return {probe.name: i for i, probe in enumerate(self.probes)}
+
+    @cached_property
+    def executed(self) -> tuple[Action, ...]:
+        """The actions already executed, in the order given."""
+        return tuple(action for action in self.actions if action.executed)
+
+    @cached_property
+    def successors(self) -> dict[str, tuple[str, ...]]:
+        """Direct successors of every node, in edge order."""
+        nodes: tuple[Probe | Belief | Action, ...] = (*self.probes, *self.beliefs, *self.actions)
+        found: dict[str, list[str]] = {node.name: [] for node in nodes}
+        for edge in self.edges:
+            found[edge[0]].append(edge[1])
+        return {name: tuple(targets) for name, targets in found.items()}
+
+    @cached_property
+    def topological_order(self) -> tuple[str, ...]:
+        """All nodes, each after its predecessors; equal claims in the order given."""
+        waiting = dict.fromkeys(self.successors, 0)
+        for targets in self.successors.values():
+            for target in targets:
+                waiting[target] += 1
+        rank = {name: i for i, name in enumerate(waiting)}
+        ready = [rank[name] for name, count in waiting.items() if count == 0]
+        heapq.heapify(ready)
+        names, order = list(waiting), []
+        while ready:
+            name = names[heapq.heappop(ready)]
+            order.append(name)
+            for target in self.successors[name]:
+                waiting[target] -= 1
+                if waiting[target] == 0:
+                    heapq.heappush(ready, rank[target])
+        return tuple(order)
+
+    @cached_property
+    def _reach(self) -> dict[str, int]:
+        """Executed actions reachable from each node (itself included), as a bit mask over ``executed``."""
+        own = {action.name: 1 << i for i, action in enumerate(self.executed)}
+        reach: dict[str, int] = {}
+        for name in reversed(self.topological_order):
+            mask = own.get(name, 0)
+            for target in self.successors[name]:
+                mask |= reach[target]
+            reach[name] = mask
+        return reach
+
+    def reaches_executed(self, node: str) -> bool:
+        """Whether an executed action can be reached from the node, the node itself included."""
+        return self._reach[node] != 0
+
+    def downstream(self, belief: str) -> tuple[str, ...]:
+        """Return D_i, the executed actions reachable from the belief along any directed path."""
+        return self.closure([belief])
+
+    def closure(self, beliefs: Iterable[str]) -> tuple[str, ...]:
+        """Return the minimal upper closure of a set of beliefs: the union of their D_i, in action order."""
+        mask = 0
+        for belief in beliefs:
+            if belief not in self.belief_index:
+                raise UnknownName("belief", belief, self.belief_index)
+            mask |= self._reach[belief]
+        return tuple(self.executed[i].name for i in bits(mask))
+
+    @cached_property
+    def charges(self) -> tuple[Operation, ...]:
+        """Every operation that undoing something may charge: the shared ones, then each action's own."""
+        own = [
+            Operation(action.name, action.undo or 0.0 if action.reversible else math.inf)
+            for action in self.executed
+            if not action.operations or not action.reversible
+        ]
+        return (*self.operations, *own)
+
+    @cached_property
+    def action_charges(self) -> tuple[tuple[int, ...], ...]:
+        """For every executed action, the positions in ``charges`` that undoing it pays."""
+        shared = {operation.name: i for i, operation in enumerate(self.operations)}
+        charges, own = [], len(self.operations)
+        for action in self.executed:
+            paid = tuple(dict.fromkeys(shared[name] for name in action.operations))
+            if not action.operations or not action.reversible:
+                paid, own = (*paid, own), own + 1
+            charges.append(paid)
+        return tuple(charges)
+
+    @cached_property
+    def belief_charges(self) -> tuple[int, ...]:
+        """For every belief, the charges of undoing its D_i, as a bit mask over ``charges``."""
+        action_masks = [sum(1 << c for c in paid) for paid in self.action_charges]
+        masks = []
+        for belief in self.beliefs:
+            mask = 0
+            for i in bits(self._reach[belief.name]):
+                mask |= action_masks[i]
+            masks.append(mask)
+        return tuple(masks)
+
+    def charged(self, mask: int) -> float:
+        """Return the cost of a set of charges, each once, given as a bit mask over ``charges``."""
+        return math.fsum(self.charges[i].cost for i in bits(mask))
+
+    def rollback_cost(self, actions: Iterable[str]) -> float:
+        """Return C_R of undoing these actions: distinct operations once, planned ones free, else infinity."""
+        position = {action.name: i for i, action in enumerate(self.executed)}
+        planned = {action.name for action in self.actions if not action.executed}
+        mask = 0
+        for name in actions:
+            if name in position:
+                for charge in self.action_charges[position[name]]:
+                    mask |= 1 << charge
+            elif name not in planned:
+                raise UnknownName("action", name, [action.name for action in self.actions])
+        return self.charged(mask)
+
+    def correction_cost(self, beliefs: Iterable[str]) -> float:
+        """Return B(S), the cost of undoing the minimal upper closure of a set of beliefs."""
+        return self.rollback_cost(self.closure(beliefs))
+
+    @cached_property
+    def direct_probes(self) -> dict[str, tuple[str, ...]]:
+        """For every belief, the probes that measure it (detection and aggregation edges), in probe order."""
+        found: dict[str, list[str]] = {belief.name: [] for belief in self.beliefs}
+        for probe in self.probes:
+            for target in dict.fromkeys(self.successors[probe.name]):
+                found[target].append(probe.name)
+        return {belief: tuple(probes) for belief, probes in found.items()}
+
+    @cached_property
+    def supporting_probes(self) -> dict[str, tuple[str, ...]]:
+        """For every belief, the probes from which it can be reached: directly or through other beliefs."""
+        position = {probe.name: 1 << i for i, probe in enumerate(self.probes)}
+        reached = dict.fromkeys(self.successors, 0)
+        for name in self.topological_order:
+            mask = reached[name] | position.get(name, 0)
+            for target in self.successors[name]:
+                reached[target] |= mask
+        return {b.name: tuple(self.probes[i].name for i in bits(reached[b.name])) for b in self.beliefs}
+
+    @cached_property
+    def irreversible_executed(self) -> tuple[str, ...]:
+        """Executed actions that cannot be undone; any of them makes a restart infeasible."""
+        return tuple(action.name for action in self.executed if not action.reversible)
+
+    def linear_chain(self) -> RecoveryGraph:
+        """Return the linear-chain view: every executed action also undoes all that was executed after it.
+
+        Execution order is the topological order, equal claims in the order given. Each D_i becomes the
+        executed suffix that starts at its earliest member.
+        """
+        executed = {action.name for action in self.executed}
+        order = [name for name in self.topological_order if name in executed]
+        present = {(source, target) for source, target, _ in self.edges}
+        chain = [Edge(a, b, EdgeKind.TEMPORAL) for a, b in pairwise(order) if (a, b) not in present]
+        return replace(self, edges=(*self.edges, *chain))
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the positions of the set bits, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

@@ -1,0 +1,178 @@
+"""What a recovery graph must satisfy, said fault by fault."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from aquamend.errors import Fault
+from aquamend.graph.edges import LEGAL_ENDPOINTS, Edge, EdgeKind
+from aquamend.graph.nodes import Action, Belief, Operation, Probe
+
+
+def graph_faults(
+    beliefs: Sequence[Belief],
+    actions: Sequence[Action],
+    probes: Sequence[Probe],
+    edges: Sequence[Edge],
+    operations: Sequence[Operation],
+) -> list[Fault]:
+    """Return every fault of the graph, in the order of the sections; empty if it is sound."""
+    node_type: dict[str, str] = {}
+    faults: list[Fault] = []
+    sections: tuple[tuple[str, str, Sequence[Belief | Action | Probe]], ...] = (
+        ("beliefs", "belief", beliefs),
+        ("actions", "action", actions),
+        ("probes", "probe", probes),
+    )
+    for section, kind, nodes in sections:
+        for i, node in enumerate(nodes):
+            if node.name in node_type:
+                faults.append(
+                    Fault(
+                        f"{section}[{i}].name",
+                        f"{node.name!r} already names a {node_type[node.name]}",
+                        "give every probe, belief and action a name of its own",
+                    )
+                )
+            node_type.setdefault(node.name, kind)
+    faults += _cost_faults(beliefs, actions, probes, operations)
+    faults += _operation_faults(actions, operations)
+    edge_faults = list(_edge_faults(edges, node_type))
+    faults += edge_faults
+    cycle = find_cycle(node_type, [e for e in edges if e.source in node_type and e.target in node_type])
+    if cycle:
+        faults.append(
+            Fault(
+                "edges",
+                f"the graph has a cycle: {' -> '.join(cycle)}",
+                "remove an edge of it; support and dependence must run one way",
+            )
+        )
+    return faults
+
+
+def parsed_edges(triples: Sequence[Edge | tuple[str, str, str]]) -> tuple[tuple[Edge, ...], list[Fault]]:
+    """Return the edges with their kinds read from text, and a fault for every kind that is none of the six."""
+    edges, faults = [], []
+    for i, (source, target, kind) in enumerate(triples):
+        try:
+            edges.append(Edge(source, target, EdgeKind(kind)))
+        except ValueError:
+            valid = ", ".join(kind.value for kind in EdgeKind)
+            faults.append(Fault(f"edges[{i}]", f"{kind!r} is not an edge kind", f"use one of {valid}"))
+    return tuple(edges), faults
+
+
+def _is_cost(value: float) -> bool:
+    return value >= 0.0  # False for NaN; infinity is a legal cost
+
+
+def _cost_faults(
+    beliefs: Sequence[Belief],
+    actions: Sequence[Action],
+    probes: Sequence[Probe],
+    operations: Sequence[Operation],
+) -> Iterator[Fault]:
+    remedy = "give a number of at least 0, or inf"
+    for i, belief in enumerate(beliefs):
+        if not _is_cost(belief.residual):
+            yield Fault(f"beliefs[{i}].residual", f"{belief.residual!r} is not a loss", remedy)
+    for i, action in enumerate(actions):
+        if action.undo is not None and not _is_cost(action.undo):
+            yield Fault(f"actions[{i}].undo", f"{action.undo!r} is not a cost", remedy)
+    for i, operation in enumerate(operations):
+        if not _is_cost(operation.cost):
+            yield Fault(f"operations[{i}].cost", f"{operation.cost!r} is not a cost", remedy)
+    for i, probe in enumerate(probes):
+        if not (_is_cost(probe.cost) and math.isfinite(probe.cost)):
+            yield Fault(f"probes[{i}].cost", f"{probe.cost!r} is not a cost", "give a finite number of at least 0")
+        uses = probe.max_uses
+        if not (uses >= 0 and (uses == math.inf or float(uses).is_integer())):
+            yield Fault(
+                f"probes[{i}].max_uses", f"{uses!r} is not a count", "give a whole number of at least 0, or inf"
+            )
+
+
+def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]) -> Iterator[Fault]:
+    names: set[str] = set()
+    for i, operation in enumerate(operations):
+        if operation.name in names:
+            yield Fault(
+                f"operations[{i}].name", f"{operation.name!r} is given twice", "give every operation a name of its own"
+            )
+        names.add(operation.name)
+    for i, action in enumerate(actions):
+        if action.undo is not None and action.operations:
+            yield Fault(f"actions[{i}]", f"{action.name!r} has both undo and operations", "keep one of the two")
+        if action.executed and action.reversible and action.undo is None and not action.operations:
+            yield Fault(
+                f"actions[{i}]",
+                f"{action.name!r} is executed but says neither undo nor operations",
+                "say what undoing it costs (undo: 0 if nothing)",
+            )
+        for j, name in enumerate(action.operations):
+            if name not in names:
+                yield Fault(
+                    f"actions[{i}].operations[{j}]",
+                    f"{name!r} is not an operation",
+                    f"add it to operations, or use one of {_listed(names)}",
+                )
+
+
+def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterator[Fault]:
+    seen: set[Edge] = set()
+    for i, edge in enumerate(edges):
+        known = True
+        for end, name in (("source", edge.source), ("target", edge.target)):
+            if name not in node_type:
+                known = False
+                yield Fault(
+                    f"edges[{i}]",
+                    f"{end} {name!r} is not a probe, belief or action",
+                    f"add the node, or use one of {_listed(node_type)}",
+                )
+        if known:
+            source, target = LEGAL_ENDPOINTS[edge.kind]
+            ends = node_type[edge.source], node_type[edge.target]
+            if ends != (source, target):
+                yield Fault(
+                    f"edges[{i}]",
+                    f"a {edge.kind.value} edge joins a {source} to a {target}, but {edge.source!r} is a {ends[0]} "
+                    f"and {edge.target!r} is a {ends[1]}",
+                    "change the kind or turn the edge",
+                )
+        if edge in seen:
+            yield Fault(f"edges[{i}]", f"{list(edge[:2])} is given twice", "remove one of the two")
+        seen.add(edge)
+
+
+def find_cycle(nodes: Iterable[str], edges: Iterable[Edge]) -> list[str]:
+    """Return the names along one directed cycle, first repeated last; empty if there is none."""
+    successors: dict[str, list[str]] = {name: [] for name in nodes}
+    waiting = dict.fromkeys(successors, 0)
+    for edge in edges:
+        successors[edge.source].append(edge.target)
+        waiting[edge.target] += 1
+    ready = [name for name, count in waiting.items() if count == 0]
+    while ready:
+        for target in successors[ready.pop()]:
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+    left = {name for name, count in waiting.items() if count > 0}
+    if not left:
+        return []
+    # What Kahn's algorithm leaves over lies on a cycle or behind one, and keeps a predecessor that is left too:
+    # walking backwards therefore never ends, and closes a cycle at its first repetition.
+    predecessor = {target: source for source in successors if source in left for target in successors[source]}
+    path, at = [], next(name for name in successors if name in left)
+    while at not in path:
+        path.append(at)
+        at = predecessor[at]
+    return [at, *reversed(path[path.index(at) :])]
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = sorted(names)
+    return ", ".join(repr(n) for n in shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "(none given)"

@@ -1,0 +1,16 @@
+"""Public evidence: what a probe answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One answer of one probe: the name of an outcome, or a number for a Gaussian probe."""
+
+    probe: str
+    outcome: str | float
+
+    def __str__(self) -> str:
+        return f"{self.probe} = {self.outcome}"

@@ -1,0 +1,8 @@
+"""The finite joint model: what may be true, and how alarms and probes answer if it is."""
+
+from aquamend.model.declarations import Declaration
+from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
+from aquamend.model.joint_model import JointModel
+from aquamend.model.kernels import Discrete, Gaussian, Kernel
+
+__all__ = ["Alarm", "Cause", "Declaration", "Discrete", "Gaussian", "Hypothesis", "JointModel", "Kernel"]

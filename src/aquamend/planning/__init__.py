@@ -1,0 +1,1 @@
+"""Planning further than one probe ahead, with certificates."""

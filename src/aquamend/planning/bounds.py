@@ -1,0 +1,53 @@
+"""Certificates: what the best possible policy must at least pay, and what some policy at most pays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from aquamend.decision.probe_value import ProbeValues, clairvoyant_losses, probe_values
+from aquamend.inference import InformationState
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """``lower ≤ expected remaining loss of the optimal adaptive policy ≤ upper``."""
+
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """How far apart the two are; zero where both are infinite."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def __and__(self, other: Bounds) -> Bounds:
+        """Return the tighter of each; rounding may not turn them round."""
+        upper = min(self.upper, other.upper)
+        return Bounds(min(max(self.lower, other.lower), upper), upper)
+
+
+def quick_bounds(state: InformationState, values: ProbeValues | None = None) -> Bounds:
+    """Return bounds that cost no search: stop now, or pay one more probe and then know everything.
+
+    Lower: ``min(V_stop, cheapest legal probe + Σ_s p(s) min_u ℓ(u, s))``. Upper: the best of stopping now and probing
+    once. A contradicted model allows no better than its worst-case decision.
+    """
+    if state.contradiction is not None:
+        from aquamend.decision.terminal import best_terminal
+
+        loss = best_terminal(state).loss
+        return Bounds(loss, loss)
+    values = probe_values(state) if values is None else values
+    upper = min(values.stop_loss, float(values.expected_loss.min(initial=math.inf)))
+    informed = clairvoyant_loss(state) + float(values.branches.cost.min(initial=math.inf))
+    return Bounds(min(values.stop_loss, informed, upper), upper)
+
+
+def clairvoyant_loss(state: InformationState) -> float:
+    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing."""
+    losses = clairvoyant_losses(state.problem)
+    possible = state.posterior > state.problem.resolved_below
+    return float(np.dot(state.posterior[possible], losses[possible]))

@@ -1,0 +1,213 @@
+"""Exact planning by dynamic programming over the evidence lattice, complete or to a limited depth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.probe_value import clairvoyant_losses
+from aquamend.decision.terminal import TIE
+from aquamend.decision.terminal_table import terminal_table
+from aquamend.inference import InformationState, Observation
+from aquamend.inference.state import BUDGET_TOLERANCE
+from aquamend.model.kernels import OutcomeTable
+from aquamend.planning.lattice import Lattice, lattice, n_digit_states
+
+MOST_CELLS = 2_000_000
+"""Evidence states that are still enumerated; beyond it the anytime search takes over."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sensing:
+    """The probes worth planning with at a state, and which of their outcomes leave anything open.
+
+    An outcome is closed if one terminal decision is best under every hypothesis it allows: nothing that follows could
+    change the decision, so no plan goes on after it.
+    """
+
+    probes: tuple[str, ...]
+    cost: Floats
+    """Shape ``(n_probes,)``."""
+    uses: tuple[int, ...]
+    outcomes: tuple[tuple[str, ...], ...]
+    """Names of the open outcomes of every probe."""
+    open_likelihood: tuple[Floats, ...]
+    """One ``(n_hypotheses, n_open)`` a probe."""
+    closed_loss: Floats
+    """Shape ``(n_hypotheses, n_probes)``; expected terminal loss of the closed outcomes, joint with them."""
+
+
+def n_cells(sensing: Sensing) -> float:
+    """Return how many evidence states the lattice of these probes has."""
+    return math.prod(
+        n_digit_states(len(names), uses) for names, uses in zip(sensing.outcomes, sensing.uses, strict=True)
+    )
+
+
+def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing | None:
+    """Return the legal probes as planning sees them; None if one is Gaussian or may be used without end."""
+    problem, probes = state.problem, state.legal_probes
+    tables = [problem.model.tables[name] for name in probes]
+    specs = [problem.graph.probes[problem.graph.probe_index[name]] for name in probes]
+    left = [min(s.max_uses - state.uses.get(s.name, 0), depth, _affordable(state, s.cost)) for s in specs]
+    if any(math.isinf(n) for n in left):
+        return None
+    outcome_tables = [t for t in tables if isinstance(t, OutcomeTable)]
+    if len(outcome_tables) < len(tables):
+        return None
+    possible = (state.posterior > 0).astype(float)
+    closed = _closed_outcomes(state, outcome_tables, possible)
+    clairvoyant = _finite(clairvoyant_losses(problem))
+    names, likelihoods, closed_loss = [], [], []
+    for table, is_closed in zip(outcome_tables, closed, strict=True):
+        happens = possible @ table.likelihood > 0
+        is_open = ~is_closed & happens
+        names.append(tuple(o for o, keep in zip(table.outcomes, is_open, strict=True) if keep))
+        likelihoods.append(table.likelihood[:, is_open])
+        closed_loss.append(table.likelihood[:, is_closed].sum(axis=1) * clairvoyant)
+    return Sensing(
+        probes=tuple(probes),
+        cost=np.array([s.cost for s in specs]),
+        uses=tuple(int(n) for n in left),
+        outcomes=tuple(names),
+        open_likelihood=tuple(likelihoods),
+        closed_loss=np.column_stack(closed_loss) if closed_loss else np.zeros((len(possible), 0)),
+    )
+
+
+def _affordable(state: InformationState, cost: float) -> float:
+    if cost <= 0 or math.isinf(state.problem.sensing_budget):
+        return math.inf
+    return math.floor((state.problem.sensing_budget - state.spent + BUDGET_TOLERANCE) / cost)
+
+
+def _closed_outcomes(
+    state: InformationState, tables: Sequence[OutcomeTable], possible: Floats
+) -> list[NDArray[np.bool_]]:
+    """Return, for every probe, which outcomes leave one decision best under all hypotheses they allow."""
+    if not tables:
+        return []
+    problem = state.problem
+    table = terminal_table(problem)
+    allowed = np.vstack([(t.likelihood.T > 0) * possible for t in tables])
+    stop = table.values(allowed @ table.features)
+    informed = allowed @ _finite(clairvoyant_losses(problem))
+    closed = (stop <= informed + 1e-12 * (1.0 + np.abs(informed))) & (allowed.sum(axis=1) > 0)
+    widths = np.cumsum([len(t.outcomes) for t in tables])[:-1]
+    return list(np.split(closed, widths))
+
+
+def _finite(losses: Floats) -> Floats:
+    # A hypothesis no decision can bear makes every evidence state that allows it infinite through V_stop; as a lower
+    # bound inside sums any finite number serves, and zero keeps 0 · inf out of them.
+    return np.where(np.isfinite(losses), losses, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanTable:
+    """Optimal expected losses at every evidence state from a root on, joint with the evidence."""
+
+    root: InformationState
+    sensing: Sensing
+    shape: Lattice
+    stop: Floats
+    """Shape ``(n_cells,)``."""
+    mass: Floats
+    closed: Floats
+    """Shape ``(n_probes, n_cells)``."""
+    value: Floats
+    """Shape ``(n_cells + 2,)``; the last two stand for "not legal" and "done"."""
+    spent: Floats | None
+    """Shape ``(n_cells,)``; sensing cost on the way, where a budget binds."""
+    depth: int
+
+    @property
+    def loss(self) -> float:
+        """Optimal expected remaining loss at the root."""
+        return float(self.value[0])
+
+    def probe_losses(self, cell: int = 0) -> Floats:
+        """Return the optimal expected loss of running each probe first, shape ``(n_probes,)``, normalised."""
+        layer, row = self._find(cell)
+        if layer is None or not self.mass[cell] > 0:
+            return np.full(len(self.sensing.probes), math.inf)
+        losses = _probe_losses(self, layer, slice(row, row + 1))[0]
+        return np.asarray(losses / self.mass[cell])
+
+    def _find(self, cell: int) -> tuple[int | None, int]:
+        for k, layer in enumerate(self.shape.layers[: self.depth]):
+            row = int(np.searchsorted(layer.cells, cell))
+            if row < len(layer.cells) and layer.cells[row] == cell:
+                return k, row
+        return None, 0
+
+    def cell_after(self, evidence: Iterable[Observation]) -> int | None:
+        """Return the cell of a descendant of the root, or None once a closed outcome has ended the sensing."""
+        counts = [[0] * len(names) for names in self.sensing.outcomes]
+        for observation in evidence:
+            probe = self.sensing.probes.index(observation.probe)
+            if observation.outcome not in self.sensing.outcomes[probe]:
+                return None
+            counts[probe][self.sensing.outcomes[probe].index(str(observation.outcome))] += 1
+        cell = 0
+        for own, d, stride in zip(counts, self.shape.digits, self.shape.strides, strict=True):
+            at = 0
+            for outcome, n in enumerate(own):
+                for _ in range(n):
+                    at = int(d.child[at, outcome])
+            cell += at * stride
+        return cell
+
+
+def solve(state: InformationState, *, depth: float = math.inf) -> PlanTable | None:
+    """Return the optimal plan of at most ``depth`` further probes; None if its lattice is too large or endless."""
+    sensing = sensing_at(state, depth=depth)
+    if sensing is None or n_cells(sensing) > MOST_CELLS:
+        return None
+    limit = int(min(depth, sum(sensing.uses)))
+    shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)
+    terminal = terminal_table(state.problem)
+    functionals = np.hstack([terminal.features, sensing.closed_loss])
+    likelihoods = [d.likelihood(rows) for d, rows in zip(shape.digits, sensing.open_likelihood, strict=True)]
+    linear = shape.linear(state.posterior, likelihoods, functionals)
+    n_features = terminal.features.shape[1]
+    stop = terminal.values(linear[:n_features].T)
+    spent = None
+    if math.isfinite(state.problem.sensing_budget):
+        paid = [d.counts.sum(axis=1) * c for d, c in zip(shape.digits, sensing.cost, strict=True)]
+        spent = state.spent + shape.spread(paid)
+    value = np.concatenate([stop, [math.inf, 0.0]])
+    plan = PlanTable(state, sensing, shape, stop, linear[0], linear[n_features:], value, spent, limit)
+    if len(sensing.probes):
+        for k in range(min(limit, len(shape.layers)) - 1, -1, -1):
+            cells = shape.layers[k].cells
+            best = _probe_losses(plan, k, slice(None)).min(axis=1)
+            value[cells] = np.minimum(stop[cells], best)
+    return plan
+
+
+def _probe_losses(plan: PlanTable, layer: int, rows: slice) -> Floats:
+    """Return each probe's optimal joint loss at some cells of a layer, shape ``(n_rows, n_probes)``."""
+    cells = plan.shape.layers[layer].cells[rows]
+    after = np.add.reduceat(plan.value[plan.shape.layers[layer].children[rows]], plan.shape.first, axis=1)
+    losses = after + plan.closed.T[cells] + plan.mass[cells, None] * plan.sensing.cost
+    if plan.spent is not None:
+        over = plan.spent[cells, None] + plan.sensing.cost > plan.root.problem.sensing_budget + BUDGET_TOLERANCE
+        losses = np.where(over, math.inf, losses)
+    return np.asarray(losses)
+
+
+def best_probe(losses: Floats, stop: float) -> int | None:
+    """Return the first probe that attains the least loss if it beats stopping by more than a tie, else None."""
+    if len(losses) == 0:
+        return None
+    least = float(losses.min())
+    if math.isinf(least) or not stop - least > TIE:
+        return None
+    return int(np.flatnonzero(losses <= least + TIE)[0])

@@ -1,0 +1,154 @@
+"""The evidence lattice: every combination of answers still possible, as the cells of one array.
+
+Answers are independent given the hypothesis, so an evidence state is how often each probe gave each outcome, and its
+index is a mixed-radix number with one digit a probe. Values stay unnormalised (joint with the evidence), which makes
+every quantity of a state a linear function of it and lets one matrix product compute them all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Digit:
+    """The evidence states of one probe: counts of its open outcomes, at most ``uses`` in all."""
+
+    counts: NDArray[np.intp]
+    """Shape ``(n_states, n_open)``; state 0 is no use at all."""
+    child: NDArray[np.intp]
+    """Shape ``(n_states, n_open)``; the state after one more such outcome, or -1 if no use is left."""
+
+    def likelihood(self, open_outcomes: Floats) -> Floats:
+        """Return the likelihood of every state, shape ``(n_states, n_hypotheses)``, from ``(n_hypotheses, n_open)``."""
+        powers = open_outcomes.T[None, :, :] ** self.counts[:, :, None]
+        return np.asarray(powers.prod(axis=1))
+
+
+@lru_cache(maxsize=256)
+def digit(n_open: int, uses: int) -> Digit:
+    """Return the states of a probe with so many open outcomes and uses left."""
+    counts = [(0,) * n_open]
+    if n_open:
+        for state in counts:
+            if sum(state) < uses:
+                for outcome in range(n_open):
+                    grown = (*state[:outcome], state[outcome] + 1, *state[outcome + 1 :])
+                    if grown not in counts:
+                        counts.append(grown)
+    position = {state: i for i, state in enumerate(counts)}
+    child = [
+        [position.get((*s[:o], s[o] + 1, *s[o + 1 :]), -1) for o in range(n_open)] if sum(s) < uses else [-1] * n_open
+        for s in counts
+    ]
+    shape = (len(counts), n_open)
+    return Digit(np.array(counts, dtype=np.intp).reshape(shape), np.array(child, dtype=np.intp).reshape(shape))
+
+
+def n_digit_states(n_open: int, uses: float) -> float:
+    """Return how many states a probe has, without listing them."""
+    return math.inf if math.isinf(uses) and n_open else float(math.comb(int(uses) + n_open, n_open)) if n_open else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The evidence states with one total number of uses."""
+
+    cells: NDArray[np.intp]
+    children: NDArray[np.intp]
+    """Shape ``(n_cells, n_columns)``; cell of every child, ``NO_USE`` cell if the probe has none left, ``DONE`` cell
+    for a probe all of whose outcomes end the sensing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """The shape of an evidence lattice; says nothing about probabilities or costs."""
+
+    digits: tuple[Digit, ...]
+    strides: tuple[int, ...]
+    n_cells: int
+    layers: tuple[Layer, ...]
+    first: NDArray[np.intp]
+    """Shape ``(n_probes,)``; where each probe's columns start in ``Layer.children``."""
+
+    @property
+    def no_use(self) -> int:
+        """The cell that stands for "not legal"; worth infinity."""
+        return self.n_cells
+
+    @property
+    def done(self) -> int:
+        """The cell that stands for "nothing left open"; worth zero."""
+        return self.n_cells + 1
+
+    def spread(self, per_digit: Sequence[Floats]) -> Floats:
+        """Return for every cell the sum of its digits' numbers, shape ``(n_cells,)``."""
+        total = np.zeros(1)
+        for values in per_digit:
+            total = (total[:, None] + values[None, :]).ravel()
+        return total
+
+    def linear(self, root: Floats, likelihoods: Sequence[Floats], functionals: Floats) -> Floats:
+        """Return linear functionals of every cell's joint weights, shape ``(n_functionals, n_cells)``.
+
+        The cells form a product, so half of the digits meet the other half in one batched matrix product, and no
+        array of cells times hypotheses is ever built.
+        """
+        half, size = 0, 1
+        while half < len(likelihoods) and size * size < self.n_cells:
+            size *= len(likelihoods[half])
+            half += 1
+        slow, fast = _product(likelihoods[:half], len(root)), _product(likelihoods[half:], len(root))
+        weighted = (root[:, None] * functionals).T
+        sums = np.matmul(slow[None, :, :] * weighted[:, None, :], fast.T)
+        return np.asarray(sums.reshape(functionals.shape[1], self.n_cells))
+
+
+def _product(likelihoods: Sequence[Floats], n_hypotheses: int) -> Floats:
+    product = np.ones((1, n_hypotheses))
+    for likelihood in likelihoods:
+        product = (product[:, None, :] * likelihood[None, :, :]).reshape(-1, n_hypotheses)
+    return product
+
+
+@lru_cache(maxsize=16)
+def lattice(open_counts: tuple[int, ...], uses: tuple[int, ...], depth: int) -> Lattice:
+    """Return the lattice of probes with so many open outcomes and uses each, down to ``depth`` uses in all."""
+    digits = tuple(digit(n, u) for n, u in zip(open_counts, uses, strict=True))
+    radices = [len(d.counts) for d in digits]
+    strides = [math.prod(radices[i + 1 :]) for i in range(len(radices))]
+    n_cells = math.prod(radices)
+    total = np.zeros(1, dtype=np.intp)
+    for d in digits:
+        total = (total[:, None] + d.counts.sum(axis=1)[None, :]).ravel()
+    order = np.argsort(total, kind="stable")
+    bounds = np.searchsorted(total[order], np.arange(min(depth, int(total.max())) + 2))
+    layers = []
+    for low, high in pairwise(bounds):
+        cells = order[low:high]
+        columns = [
+            _children(cells, d, s, r, n_cells, u) for d, s, r, u in zip(digits, strides, radices, uses, strict=True)
+        ]
+        children = np.hstack(columns) if columns else np.zeros((len(cells), 0), dtype=np.intp)
+        layers.append(Layer(cells, children))
+    widths = [max(1, n) for n in open_counts]
+    first = np.cumsum([0, *widths[:-1]]).astype(np.intp) if widths else np.zeros(0, dtype=np.intp)
+    return Lattice(digits, tuple(strides), n_cells, tuple(layers), first)
+
+
+def _children(cells: NDArray[np.intp], d: Digit, stride: int, radix: int, n_cells: int, uses: int) -> NDArray[np.intp]:
+    no_use, done = n_cells, n_cells + 1
+    if d.child.shape[1] == 0:
+        return np.full((len(cells), 1), done if uses > 0 else no_use, dtype=np.intp)
+    own = cells // stride % radix
+    child = d.child[own]
+    return np.where(child < 0, no_use, cells[:, None] + (child - own[:, None]) * stride)

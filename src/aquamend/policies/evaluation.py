@@ -1,0 +1,117 @@
+"""What following a policy to the end costs, exactly: every outcome of every probe it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
+from aquamend.decision.terminal import stop_after_correcting
+from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.inference import InformationState, Observation
+from aquamend.model.kernels import OutcomeTable
+from aquamend.policies.policy import Policy
+
+MOST_STATES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Expectations over the posterior and all outcomes, from one state on."""
+
+    expected_loss: float
+    """Sensing, recovery and residual together."""
+    expected_probes: float
+    expected_undone: float
+    """Executed actions undone; a restart undoes all of them."""
+    success: float
+    """Probability that nothing failed is left uncorrected and nothing was escalated."""
+
+
+def evaluate(policy: Policy, state: InformationState) -> Evaluation:
+    """Return the exact expectation of following the policy from this state to the end.
+
+    States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
+    """
+    gaussian = [p for p, t in state.problem.model.tables.items() if not isinstance(t, OutcomeTable)]
+    if gaussian:
+        raise NotDiscrete("evaluate", gaussian)
+    total = _Evaluator(policy).walk(state)
+    return Evaluation(*(float(x) for x in total))
+
+
+class _Evaluator:
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.seen: dict[tuple[tuple[str, str], ...], NDArray[np.float64]] = {}
+
+    def walk(self, root: InformationState) -> NDArray[np.float64]:
+        """Return (loss, probes, undone, success) at the root, by depth-first search with an explicit stack."""
+        stack: list[tuple[InformationState, Reprobe | None]] = [(root, None)]
+        while stack:
+            state, step = stack.pop()
+            key = _key(state)
+            if key in self.seen:
+                continue
+            if len(self.seen) >= MOST_STATES:
+                raise TooLarge(
+                    f"the policy reaches more than {MOST_STATES} evidence states; evaluate a smaller problem"
+                )
+            if step is None:
+                chosen = self.policy.next_step(state)
+                if not isinstance(chosen, Reprobe):
+                    self.seen[key] = _terminal(state, chosen)
+                    continue
+                step = chosen
+            children = _children(state, step.probe)
+            missing = [child for _, child in children if _key(child) not in self.seen]
+            if missing:
+                stack.append((state, step))
+                stack.extend((child, None) for child in missing)
+                continue
+            graph = state.problem.graph
+            cost = graph.probes[graph.probe_index[step.probe]].cost
+            later = sum((p * self.seen[_key(child)] for p, child in children), np.zeros(4))
+            self.seen[key] = later + np.array([cost, 1.0, 0.0, 0.0])
+        return self.seen[_key(root)]
+
+
+def _key(state: InformationState) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((o.probe, str(o.outcome)) for o in state.evidence))
+
+
+def _children(state: InformationState, probe: str) -> list[tuple[float, InformationState]]:
+    table = state.problem.model.tables[probe]
+    if not isinstance(table, OutcomeTable):
+        raise NotDiscrete("evaluate", [probe])
+    probability = state.posterior @ table.likelihood
+    return [
+        (float(p), state.after(Observation(probe, outcome)))
+        for outcome, p in zip(table.outcomes, probability, strict=True)
+        if p > 0.0
+    ]
+
+
+def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64]:
+    problem, graph = state.problem, state.problem.graph
+    match decision:
+        case Escalate():
+            return np.array([problem.escalate_loss, 0.0, 0.0, 0.0])
+        case Restart():
+            return np.array([problem.restart_loss, 0.0, len(graph.executed), 1.0])
+        case Continue():
+            correct, undo, plan = (), (), None
+        case RollBack(correct=correct, undo=undo, plan=plan):
+            pass
+    kept = np.array([belief.name not in correct for belief in graph.beliefs], dtype=bool)
+    left = problem.failed[:, kept]
+    success = float(state.posterior[~left.any(axis=1)].sum())
+    if plan is not None:
+        losses = next(p.loss for p in problem.plans if p.name == plan)
+        possible = state.posterior > problem.resolved_below
+        loss = float(np.dot(state.posterior[possible], losses[possible]))
+    else:
+        loss = stop_after_correcting(state, set(correct)).loss
+    return np.array([loss, 0.0, len(undo), success])

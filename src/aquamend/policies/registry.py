@@ -1,0 +1,39 @@
+"""Policies by the names that the command line and the records use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from aquamend.errors import UnknownName
+from aquamend.policies.fixed import AlwaysRestart, NoReprobe, RollbackOnly
+from aquamend.policies.local import Decoupled, Greedy
+from aquamend.policies.myopic import AquaMend
+from aquamend.policies.planning import Exact, Lookahead
+from aquamend.policies.policy import Policy
+from aquamend.policies.structured import Structured
+from aquamend.policies.troubleshooting import Troubleshooting
+
+POLICIES: dict[str, Callable[[], Policy]] = {
+    "aquamend": AquaMend,
+    "all-candidates": AquaMend,
+    "structured": Structured,
+    "exact": Exact,
+    "troubleshooting": Troubleshooting,
+    "decoupled": Decoupled,
+    "greedy": Greedy,
+    "rollback-only": RollbackOnly,
+    "restart": AlwaysRestart,
+    "no-reprobe": NoReprobe,
+}
+"""Without fitted coverage there is nothing to screen by, so ``aquamend`` and ``all-candidates`` are one policy here."""
+
+
+def policy_named(name: str) -> Policy:
+    """Return a new policy by name; ``lookahead-K`` takes any K of at least 1."""
+    lookahead = re.fullmatch(r"lookahead-([1-9][0-9]{0,3})", name)
+    if lookahead:
+        return Lookahead(int(lookahead[1]))
+    if name not in POLICIES:
+        raise UnknownName("policy", name, [*POLICIES, "lookahead-K"])
+    return POLICIES[name]()
