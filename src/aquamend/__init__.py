@@ -1,1 +1,53 @@
-"""AquaMend: how an embodied agent recovers when something it believed may no longer be true."""
+"""AquaMend: how an embodied agent recovers when something it measured and believed may no longer be true.
+
+Build a ``Problem`` from a ``RecoveryGraph`` and a ``JointModel`` (or read one with ``load_problem``), raise the alarm,
+and ask a policy for steps:
+
+    state = InformationState.alarmed(problem)
+    while isinstance(step := AquaMend().next_step(state), Reprobe):
+        state = state.after(Observation(step.probe, measure(step.probe)))
+"""
+
+from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, best_terminal, probe_values
+from aquamend.errors import AquaMendError, InvalidProblem
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.inference import InformationState, Observation
+from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel
+from aquamend.policies import AquaMend, Exact, Lookahead, Policy, evaluate, policy_named
+from aquamend.problem import Problem
+from aquamend.problem_file import load_problem
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Action",
+    "Alarm",
+    "AquaMend",
+    "AquaMendError",
+    "Belief",
+    "Continue",
+    "Declaration",
+    "Discrete",
+    "Escalate",
+    "Exact",
+    "Gaussian",
+    "Hypothesis",
+    "InformationState",
+    "InvalidProblem",
+    "JointModel",
+    "Lookahead",
+    "Observation",
+    "Operation",
+    "Policy",
+    "Probe",
+    "Problem",
+    "RecoveryGraph",
+    "Reprobe",
+    "Restart",
+    "RollBack",
+    "best_terminal",
+    "evaluate",
+    "load_problem",
+    "policy_named",
+    "probe_values",
+]

@@ -21,6 +21,10 @@ MOST_CLOSURES = 4096
 """Distinct closures a group may have and still be enumerated; beyond it, a minimum cut prices each branch."""
 
 
+ROWS_AT_ONCE = 2048
+"""Branches priced at once: a few megabytes, which stay in cache."""
+
+
 @dataclass(frozen=True, eq=False)
 class Closures:
     """A group of beliefs that share operations, with every distinct feasible closure listed."""
@@ -146,6 +150,9 @@ class TerminalTable:
 
     def values(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``."""
+        if len(sums) > 2 * ROWS_AT_ONCE:
+            pieces = range(0, len(sums), ROWS_AT_ONCE)
+            return np.concatenate([self.values(sums[low : low + ROWS_AT_ONCE]) for low in pieces])
         if self.problem.corrections:
             value = self.correction_values(sums)
             if self.problem.plans:
@@ -186,6 +193,31 @@ def closure_losses(group: Closures, mass: NDArray[np.float64], risk: NDArray[np.
         return np.asarray(own @ group.keep + mass[:, None] * group.cost)
     losses = np.where(barred, 0.0, own) @ group.keep + mass[:, None] * group.cost
     return np.where(barred.astype(float) @ group.keep > 0, math.inf, losses)
+
+
+MOST_DECISIONS = 2048
+"""Terminal decisions that are listed one by one where a method needs all of them."""
+
+
+@once_per_problem
+def terminal_losses(problem: Problem) -> NDArray[np.float64] | None:
+    """Return ℓ(u, s) of every terminal decision worth taking, ``(n_hypotheses, n_decisions)``; None if too many."""
+    table = terminal_table(problem)
+    columns = [] if math.isinf(table.flat) else [np.full((len(table.features), 1), table.flat)]
+    columns.append(table.plan_values(table.features))
+    if problem.corrections:
+        risk, mass = table.risks(table.features), np.ones(len(table.features))
+        parts = [closure_losses(group, mass, risk) for group in table.groups]
+        parts += [np.column_stack([risk[:, i], np.full(len(risk), c)])
+                  for i, c in zip(table.solo, table.solo_cost, strict=True)]  # fmt: skip
+        parts += [risk[:, [i]] for i in table.stuck]
+        if table.cuts or math.prod(part.shape[1] for part in parts) > MOST_DECISIONS:
+            return None
+        total = np.zeros((len(table.features), 1))
+        for part in parts:
+            total = (total[:, :, None] + part[:, None, :]).reshape(len(total), -1)
+        columns.append(total)
+    return np.hstack(columns)
 
 
 @once_per_problem

@@ -102,16 +102,16 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
         case Restart():
             return np.array([problem.restart_loss, 0.0, len(graph.executed), 1.0])
         case Continue():
-            correct, undo, plan = (), (), None
-        case RollBack(correct=correct, undo=undo, plan=plan):
-            pass
-    kept = np.array([belief.name not in correct for belief in graph.beliefs], dtype=bool)
+            ending = RollBack(())
+        case RollBack():
+            ending = decision
+    kept = np.array([belief.name not in ending.correct for belief in graph.beliefs], dtype=bool)
     left = problem.failed[:, kept]
-    success = float(state.posterior[~left.any(axis=1)].sum())
-    if plan is not None:
-        losses = next(p.loss for p in problem.plans if p.name == plan)
+    success = min(1.0, float(state.posterior[~left.any(axis=1)].sum()))
+    if ending.plan is not None:
+        losses = next(p.loss for p in problem.plans if p.name == ending.plan)
         possible = state.posterior > problem.resolved_below
         loss = float(np.dot(state.posterior[possible], losses[possible]))
     else:
-        loss = stop_after_correcting(state, set(correct)).loss
-    return np.array([loss, 0.0, len(undo), success])
+        loss = stop_after_correcting(state, set(ending.correct)).loss
+    return np.array([loss, 0.0, len(ending.undo), success])

@@ -1,0 +1,91 @@
+"""The faults found so far, and where in the file the readable entries stood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from aquamend.errors import Fault, InvalidProblem
+from aquamend.problem_file.plain_data import shown
+
+LISTED = 100
+"""Most faults that one error lists; the rest are counted."""
+_KEPT = 10_000
+_SECTIONS = (
+    "format", "name", "unit", "beliefs", "actions", "operations", "probes", "edges", "hypotheses", "kernels", "alarm",
+    "declarations", "sensing_budget", "restart", "escalate",
+)  # fmt: skip
+_ENTRY = re.compile(r"([a-z]+)\[(\d+)\](.*)", re.DOTALL)
+_INNER_ENTRY = re.compile(r"(.*\..*)\[(\d+)\]", re.DOTALL)
+
+
+class FaultReport:
+    """Collects faults, each once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Faults added, repeated ones included; a reader that leaves it alone found nothing."""
+        self.positions: dict[str, list[int]] = {}
+        """Of every list with unreadable entries, by its place: where the readable ones stood."""
+        self._kept: dict[Fault, None] = {}
+        self._not_kept = 0
+
+    def add(self, where: str, problem: str, remedy: str) -> None:
+        """Note one fault."""
+        self.count += 1
+        fault = Fault(where, problem, remedy)
+        if len(self._kept) < _KEPT:
+            self._kept[fault] = None
+        elif fault not in self._kept:
+            self._not_kept += 1
+
+    def judge(self, faults: Iterable[Fault]) -> None:
+        """Note faults found in the readable entries alone, at the places these have in the file."""
+        for fault in faults:
+            self.add(self._in_file(fault.where), fault.problem, fault.remedy)
+
+    def guess(self, word: str, valid: Iterable[str]) -> str | None:
+        """Return the valid word that this one was probably meant to be."""
+        if len(word) > 40 or len(self._kept) >= LISTED:
+            return None  # nobody would read the answer, and a million such questions take minutes
+        return next(iter(get_close_matches(word, list(valid), n=1)), None)
+
+    def unknown_key(self, where: str, key: str, valid: Iterable[str]) -> str | None:
+        """Note a key that means nothing; return the valid key it was probably meant to be."""
+        names = list(valid)
+        near = self.guess(key, names)
+        hint = f"did you mean {near!r}? " if near else ""
+        self.add(place(where, key), f"{shown(key)} is not a key", f"{hint}the keys here are {', '.join(names)}")
+        return near
+
+    def error(self) -> InvalidProblem:
+        """Return the faults in the order of the sections, the first hundred of them in full."""
+        rank = {section: i for i, section in enumerate(_SECTIONS)}
+        faults = sorted(self._kept, key=lambda fault: rank.get(re.split(r"[.\[]", fault.where)[0], -1))
+        more = len(faults) - LISTED + self._not_kept
+        if more > 0:
+            rest = Fault("file", f"{more} more {'fault is' if more == 1 else 'faults are'} not listed", "correct these")
+            faults = [*faults[:LISTED], rest]
+        return InvalidProblem(faults)
+
+    def _in_file(self, where: str) -> str:
+        if not self.positions:
+            return where
+        entry = _ENTRY.fullmatch(where)
+        if entry:
+            where = f"{entry[1]}[{self._position(entry[1], int(entry[2]))}]{entry[3]}"
+        inner = _INNER_ENTRY.fullmatch(where)
+        if inner:
+            where = f"{inner[1]}[{self._position(inner[1], int(inner[2]))}]"
+        return where
+
+    def _position(self, section: str, index: int) -> int:
+        positions = self.positions.get(section, [])
+        return positions[index] if index < len(positions) else index
+
+
+def place(where: str, key: str) -> str:
+    """Return the place of a key in the mapping at a place; odd keys are quoted, so that a place is one line."""
+    name = key if key.isprintable() and 0 < len(key) <= 60 else shown(key)
+    return f"{where}.{name}" if where else name

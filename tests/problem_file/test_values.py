@@ -1,0 +1,124 @@
+"""What the values of a sound file mean, and what is assumed where none is given."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+from aquamend.model import Cause
+from aquamend.problem_file import load_problem, parse_problem
+
+
+def test_reads_every_section(sound):
+    problem = parse_problem(sound)
+    assert (problem.name, problem.unit) == ("move the lightest box", "s")
+    assert [belief.residual for belief in problem.graph.beliefs] == [10.0, math.inf]
+    assert [action.executed for action in problem.graph.actions] == [True, True, False]
+    assert [probe.max_uses for probe in problem.graph.probes] == [2, math.inf]
+    assert problem.graph.correction_cost(["weight"]) == 6.5
+    assert problem.model.alarm_likelihood is not None
+    assert problem.model.tables["look"].likelihood[1].tolist() == [0.1, 0.9]
+    assert [d.version for d in problem.declarations] == [2]
+    assert (problem.sensing_budget, problem.restart, problem.escalate) == (3.0, 20.0, 60.0)
+
+
+def test_what_is_left_out_has_its_default():
+    problem = parse_problem(
+        {
+            "format": "aquamend-problem/1",
+            "beliefs": [{"name": "b"}],
+            "actions": [{"name": "a"}],
+            "probes": [{"name": "p", "cost": 1}],
+            "hypotheses": [{"name": "h", "prior": 1}],
+            "kernels": {"p": {"outcomes": ["o"], "likelihood": {"h": [1]}}},
+            "declarations": [{"name": "d", "belief": "b"}],
+        }
+    )
+    (belief,), (action,), (probe,) = problem.graph.beliefs, problem.graph.actions, problem.graph.probes
+    (hypothesis,), (declaration,) = problem.model.hypotheses, problem.model.declarations
+    assert (belief.residual, belief.may_keep) == (0.0, True)
+    assert (action.undo, action.executed, action.reversible) == (None, False, True)
+    assert (probe.max_uses, probe.modality) == (1, None)
+    assert (hypothesis.failed, hypothesis.cause) == ((), Cause.UNKNOWN)
+    assert (declaration.version, declaration.support, declaration.invalid_in) == (1, (), ())
+    assert (problem.sensing_budget, problem.restart, problem.escalate) == (math.inf, None, None)
+
+
+def test_numbers_of_numpy_are_numbers(sound):
+    sound["beliefs"][0]["residual"] = np.int64(7)
+    sound["restart"] = np.float64(2.5)
+    problem = parse_problem(sound)
+    assert (problem.graph.beliefs[0].residual, problem.restart) == (7.0, 2.5)
+
+
+YAML = """
+format: aquamend-problem/1
+beliefs: [{name: b, residual: %s}]
+probes: [{name: p, cost: 1e-3}]
+hypotheses: [{name: 0.50, prior: 1}]
+kernels: {p: {outcomes: [%s], likelihood: {0.50: [%s]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "means"),
+    [
+        ("inf", math.inf), (".inf", math.inf), ("+.INF", math.inf), ("'inf'", math.inf), ("1e-3", 0.001), ("1.", 1.0),
+        (".5", 0.5), ("+3", 3.0), ("010", 10.0), ("0o10", 8.0), ("0x1F", 31.0), ("1E5", 1e5), ("12", 12.0),
+    ],
+)  # fmt: skip
+def test_yaml_numbers_are_those_of_the_core_schema(tmp_path, written, means):
+    path = tmp_path / "problem.yaml"
+    path.write_text(YAML % (written, "o", "1"))
+    assert load_problem(path).graph.beliefs[0].residual == means
+
+
+@pytest.mark.parametrize(
+    "written", ["1_000", "1:30", "2020-01-01", "'5'", "nan", ".nan", "~", "1e999", "9" * 5000, "Yes"]
+)
+def test_yaml_numbers_are_nothing_else(faults_in, written):
+    (fault,) = faults_in(YAML % (written, "o", "1"))
+    assert fault.startswith("beliefs[0].residual: ")
+
+
+def test_outcomes_and_names_are_kept_as_written(tmp_path):
+    outcomes = ["yes", "no", "on", "off", "y", "0", "1.50", "1e-3", "true", "2020-01-01", "007", "12:30"]
+    path = tmp_path / "problem.yaml"
+    path.write_text(YAML % ("1", ", ".join(outcomes), ", ".join(["1", *["0"] * 11])))
+    problem = load_problem(path)
+    assert list(problem.model.kernels["p"].outcomes) == outcomes
+    assert problem.model.hypotheses[0].name == "0.50"
+
+
+def test_json_numbers_and_booleans_name_outcomes_as_written(tmp_path):
+    path = tmp_path / "problem.json"
+    path.write_text(
+        '{"format": "aquamend-problem/1", "beliefs": [{"name": "b", "residual": Infinity}],'
+        ' "probes": [{"name": 1, "cost": 0}], "hypotheses": [{"name": 2.50, "prior": 1.0}],'
+        ' "kernels": {"1": {"outcomes": [0, true, 0.10], "likelihood": {"2.50": [1, 0, 0]}}}}'
+    )
+    problem = load_problem(path)
+    assert list(problem.model.kernels["1"].outcomes) == ["0", "true", "0.10"]
+    assert problem.graph.beliefs[0].residual == math.inf
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_hypotheses_load_in_seconds(tmp_path):
+    count = 100_000
+    rows = {f"h{i}": [0.25, 0.75] for i in range(count)}
+    data = {
+        "format": "aquamend-problem/1",
+        "beliefs": [{"name": "b"}],
+        "probes": [{"name": "p", "cost": 1}, {"name": "q", "cost": 1}],
+        "hypotheses": [{"name": name, "prior": 1 / count, "failed": ["b"]} for name in rows],
+        "kernels": {name: {"outcomes": ["low", "high"], "likelihood": rows} for name in ("p", "q")},
+    }
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(data))
+    started = time.perf_counter()
+    assert len(load_problem(path).model.hypotheses) == count
+    assert time.perf_counter() - started < 20
