@@ -32,6 +32,7 @@ help:
 
 setup: $(STAMP)
 
+# Bytecode is compiled here, because starting fast matters also where PYTHONDONTWRITEBYTECODE is set.
 # A stamp is the last thing its recipe makes, so an interrupted setup starts over.
 $(UV_STAMP): requirements/uv.txt
 	@$(PYTHON) -c 'import sys' 2>/dev/null || { \
@@ -49,9 +50,10 @@ $(UV_STAMP): requirements/uv.txt
 $(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt
 	@rm -f $@
 	@echo 'setup: installing the locked dependencies'
-	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
+	@$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements/dev.txt requirements/uv.txt
 	@echo 'setup: installing aquamend'
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -qq src
 	@touch $@
 	@echo 'setup: done; try `make demo`'
 

@@ -62,7 +62,7 @@ ONE_FAULT: list[tuple[str, Any, str, str]] = [
     ("edges.0", ["look", "weight"], "edges[0]", "['look', 'weight'] has 2 entries"),
     ("edges.0", "look", "edges[0]", "'look' is not a list"),
     ("edges.0.2", "detecton", "edges[0][2]", "did you mean detection?"),
-    ("edges.0.2", "inference", "edges[0]", "joins a belief to a belief"),
+    ("edges.0.2", "inference", "edges[0]", "runs from a belief to a belief"),
     ("edges.0.0", "lok", "edges[0]", "source 'lok' is not a probe, belief or action"),
     ("edges.0.1", None, "edges[0][1]", "null is not text"),
     ("edges.1", ["look", "weight", "detection"], "edges[1]", "given twice"),

@@ -29,11 +29,11 @@ class RecoveryGraph:
     operations: Sequence[Operation] = field(default=())
 
     def __post_init__(self) -> None:
-        edges, faults = parsed_edges(self.edges)
+        edges = parsed_edges(self.edges)
         for name in ("beliefs", "actions", "probes", "operations"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "edges", edges)
-        faults += graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations)
+        faults = graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations)
         if faults:
             raise InvalidProblem(faults)
 

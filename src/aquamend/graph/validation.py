@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
-from aquamend.errors import Fault
+from aquamend.errors import Fault, InvalidProblem
 from aquamend.graph.edges import LEGAL_ENDPOINTS, Edge, EdgeKind
 from aquamend.graph.nodes import Action, Belief, Operation, Probe
 
@@ -31,7 +32,7 @@ def graph_faults(
                 faults.append(
                     Fault(
                         f"{section}[{i}].name",
-                        f"{node.name!r} already names a {node_type[node.name]}",
+                        f"{node.name!r} already names {_a(node_type[node.name])}",
                         "give every probe, belief and action a name of its own",
                     )
                 )
@@ -45,15 +46,15 @@ def graph_faults(
         faults.append(
             Fault(
                 "edges",
-                f"the graph has a cycle: {' -> '.join(cycle)}",
+                f"the graph has a cycle: {_shortened(cycle)}",
                 "remove an edge of it; support and dependence must run one way",
             )
         )
     return faults
 
 
-def parsed_edges(triples: Sequence[Edge | tuple[str, str, str]]) -> tuple[tuple[Edge, ...], list[Fault]]:
-    """Return the edges with their kinds read from text, and a fault for every kind that is none of the six."""
+def parsed_edges(triples: Sequence[Edge | tuple[str, str, str]]) -> tuple[Edge, ...]:
+    """Return the edges with their kinds read from text; every kind that is none of the six is a fault."""
     edges, faults = [], []
     for i, (source, target, kind) in enumerate(triples):
         try:
@@ -61,7 +62,9 @@ def parsed_edges(triples: Sequence[Edge | tuple[str, str, str]]) -> tuple[tuple[
         except ValueError:
             valid = ", ".join(kind.value for kind in EdgeKind)
             faults.append(Fault(f"edges[{i}]", f"{kind!r} is not an edge kind", f"use one of {valid}"))
-    return tuple(edges), faults
+    if faults:
+        raise InvalidProblem(faults)
+    return tuple(edges)
 
 
 def _is_cost(value: float) -> bool:
@@ -95,13 +98,13 @@ def _cost_faults(
 
 
 def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]) -> Iterator[Fault]:
-    names: set[str] = set()
+    names: dict[str, None] = {}  # ordered, because messages list them
     for i, operation in enumerate(operations):
         if operation.name in names:
             yield Fault(
                 f"operations[{i}].name", f"{operation.name!r} is given twice", "give every operation a name of its own"
             )
-        names.add(operation.name)
+        names[operation.name] = None
     for i, action in enumerate(actions):
         if action.undo is not None and action.operations:
             yield Fault(f"actions[{i}]", f"{action.name!r} has both undo and operations", "keep one of the two")
@@ -138,8 +141,8 @@ def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterato
             if ends != (source, target):
                 yield Fault(
                     f"edges[{i}]",
-                    f"a {edge.kind.value} edge joins a {source} to a {target}, but {edge.source!r} is a {ends[0]} "
-                    f"and {edge.target!r} is a {ends[1]}",
+                    f"{_a(edge.kind.value)} edge runs from {_a(source)} to {_a(target)}, but {edge.source!r} is "
+                    f"{_a(ends[0])} and {edge.target!r} is {_a(ends[1])}",
                     "change the kind or turn the edge",
                 )
         if edge in seen:
@@ -166,13 +169,24 @@ def find_cycle(nodes: Iterable[str], edges: Iterable[Edge]) -> list[str]:
     # What Kahn's algorithm leaves over lies on a cycle or behind one, and keeps a predecessor that is left too:
     # walking backwards therefore never ends, and closes a cycle at its first repetition.
     predecessor = {target: source for source in successors if source in left for target in successors[source]}
-    path, at = [], next(name for name in successors if name in left)
+    path: dict[str, None] = {}
+    at = next(name for name in successors if name in left)
     while at not in path:
-        path.append(at)
+        path[at] = None
         at = predecessor[at]
-    return [at, *reversed(path[path.index(at) :])]
+    visited = list(path)
+    return [at, *reversed(visited[visited.index(at) :])]
+
+
+def _shortened(names: Sequence[str]) -> str:
+    shown = names if len(names) <= 12 else [*names[:6], f"… {len(names) - 9} more …", *names[-3:]]
+    return " -> ".join(shown)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def _listed(names: Iterable[str]) -> str:
-    shown = sorted(names)
+    shown = list(islice(names, 9))  # the first few in their own order: cheap even where thousands are wrong
     return ", ".join(repr(n) for n in shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "(none given)"

@@ -54,7 +54,8 @@ def _hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
         if hypothesis.cause not in list(Cause):
             valid = ", ".join(cause.value for cause in Cause)
             yield Fault(f"hypotheses[{i}].cause", f"{hypothesis.cause!r} is not a cause", f"use one of {valid}")
-    total = float(np.sum([hypothesis.prior for hypothesis in hypotheses]))
+    with np.errstate(all="ignore"):
+        total = float(np.sum([hypothesis.prior for hypothesis in hypotheses]))
     if not abs(total - 1.0) <= SUM_TOLERANCE:
         yield Fault("hypotheses", f"the priors sum to {total:.9g}", "make them sum to 1")
 
@@ -84,33 +85,41 @@ def _kernel_faults(probe: str, kernel: Kernel, names: Sequence[str]) -> Iterator
             where, raw, width = f"kernels.{probe}.gaussian", kernel.mean_sd, 2
     if isinstance(raw, Mapping):
         yield from _row_name_faults(where, raw, names)
-        rows: Iterable[tuple[str, Any]] = [(f"{where}.{name}", raw[name]) for name in names if name in raw]
+        rows: list[tuple[str, Any]] = [(f"{where}.{name}", raw[name]) for name in names if name in raw]
     elif raw.ndim != 2 or raw.shape[0] != len(names):
         yield Fault(where, f"the array has shape {raw.shape}", f"make it ({len(names)}, {width})")
         return
     else:
         yield from _array_row_faults(where, raw, width, discrete=isinstance(kernel, Discrete))
         return
+    full = [(place, row) for place, row in rows if len(row) == width]
     for place, row in rows:
         if len(row) != width:
             yield Fault(place, f"{list(row)!r} has {len(row)} numbers", f"give {width}")
-        else:
-            yield from _row_faults(place, np.asarray(row, dtype=float), discrete=isinstance(kernel, Discrete))
+    stacked = np.array([row for _, row in full], dtype=float).reshape(len(full), width)
+    for i in np.flatnonzero(~_sound_rows(stacked, discrete=isinstance(kernel, Discrete))):
+        yield from _row_faults(full[i][0], stacked[i], discrete=isinstance(kernel, Discrete))
 
 
 def _array_row_faults(where: str, rows: Any, width: int, *, discrete: bool) -> Iterator[Fault]:
     if rows.shape[1] != width:
         yield Fault(where, f"the array has shape {rows.shape}", f"make it ({rows.shape[0]}, {width})")
         return
-    if discrete:
-        sound = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
-    else:
-        sound = np.isfinite(rows).all(axis=1) & (rows[:, 1] > 0)
-    for i in np.flatnonzero(~sound)[:5]:
+    for i in np.flatnonzero(~_sound_rows(rows, discrete=discrete))[:5]:
         yield from _row_faults(f"{where}[{i}]", rows[i], discrete=discrete)
 
 
+def _sound_rows(rows: Any, *, discrete: bool) -> Any:
+    """Return which rows are a probability distribution, or a mean and a positive standard deviation."""
+    with np.errstate(all="ignore"):  # infinities and NaN are what is being looked for
+        if discrete:
+            return (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
+        return np.isfinite(rows).all(axis=1) & (rows[:, 1] > 0)
+
+
 def _row_faults(place: str, row: Any, *, discrete: bool) -> Iterator[Fault]:
+    if bool(_sound_rows(row[None, :], discrete=discrete)[0]):
+        return
     shown = [float(x) for x in row]
     if not discrete:
         if not (np.isfinite(row).all() and row[1] > 0):

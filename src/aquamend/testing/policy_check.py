@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def _check_problem(policy: Policy, problem: Problem) -> int:
 
 def _ask(policy: Policy, state: InformationState) -> Reprobe | Decision:
     before = copy.deepcopy((state.posterior, state.evidence, state.declarations))
-    step = policy.next_step(state)
+    step: object = policy.next_step(state)  # a stranger's policy may return anything
     if not isinstance(step, Reprobe | RollBack | Continue | Restart | Escalate):
         _fail(state, f"returns {step!r}, which is not a step")
     if not np.array_equal(before[0], state.posterior) or before[1:] != (state.evidence, state.declarations):
@@ -101,7 +102,7 @@ def _answers(state: InformationState, probe: str) -> Iterator[InformationState]:
                 yield state.after(Observation(probe, float(mean)))
 
 
-def _fail(state: InformationState, what: str) -> None:
+def _fail(state: InformationState, what: str) -> NoReturn:
     evidence = ", ".join(str(observation) for observation in state.evidence) or "nothing observed yet"
     raise PolicyFault(f"in {state.problem.name!r}, with {evidence}: the policy {what}")
 
