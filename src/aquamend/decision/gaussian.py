@@ -18,14 +18,24 @@ from aquamend.model.kernels import IMPOSSIBLE_SD, NormalTable
 Signature = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 """Maps likelihoods, shape ``(n_readings, n_hypotheses)``, to what is decided there, shape ``(n_readings, k)``."""
 
+Margins = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Maps likelihoods likewise to smooth numbers whose signs are verdicts, shape ``(n_readings, n_margins)``."""
+
 POINTS_PER_COMPONENT = 65
 MOST_POINTS = 4096
 BISECTIONS = 48
 
 
-def decision_intervals(table: NormalTable, possible: NDArray[np.bool_], signature: Signature) -> NDArray[np.float64]:
-    """Return the readings at which the signature changes, sorted; outside cuts are left implicit."""
+def decision_intervals(
+    table: NormalTable, possible: NDArray[np.bool_], signature: Signature, margins: Margins
+) -> NDArray[np.float64]:
+    """Return the readings at which the signature changes, sorted.
+
+    The signature is sampled on a grid and bisected where it changes; where a margin comes close to zero and turns back
+    between grid points, its turning point joins the grid, so that no narrow interval is stepped over.
+    """
     grid = _grid(table, possible)
+    grid = np.union1d(grid, _turning_points(table, possible, grid, margins))
     left, right = grid[:-1], grid[1:]
     marks = signature(_likelihood(table, possible, grid))
     changed = (marks[:-1] != marks[1:]).any(axis=1)
@@ -68,6 +78,23 @@ def _likelihood(table: NormalTable, possible: NDArray[np.bool_], readings: NDArr
     z = (readings[:, None] - table.mean) / table.sd
     log = np.where(possible, -0.5 * z * z - np.log(table.sd), -np.inf)
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
+
+
+def _turning_points(
+    table: NormalTable, possible: NDArray[np.bool_], grid: NDArray[np.float64], margins: Margins
+) -> NDArray[np.float64]:
+    """Return, for every margin, where its distance from zero has a minimum between grid points of one sign."""
+    values = margins(_likelihood(table, possible, grid))
+    size = np.abs(values)
+    one_sign = (np.sign(values[:-2]) == np.sign(values[1:-1])) & (np.sign(values[1:-1]) == np.sign(values[2:]))
+    row, margin = np.nonzero(one_sign & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (size[1:-1] < 0.4))
+    left, right = grid[row], grid[row + 2]
+    for _ in range(BISECTIONS if len(row) else 0):  # ternary search; the margin is smooth and turns once in here
+        a, b = left + (right - left) / 3, right - (right - left) / 3
+        at_a = np.abs(margins(_likelihood(table, possible, a))[np.arange(len(row)), margin])
+        at_b = np.abs(margins(_likelihood(table, possible, b))[np.arange(len(row)), margin])
+        left, right = np.where(at_a > at_b, a, left), np.where(at_a > at_b, right, b)
+    return np.asarray(0.5 * (left + right))
 
 
 def _grid(table: NormalTable, possible: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -88,7 +88,7 @@ def _residual(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requi
     capacity = np.concatenate([gain[gainers], np.full(len(needs.source), INT32_MAX), cost[payers]]).astype(np.int32)
     network = csr_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
     flow = maximum_flow(network, source, sink).flow
-    residual: Any = network.astype(np.int64) - flow
+    residual: Any = network - flow  # fits 32 bits: flow never exceeds capacity, nor runs against an unlimited edge
     residual.eliminate_zeros()
     return source, residual
 

@@ -159,13 +159,15 @@ def decision_cuts(state: InformationState, table: NormalTable) -> Floats:
     invalid = invalidity_matrix(state.problem, state.declarations)
     possible = state.posterior > 0
 
-    def signature(likelihood: Floats) -> NDArray[np.int64]:
+    def margins(likelihood: Floats) -> Floats:
         weights = likelihood * state.posterior
-        sums = weights @ terminal.features
-        verdicts = weights @ invalid >= REJECT_AT * sums[:, :1]
-        return np.hstack([terminal.signature(sums), verdicts.astype(np.int64)])
+        return np.asarray(weights @ invalid / weights.sum(axis=1, keepdims=True) - REJECT_AT)
 
-    cuts = decision_intervals(table, possible, signature)
+    def signature(likelihood: Floats) -> NDArray[np.int64]:
+        sums = (likelihood * state.posterior) @ terminal.features
+        return np.hstack([terminal.signature(sums), (margins(likelihood) >= 0.0).astype(np.int64)])
+
+    cuts = decision_intervals(table, possible, signature, margins)
     return np.union1d(cuts, _even_cuts(state, table)) if terminal.cuts else cuts
 
 

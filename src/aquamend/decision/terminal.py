@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,10 @@ from aquamend.inference import InformationState
 
 TIE = 1e-9
 """Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""
+
+
+MOST_LISTED = 200
+"""Correction sets considered for showing; the best one is found without listing them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +82,30 @@ def stop_after_correcting(state: InformationState, beliefs: frozenset[str] | set
 
 
 def correction_alternatives(state: InformationState, *, most: int = 16) -> list[Stop]:
-    """Return correction sets worth showing, best first: all of them where few, else those near the best one."""
+    """Return the correction sets worth showing, best first: for each closure, all suspects it corrects.
+
+    Where the closures are too many to list, those reached from the best one by adding or dropping one belief.
+    """
     if not state.problem.corrections:
         return []
+    graph = state.problem.graph
     table, sums = _sums(state)
-    names = [state.problem.graph.beliefs[i].name for i in table.beliefs]
-    suspected = [name for name, risk in zip(names, table.risks(sums)[0], strict=True) if risk > 0]
-    best = _best_correction(state, table, sums)
-    chosen = set(best.decision.correct) if isinstance(best.decision, RollBack) else set()
-    if len(suspected) <= 6:
-        sets = [set(c) for size in range(len(suspected) + 1) for c in combinations(suspected, size)]
+    at_risk = table.beliefs[table.risks(sums)[0] > 0]
+    masks = {int(i): graph.belief_charges[i] for i in at_risk}
+    best = _best_correction(state, table, sums).decision
+    chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
+    unions = {0: None}
+    for mask in masks.values():
+        unions.update(dict.fromkeys([union | mask for union in unions]))
+        if len(unions) > MOST_LISTED:
+            break
+    if len(unions) <= MOST_LISTED:
+        covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in unions]
+        sets = [chosen, frozenset(), *map(frozenset, covered)]
     else:
-        sets = [chosen, set(), set(suspected), *[chosen ^ {name} for name in suspected[:200]]]
-    distinct = {frozenset(s): None for s in sets}
-    stops = sorted((stop_after_correcting(state, s) for s in distinct), key=lambda stop: stop.loss)
+        names = [graph.beliefs[i].name for i in list(masks)[:MOST_LISTED]]
+        sets = [chosen, frozenset(), frozenset(graph.beliefs[i].name for i in masks), *[chosen ^ {n} for n in names]]
+    stops = sorted((stop_after_correcting(state, s) for s in dict.fromkeys(sets)), key=lambda stop: stop.loss)
     return [stop for stop in stops if math.isfinite(stop.loss)][:most]
 
 

@@ -330,16 +330,21 @@ def _cut_group(graph: RecoveryGraph, priced: NDArray[np.intp], members: Sequence
             source.append(position[name])
             target.append(position[successor])
     n_graph_nodes = len(position)
-    charge_node: dict[int, int] = {}
-    for name, at in list(position.items()):
+    shared_node: dict[int, int] = {}
+    own_cost: dict[int, float] = {}
+    for name, at in position.items():
         for charge in graph.action_charges[executed[name]] if name in executed else ():
-            node = charge_node.setdefault(charge, n_graph_nodes + len(charge_node))
+            if charge >= len(graph.operations):  # an action's own undoing is paid at its own node
+                own_cost[at] = graph.charges[charge].cost
+                continue
             source.append(at)
-            target.append(node)
-    n = n_graph_nodes + len(charge_node)
+            target.append(shared_node.setdefault(charge, n_graph_nodes + len(shared_node)))
+    n = n_graph_nodes + len(shared_node)
     cost = np.zeros(n)
-    for charge, node in charge_node.items():
+    for charge, node in shared_node.items():
         cost[node] = graph.charges[charge].cost
+    for node, own in own_cost.items():
+        cost[node] = own
     pairs = np.unique(np.array([source, target], dtype=np.int32), axis=1)
     needs = Requirements(n, pairs[0], pairs[1])
     feasible = np.isfinite(cost)

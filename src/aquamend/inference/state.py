@@ -106,7 +106,7 @@ class InformationState:
         """Return why a probe may not run now, or an empty text if it may."""
         spec = self.problem.graph.probes[self.problem.graph.probe_index[probe]]
         if self.uses.get(probe, 0) >= spec.max_uses:
-            return f"all {spec.max_uses:g} uses are spent"
+            return "its only use is spent" if spec.max_uses == 1 else f"all {spec.max_uses:g} uses are spent"
         if self.spent + spec.cost > self.problem.sensing_budget + BUDGET_TOLERANCE:
             return (
                 f"it costs {spec.cost:g}, and {self.spent:g} of the sensing budget "

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import ProbeValues, clairvoyant_losses, probe_values
 from aquamend.inference import InformationState
@@ -44,6 +45,15 @@ def quick_bounds(state: InformationState, values: ProbeValues | None = None) -> 
     upper = min(values.stop_loss, float(values.expected_loss.min(initial=math.inf)))
     informed = clairvoyant_loss(state) + float(values.branches.cost.min(initial=math.inf))
     return Bounds(min(values.stop_loss, informed, upper), upper)
+
+
+def informed_losses(state: InformationState) -> NDArray[np.float64]:
+    """Return a finite lower bound on min_u ℓ(u, s), shape ``(n_hypotheses,)``, fit to be summed with zero weights.
+
+    Zero for hypotheses already ruled out, and for those that no decision can bear; the latter make V_stop infinite.
+    """
+    losses = clairvoyant_losses(state.problem)
+    return np.where((state.posterior > 0.0) & np.isfinite(losses), losses, 0.0)
 
 
 def clairvoyant_loss(state: InformationState) -> float:

@@ -19,9 +19,6 @@ from aquamend.planning.lattice import digit
 
 Floats = NDArray[np.float64]
 
-COUNTED_STATES = 6
-"""A probe with at most this many evidence states keeps them all, uses counted; nothing of it is relaxed."""
-
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -58,6 +55,8 @@ class RelaxedDigit:
     """The first so many states are evidence; the rest are revealed labels that leave something open."""
     transition: Floats
     """Shape ``(n_live, n_states)``; joint weight that one use moves to each state."""
+    counted: bool
+    """Whether all evidence states are there, uses counted, so that nothing is relaxed."""
     settled: Floats
     """Shape ``(n_live, n_labels)``; joint weight that one use moves to closed labels, which need no state."""
 
@@ -81,7 +80,8 @@ def counted_digit(labels: Labels, uses: int) -> RelaxedDigit:
     for state in live:
         for child in exact.child[state]:
             transition[state, child] += 1.0
-    return RelaxedDigit(labels, vectors, len(live), len(vectors), transition, np.zeros((len(live), len(labels.prior))))
+    nothing = np.zeros((len(live), len(labels.prior)))
+    return RelaxedDigit(labels, vectors, len(live), len(vectors), transition, True, nothing)
 
 
 def endless_digit(labels: Labels, states: list[Floats]) -> RelaxedDigit:
@@ -105,7 +105,7 @@ def _revealing(labels: Labels, kept: Floats, moves: Floats) -> RelaxedDigit:
     n_kept, n_labels = len(kept), len(labels.prior)
     vectors = np.vstack([kept, np.eye(n_labels)[~labels.closed]])
     transition = np.hstack([moves[:, :n_kept], moves[:, n_kept:][:, ~labels.closed]])
-    return RelaxedDigit(labels, vectors, n_kept, n_kept, transition, moves[:, n_kept:] * labels.closed)
+    return RelaxedDigit(labels, vectors, n_kept, n_kept, transition, False, moves[:, n_kept:] * labels.closed)
 
 
 def _move(row: Floats, kept: Floats, target: Floats, prior: Floats) -> None:
@@ -130,17 +130,15 @@ def _locate(kept: Floats, vector: Floats) -> tuple[int, float] | None:
     return (int(same[0]), float(vector.max() / kept[same[0]].max())) if len(same) else None
 
 
-def next_states(labels: Labels, states: list[Floats]) -> Iterator[tuple[float, Floats]]:
-    """Yield evidence states one answer beyond the kept ones, with how much keeping each would help.
+def useful_states(labels: Labels, vector: Floats, kept: Floats) -> Iterator[tuple[float, Floats]]:
+    """Yield the evidence states one answer beyond a state that are not kept yet, with how much keeping each helps.
 
     The score is the probability of getting there by this probe alone times the uncertainty about the label left
     there, in nats: what a lottery would otherwise give away.
     """
-    kept = np.array(states)
-    for vector in states:
-        for outcome in range(labels.kernel.shape[1]):
-            target = vector * labels.kernel[:, outcome]
-            if target.max() > 0.0 and _locate(kept, target) is None:
-                joint = target * labels.prior
-                posterior = joint[joint > 0] / joint.sum() if joint.sum() > 0 else np.ones(1)
-                yield float(joint.sum() * -(posterior * np.log(posterior)).sum()), target
+    for outcome in range(labels.kernel.shape[1]):
+        target = vector * labels.kernel[:, outcome]
+        if target.max() > 0.0 and _locate(kept, target) is None:
+            joint = target * labels.prior
+            posterior = joint[joint > 0] / joint.sum() if joint.sum() > 0 else np.ones(1)
+            yield float(joint.sum() * -(posterior * np.log(posterior)).sum()), target

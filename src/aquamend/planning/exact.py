@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.probe_value import clairvoyant_losses
 from aquamend.decision.terminal import TIE
 from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.model.kernels import OutcomeTable
+from aquamend.planning.bounds import informed_losses
 from aquamend.planning.lattice import Lattice, lattice, n_digit_states
 
 MOST_CELLS = 2_000_000
@@ -63,7 +63,7 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
         return None
     possible = (state.posterior > 0).astype(float)
     closed = _closed_outcomes(state, outcome_tables, possible)
-    clairvoyant = _finite(clairvoyant_losses(problem))
+    clairvoyant = informed_losses(state)
     names, likelihoods, closed_loss = [], [], []
     for table, is_closed in zip(outcome_tables, closed, strict=True):
         happens = possible @ table.likelihood > 0
@@ -97,16 +97,10 @@ def _closed_outcomes(
     table = terminal_table(problem)
     allowed = np.vstack([(t.likelihood.T > 0) * possible for t in tables])
     stop = table.values(allowed @ table.features)
-    informed = allowed @ _finite(clairvoyant_losses(problem))
+    informed = allowed @ informed_losses(state)
     closed = (stop <= informed + 1e-12 * (1.0 + np.abs(informed))) & (allowed.sum(axis=1) > 0)
     widths = np.cumsum([len(t.outcomes) for t in tables])[:-1]
     return list(np.split(closed, widths))
-
-
-def _finite(losses: Floats) -> Floats:
-    # A hypothesis no decision can bear makes every evidence state that allows it infinite through V_stop; as a lower
-    # bound inside sums any finite number serves, and zero keeps 0 · inf out of them.
-    return np.where(np.isfinite(losses), losses, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,16 +49,15 @@ def track(plan: RelaxedPlan, index: int, kernel: Floats, uses: float, cost: floa
     relaxed = plan.digits[index]
     n_outcomes = kernel.shape[1]
     limit = int(min(uses, 16))
-    while limit > 1 and n_digit_states(n_outcomes, limit) > MOST_LOCAL_STATES:
+    while limit > 1 and not relaxed.counted and n_digit_states(n_outcomes, limit) > MOST_LOCAL_STATES:
         limit -= 1
     states = digit(n_outcomes, limit)
     likelihood = states.likelihood(kernel)
     by_label = np.zeros((len(likelihood), len(relaxed.labels.prior)))
     by_label[:, relaxed.labels.of] = likelihood  # constant within a label
     seen_as, scale = np.zeros(len(likelihood), dtype=np.intp), np.full(len(likelihood), np.nan)
-    counted = relaxed.n_kept == len(relaxed.vectors)
     for i, vector in enumerate(by_label):
-        found = (i, 1.0) if counted else relaxed.locate(vector) if vector.max() > 0 else None
+        found = (i, 1.0) if relaxed.counted else relaxed.locate(vector) if vector.max() > 0 else None
         if found is None:
             seen_as[i] = _likeliest(relaxed, vector)
         else:

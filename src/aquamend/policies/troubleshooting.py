@@ -64,7 +64,7 @@ def _repair(problem: Problem, posterior: NDArray[np.float64]) -> tuple[float, se
             for i in np.flatnonzero(risk > TIE).tolist()
             if i not in planned
         }
-        worth = {i: a for i, a in added.items() if risk[i] - a > TIE and math.isfinite(a)}
+        worth = {i: a for i, a in added.items() if math.isfinite(a) and risk[i] - a > TIE}
         if not worth:
             break
         best = max(worth, key=lambda i: risk[i] / worth[i] if worth[i] > 0 else math.inf)

@@ -1,0 +1,159 @@
+"""The problems that the benchmark times, each a pure function of its sizes and a seed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from aquamend import Action, Belief, Discrete, Hypothesis, JointModel, Probe, Problem, RecoveryGraph
+from aquamend.model import Declaration
+from aquamend.problem import Plan
+
+
+def decision_call(seed: int = 0) -> Problem:
+    """The paper's decision size: 72 hypotheses, 4 probes of 115 branches, 8 declarations, 50 terminal decisions."""
+    rng = np.random.default_rng(seed)
+    n_hypotheses, n_probes, n_outcomes = 72, 4, 115
+    names = [f"h{i}" for i in range(n_hypotheses)]
+    prior = rng.dirichlet(np.ones(n_hypotheses))
+    beliefs = [Belief(f"b{i}", residual=10.0) for i in range(8)]
+    failed = rng.random((n_hypotheses, 8)) < 0.3
+    return Problem(
+        graph=RecoveryGraph(
+            beliefs,
+            probes=[Probe(f"p{i}", cost=0.2) for i in range(n_probes)],
+            edges=[(f"p{i}", f"b{i}", "detection") for i in range(n_probes)],
+        ),
+        model=JointModel(
+            hypotheses=[
+                Hypothesis(name, float(p), tuple(f"b{j}" for j in np.flatnonzero(row)))
+                for name, p, row in zip(names, prior, failed, strict=True)
+            ],
+            kernels={
+                f"p{i}": Discrete(
+                    [f"y{o}" for o in range(n_outcomes)], rng.dirichlet(np.ones(n_outcomes), n_hypotheses)
+                )
+                for i in range(n_probes)
+            },
+            declarations=[
+                Declaration(f"d{j}", f"b{j}", invalid_in=tuple(itertools.compress(names, failed[:, j])))
+                for j in range(8)
+            ],
+        ),
+        plans=[Plan(f"u{k}", rng.uniform(5.0, 90.0, n_hypotheses)) for k in range(50)],
+        corrections=False,
+    )
+
+
+def one_change(n: int, seed: int = 0, *, accuracy: float = 1.0, uses: float = 1, shared: bool = False) -> Problem:
+    """The paper's M1-Depth chains: exactly one of n beliefs changed; optionally noisy, repeatable, sharing undo."""
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(0.75, 1.25, n)
+    weight /= weight.sum()
+    graph = _chains(n, rng, cost=0.3 + 1.5 / n, residual=4.0, uses=uses, shared=shared)
+    rows = np.where(np.eye(n, dtype=bool)[:, :, None], [1 - accuracy, accuracy], [accuracy, 1 - accuracy])
+    return Problem(
+        graph,
+        JointModel(
+            [Hypothesis(f"changed {i}", float(weight[i]), (f"b{i}",)) for i in range(n)],
+            {f"p{i}": Discrete(["no", "yes"], rows[:, i]) for i in range(n)},
+        ),
+        restart=99.0,
+    )
+
+
+def independent(n: int, seed: int = 0, *, accuracy: float = 0.9, uses: float = 1) -> Problem:
+    """n independent beliefs that share what undoing costs: 2^n hypotheses."""
+    rng = np.random.default_rng(seed)
+    graph = _chains(n, rng, cost=0.4, residual=6.0, uses=uses, shared=True)
+    q = rng.uniform(0.1, 0.4, n)
+    patterns = np.array(list(itertools.product((0, 1), repeat=n)))
+    prior = np.where(patterns == 1, q, 1 - q).prod(axis=1)
+    return Problem(
+        graph,
+        JointModel(
+            [
+                Hypothesis("".join(map(str, row)), float(p), tuple(f"b{i}" for i in np.flatnonzero(row)))
+                for row, p in zip(patterns, prior, strict=True)
+            ],
+            {
+                f"p{i}": Discrete(
+                    ["no", "yes"],
+                    np.where(patterns[:, [i]] == 1, [[1 - accuracy, accuracy]], [[accuracy, 1 - accuracy]]),
+                )
+                for i in range(n)
+            },
+        ),
+        restart=99.0,
+    )
+
+
+def _chains(
+    n: int, rng: np.random.Generator, *, cost: float, residual: float, uses: float, shared: bool
+) -> RecoveryGraph:
+    """probe_i -> belief_i -> action_i, and if shared, action_i -> joint_{i // 2} as well."""
+    actions = [Action(f"a{i}", undo=float(rng.uniform(1.8, 2.2)), executed=True) for i in range(n)]
+    edges = [(f"p{i}", f"b{i}", "detection") for i in range(n)]
+    edges += [(f"b{i}", f"a{i}", "belief_to_action") for i in range(n)]
+    if shared:
+        actions += [Action(f"joint{i}", undo=1.0, executed=True) for i in range(math.ceil(n / 2))]
+        edges += [(f"a{i}", f"joint{i // 2}", "action_causal") for i in range(n)]
+        edges += [(f"a{i}", f"joint{(i + 1) % n // 2}", "action_causal") for i in range(n) if i % 2]
+    return RecoveryGraph(
+        beliefs=[Belief(f"b{i}", residual=residual) for i in range(n)],
+        actions=actions,
+        probes=[Probe(f"p{i}", cost=cost * float(rng.uniform(0.97, 1.03)), max_uses=uses) for i in range(n)],
+        edges=edges,
+    )
+
+
+def many_beliefs(n: int, n_edges: int, seed: int = 0) -> Problem:
+    """n beliefs over n executed actions with random dependences: one minimum cut."""
+    rng = np.random.default_rng(seed)
+    pairs = np.unique(np.column_stack([rng.integers(0, n, n_edges), rng.integers(0, n, n_edges)]), axis=0)
+    beliefs = [Belief(f"b{i}", residual=float(r)) for i, r in enumerate(rng.exponential(10.0, n))]
+    half = rng.permutation(n)[: n // 2]
+    return Problem(
+        RecoveryGraph(
+            beliefs,
+            actions=[Action(f"a{i}", undo=float(c), executed=True) for i, c in enumerate(rng.lognormal(1.0, 0.6, n))],
+            edges=[(f"b{i}", f"a{j}", "belief_to_action") for i, j in pairs],
+        ),
+        JointModel(
+            [
+                Hypothesis("these", 0.5, tuple(f"b{i}" for i in half)),
+                Hypothesis("all", 0.5, tuple(belief.name for belief in beliefs)),
+            ]
+        ),
+    )
+
+
+def many_hypotheses(n: int, seed: int = 0) -> Problem:
+    """n hypotheses over 10 beliefs with 4 probes of 8 outcomes."""
+    rng = np.random.default_rng(seed)
+    failed = rng.random((n, 10)) < 0.2
+    prior = rng.dirichlet(np.ones(n))
+    kernels = {f"p{i}": Discrete([f"y{o}" for o in range(8)], rng.dirichlet(np.ones(8), n)) for i in range(4)}
+    names = [f"b{j}" for j in range(10)]
+    return Problem(
+        RecoveryGraph(
+            [Belief(name, residual=8.0) for name in names],
+            actions=[Action(f"a{j}", undo=2.0, executed=True) for j in range(10)],
+            probes=[Probe(f"p{i}", cost=0.1) for i in range(4)],
+            edges=[
+                *((f"p{i}", f"b{i}", "detection") for i in range(4)),
+                *((f"b{j}", f"a{j}", "belief_to_action") for j in range(10)),
+                *((f"b{j}", f"a{(j + 1) % 10}", "belief_to_action") for j in range(10)),
+            ],
+        ),
+        JointModel(
+            [
+                Hypothesis(f"h{k}", float(p), tuple(itertools.compress(names, row)))
+                for k, (p, row) in enumerate(zip(prior, failed, strict=True))
+            ],
+            kernels,
+        ),
+        restart=60.0,
+    )

@@ -1,0 +1,54 @@
+"""``aquamend graph``: the recovery graph as text for Graphviz or Mermaid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.decide import make_policy
+from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.options import Observations, PolicyName
+from aquamend.errors import AquaMendError
+
+
+class GraphFormat(StrEnum):
+    """Languages a graph can be written in."""
+
+    DOT = "dot"
+    MERMAID = "mermaid"
+
+
+def graph(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file, JSON or YAML.", show_default=False)],
+    *,
+    language: Annotated[GraphFormat, typer.Option("--format", help="Language of the graph.")] = GraphFormat.DOT,
+    observe: Observations = [],  # noqa: B006 - typer copies it
+    policy: PolicyName = "aquamend",
+    chain: Annotated[
+        bool, typer.Option("--chain", help="Show the linear-chain view: undoing an action undoes all after it.")
+    ] = False,
+) -> None:
+    """Print the recovery graph, with what is suspected, executed, irreversible and about to be undone marked.
+
+    Draw it with `aquamend graph FILE | dot -Tsvg > graph.svg`, or paste the Mermaid text into Markdown.
+    """
+    from aquamend.explanation.graph_export import marked_graph
+    from aquamend.problem_file import load_problem
+
+    complaints = Complaints()
+    try:
+        check_shape(observe)
+        chooser = make_policy(policy)
+        problem = load_problem(file)
+        if chain:
+            problem = replace(problem, graph=problem.graph.linear_chain())
+        state = state_after(problem, observe)
+        marked = marked_graph(state, chooser.next_step(state))
+        typer.echo(marked.as_dot() if language is GraphFormat.DOT else marked.as_mermaid())
+    except AquaMendError as error:
+        complaints.about(file, error)
+    complaints.exit()

@@ -1,0 +1,65 @@
+"""The program ``aquamend``: its commands, and what the process does about pipes, interrupts and threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from aquamend.cli.decide import decide
+from aquamend.cli.evaluate import evaluate
+from aquamend.cli.graph import graph
+from aquamend.cli.quick_arguments import QuickCommand, QuickGroup
+from aquamend.cli.validate import validate
+
+app = typer.Typer(
+    name="aquamend",
+    cls=QuickGroup,
+    help="Decide how a robot recovers when something it measured, and acted on, may no longer be true.",
+    epilog="Exit status: 0 if all is well, 2 if a file, a name or an option is wrong (said on standard error).",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(cls=QuickCommand, no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
+app.command(cls=QuickCommand, no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
+app.command(cls=QuickCommand, no_args_is_help=True, short_help="Check problem files for faults.")(validate)
+app.command(cls=QuickCommand, no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"aquamend {version('aquamend')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the program on the arguments of the process."""
+    # Before NumPy is imported: at this size more threads only cost time.
+    for library in ("OPENBLAS", "OMP", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+    try:
+        app(prog_name="aquamend")
+    except OSError as error:
+        raise SystemExit(f"aquamend: the output could not be written: {error}") from None

@@ -1,0 +1,69 @@
+"""Answers given on the command line, as ``PROBE=OUTCOME``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aquamend.errors import AquaMendError, UnknownName
+
+if TYPE_CHECKING:
+    from aquamend.inference import InformationState, Observation
+    from aquamend.problem import Problem
+
+
+class BadObservation(AquaMendError, ValueError):
+    """An ``--observe`` that does not say which probe answered what."""
+
+    def __init__(self, given: str, problem: str) -> None:
+        self.given = given
+        super().__init__(f"--observe {given!r} {problem}")
+
+
+def check_shape(given: Sequence[str]) -> None:
+    """Raise for the first text that is no ``PROBE=OUTCOME`` in any problem."""
+    for text in given:
+        probe, equals, outcome = text.partition("=")
+        if not (probe and equals and outcome):
+            raise BadObservation(text, "is not of the form PROBE=OUTCOME, such as look=high or weigh=12.5")
+
+
+def state_after(problem: Problem, given: Sequence[str]) -> InformationState:
+    """Return the state after the alarm and the answers given, in their order."""
+    from aquamend.inference import InformationState
+
+    state = InformationState.alarmed(problem)
+    for text in given:
+        state = state.after(_observation(problem, text))
+    return state
+
+
+def _observation(problem: Problem, text: str) -> Observation:
+    """Return the answer meant; a name with an equals sign in it is found if a probe has it."""
+    from aquamend.inference import Observation
+    from aquamend.model.kernels import OutcomeTable
+
+    probes = problem.graph.probe_index
+    ends = [i for i, character in enumerate(text) if character == "="]
+    end = next((i for i in ends if text[:i] in probes), ends[0])
+    probe, outcome = text[:end], text[end + 1 :]
+    if probe not in probes:
+        raise UnknownName("probe", probe, probes)
+    table = problem.model.tables[probe]
+    if isinstance(table, OutcomeTable):
+        # The state would not ask once its evidence is contradictory, but a misspelt outcome is still a mistake.
+        if outcome not in table.outcomes:
+            raise UnknownName(f"outcome of probe {probe!r}", outcome, table.outcomes)
+        return Observation(probe, outcome)
+    return Observation(probe, _reading(text, probe, outcome))
+
+
+def _reading(text: str, probe: str, outcome: str) -> float:
+    try:
+        reading = float(outcome)
+    except ValueError:
+        reading = math.nan
+    if not math.isfinite(reading):
+        raise BadObservation(text, f"needs a finite number: the readings of probe {probe!r} are Gaussian")
+    return reading

@@ -1,0 +1,1 @@
+"""Why the decision is what it is, for people and for programs."""

@@ -1,0 +1,147 @@
+"""Which evidence to keep apart: every probe as the anytime planner sees it, and how its digit grows."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.terminal_table import terminal_table
+from aquamend.inference import InformationState
+from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.planning.bounds import informed_losses
+from aquamend.planning.digits import (
+    Labels,
+    RelaxedDigit,
+    counted_digit,
+    endless_digit,
+    labels_of,
+    revealing_digit,
+    useful_states,
+)
+from aquamend.planning.lattice import n_digit_states
+from aquamend.planning.quantisation import planning_likelihood
+
+Floats = NDArray[np.float64]
+
+MOST_KEPT = 40
+"""Evidence states one endless probe keeps; by then what is left over hardly matters."""
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A legal probe, with the evidence states kept so far."""
+
+    name: str
+    cost: float
+    uses: float
+    labels: Labels
+    kernel: Floats
+    """Shape ``(n_hypotheses, n_outcomes)``, as a policy sees it; a Gaussian probe's is cut into intervals."""
+    gaussian: bool
+    counted: bool = False
+    """Whether all its evidence states are kept, uses counted."""
+    states: list[Floats] = field(default_factory=list)
+    _beyond: list[tuple[float, int, Floats]] = field(default_factory=list)
+    """Heap of states one answer beyond the kept ones, most useful first."""
+
+    def __post_init__(self) -> None:
+        self._keep(np.ones(len(self.labels.prior)))
+
+    @property
+    def size(self) -> int:
+        """How many states its digit has."""
+        if self.counted:
+            return int(self.counted_size)
+        return len(self.states) + int((~self.labels.closed).sum())
+
+    @property
+    def counted_size(self) -> float:
+        """How many states its digit would have with everything counted."""
+        return math.inf if self.gaussian else n_digit_states(self.kernel.shape[1], self.uses)
+
+    def digit(self) -> RelaxedDigit:
+        """Return the digit as it stands."""
+        if self.counted:
+            return counted_digit(self.labels, int(self.uses))
+        return revealing_digit(self.labels) if self.gaussian else endless_digit(self.labels, self.states)
+
+    def offer(self) -> float:
+        """Return how useful the best state not yet kept would be; zero if there is none worth keeping."""
+        fixed = self.counted or self.gaussian or len(self.states) >= MOST_KEPT
+        return 0.0 if fixed or not self._beyond else -self._beyond[0][0]
+
+    def accept(self) -> None:
+        """Keep the state on offer."""
+        self._keep(heapq.heappop(self._beyond)[2])
+
+    def _keep(self, state: Floats) -> None:
+        self.states.append(state)
+        if self.gaussian:
+            return
+        known = np.array([*self.states, *(vector for _, _, vector in self._beyond)])
+        for score, vector in useful_states(self.labels, state, known):
+            heapq.heappush(self._beyond, (-score, len(self.states) * 1000 + len(self._beyond), vector))
+
+
+def candidates_at(state: InformationState) -> list[Candidate]:
+    """Return every legal probe as the planner sees it."""
+    return [_candidate(state, name) for name in state.legal_probes]
+
+
+def _candidate(state: InformationState, name: str) -> Candidate:
+    graph = state.problem.graph
+    spec = graph.probes[graph.probe_index[name]]
+    table = state.problem.model.tables[name]
+    match table:
+        case OutcomeTable():
+            kernel, rows = table.likelihood, table.likelihood
+        case NormalTable():
+            kernel, rows = planning_likelihood(state, name).T, np.column_stack([table.mean, table.sd])
+    return Candidate(
+        name=name,
+        cost=spec.cost,
+        uses=spec.max_uses - state.uses.get(name, 0),
+        labels=_with_closed(state, labels_of(rows, state.posterior)),
+        kernel=kernel,
+        gaussian=isinstance(table, NormalTable),
+    )
+
+
+def _with_closed(state: InformationState, labels: Labels) -> Labels:
+    """Return the labels with those marked that leave one terminal decision best whatever else is true."""
+    terminal = terminal_table(state.problem)
+    allowed = (labels.of[None, :] == np.arange(len(labels.prior))[:, None]) * (state.posterior > 0.0)
+    stop = terminal.values(allowed @ terminal.features)
+    informed = allowed @ informed_losses(state)
+    return replace(labels, closed=stop <= informed + 1e-12 * (1.0 + np.abs(informed)))
+
+
+def grow(candidates: Sequence[Candidate], limit: int) -> tuple[list[Candidate], list[Candidate]]:
+    """Keep as much evidence apart as fits ``limit`` cells; return the probes that fit, and those left out.
+
+    Probes that can be counted out within an even share of the cells are; the others keep their most useful states.
+    """
+    kept: list[Candidate] = []
+    left_out: list[Candidate] = []
+    cells = 1
+    for c in sorted(candidates, key=lambda c: c.size):
+        (kept if cells * c.size <= limit else left_out).append(c)
+        cells *= c.size if cells * c.size <= limit else 1
+    fair_share = limit ** (1.0 / len(kept)) if kept else 0.0
+    for c in sorted(kept, key=lambda c: c.counted_size):
+        if not c.counted and c.counted_size <= fair_share and cells // c.size * c.counted_size <= limit:
+            cells = cells // c.size * int(c.counted_size)
+            c.counted = True
+    kept.sort(key=candidates.index)
+    while True:
+        fitting = [c for c in kept if c.offer() > 0.0 and cells // c.size * (c.size + 1) <= limit]
+        if not fitting:
+            return kept, left_out
+        best = max(fitting, key=lambda c: c.offer() / math.log1p(1 / c.size))
+        cells = cells // best.size * (best.size + 1)
+        best.accept()

@@ -1,0 +1,49 @@
+import json
+
+import pytest
+
+
+def test_following_a_policy_to_the_end_costs_what_the_tree_says(run, lid):
+    result = run("evaluate", lid, "--policy", "no-reprobe,aquamend", "--json")
+    assert result.exit_code == 0
+    at_once, looking = (json.loads(line) for line in result.stdout.splitlines())
+    assert at_once == {
+        "file": lid, "policy": "no-reprobe", "expected_loss": 3.0, "expected_probes": 0.0, "expected_undone": 1.0,
+        "success": 1.0,
+    }  # fmt: skip
+    # "No" (0.38) rolls back; "yes" (0.62) continues, and is right in 0.54 of all cases.
+    assert looking == {
+        "file": lid, "policy": "aquamend", "expected_loss": pytest.approx(2.44), "expected_probes": 1.0,
+        "expected_undone": pytest.approx(0.38), "success": pytest.approx(0.92),
+    }  # fmt: skip
+
+
+def test_lines_go_by_file_and_then_by_policy(run, problem, write):
+    files = [write(problem, name) for name in ("z.json", "a.json")]
+    lines = run("evaluate", *files, "--policy", "exact, greedy", "--json").stdout.splitlines()
+    found = [(data["file"], data["policy"]) for data in map(json.loads, lines)]
+    assert found == [(file, policy) for file in files for policy in ("exact", "greedy")]
+
+
+def test_an_infinite_loss_is_written_as_text(run, problem, write):
+    problem["beliefs"][0]["may_keep"] = False
+    problem["actions"][0]["reversible"] = False
+    assert json.loads(run("evaluate", write(problem), "--json").stdout)["expected_loss"] == "inf"
+
+
+def test_the_table_ranks_policies_and_marks_all_that_tie(run, lid):
+    result = run("evaluate", lid, "--policy", "no-reprobe,aquamend,exact")
+    rows = [line.split() for line in result.stdout.splitlines() if "%" in line]
+    assert [row[:3] for row in rows] == [
+        ["▶", "aquamend", "2.44"],
+        ["▶", "exact", "2.44"],
+        ["no-reprobe", "3.00", "0.00"],
+    ]
+    assert "a tie is a tie" in result.stdout
+
+
+def test_a_policy_that_refuses_does_not_stop_the_others(run, lid):
+    result = run("evaluate", lid, "--policy", "structured,exact", "--json")
+    assert result.exit_code == 2
+    assert "policy structured" in result.stderr
+    assert [json.loads(line)["policy"] for line in result.stdout.splitlines()] == ["exact"]

@@ -1,0 +1,88 @@
+"""What only a process of its own can show: pipes, interrupts, imports."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+MAIN = "from aquamend.cli.main import main; main()"
+
+
+def test_the_version_is_printed(process):
+    result = process("--version")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("aquamend ")
+
+
+def test_help_names_every_command(process):
+    result = process("--help")
+    assert result.returncode == 0
+    for command in ("decide", "evaluate", "validate", "graph"):
+        assert command in result.stdout
+
+
+def test_json_loads_neither_rich_nor_pydantic_nor_scipy(lid):
+    code = (
+        "import sys, atexit\n"
+        "heavy = ('rich', 'pydantic', 'scipy')\n"
+        "atexit.register(lambda: print([m for m in heavy if m in sys.modules], file=sys.stderr))\n" + MAIN
+    )
+    command = [sys.executable, "-c", code, "decide", lid, "--json", "--observe", "look=yes"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stderr.strip() == "[]"
+
+
+def test_numpy_runs_on_one_thread_unless_told_otherwise(lid):
+    code = "import os, atexit\natexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']))\n" + MAIN
+    env = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    command = [sys.executable, "-c", code, "validate", lid]
+    for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        result = subprocess.run(command, capture_output=True, text=True, env={**env, **given}, check=True)
+        assert result.stdout.splitlines()[-1] == expected
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="no such signal here")
+def test_a_closed_pipe_ends_the_program_quietly(lid):
+    program = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "decide", *[lid] * 40, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    program.stdout.close()
+    with program.stderr:
+        assert program.stderr.read() == b""
+    program.wait(timeout=60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal here")
+def test_an_interrupt_ends_the_program_quietly_with_130(tmp_path):
+    fifo = tmp_path / "never.yaml"
+    os.mkfifo(fifo)
+    program = subprocess.Popen([sys.executable, "-c", MAIN, "validate", str(fifo)], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:  # it is reading once the other end can be opened
+        try:
+            writer = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError:
+            time.sleep(0.02)
+    program.send_signal(signal.SIGINT)
+    with program.stderr:
+        assert program.stderr.read() == b""
+    assert program.wait(timeout=30) == 130
+    os.close(writer)
+
+
+def test_text_in_a_pipe_has_no_control_characters_and_fits(process, lid):
+    for env in ({"COLUMNS": "80"}, {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "xterm-256color"}):
+        result = process("decide", lid, **env)
+        assert result.returncode == 0
+        assert "\x1b" not in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 80
+        assert all(line == line.rstrip() for line in result.stdout.splitlines())
+
+
+def test_an_encoding_without_arrows_is_no_failure(process, lid):
+    result = process("decide", lid, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert (result.returncode, result.stderr) == (0, "")
