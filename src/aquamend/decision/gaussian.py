@@ -83,16 +83,16 @@ def _likelihood(table: NormalTable, possible: NDArray[np.bool_], readings: NDArr
 def _turning_points(
     table: NormalTable, possible: NDArray[np.bool_], grid: NDArray[np.float64], margins: Margins
 ) -> NDArray[np.float64]:
-    """Return, for every margin, where its distance from zero has a minimum between grid points of one sign."""
+    """Return, for every margin, where it turns back, towards zero or past it, between grid points of one sign."""
     values = margins(_likelihood(table, possible, grid))
     size = np.abs(values)
     one_sign = (np.sign(values[:-2]) == np.sign(values[1:-1])) & (np.sign(values[1:-1]) == np.sign(values[2:]))
     row, margin = np.nonzero(one_sign & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (size[1:-1] < 0.4))
-    left, right = grid[row], grid[row + 2]
+    left, right, sign = grid[row], grid[row + 2], np.sign(values[row, margin])
     for _ in range(BISECTIONS if len(row) else 0):  # ternary search; the margin is smooth and turns once in here
         a, b = left + (right - left) / 3, right - (right - left) / 3
-        at_a = np.abs(margins(_likelihood(table, possible, a))[np.arange(len(row)), margin])
-        at_b = np.abs(margins(_likelihood(table, possible, b))[np.arange(len(row)), margin])
+        at_a = sign * margins(_likelihood(table, possible, a))[np.arange(len(row)), margin]
+        at_b = sign * margins(_likelihood(table, possible, b))[np.arange(len(row)), margin]
         left, right = np.where(at_a > at_b, a, left), np.where(at_a > at_b, right, b)
     return np.asarray(0.5 * (left + right))
 

@@ -28,7 +28,7 @@ from aquamend.planning.quantisation import planning_likelihood
 
 Floats = NDArray[np.float64]
 
-MOST_KEPT = 40
+MOST_KEPT = 200
 """Evidence states one endless probe keeps; by then what is left over hardly matters."""
 
 

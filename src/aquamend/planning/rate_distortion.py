@@ -47,6 +47,8 @@ def rate_distortion_bound(posterior: Floats, losses: Floats, price: float, *, it
         return 0.0
     if price <= 0.0:
         return float(p @ informed)
+    # A smaller price only lowers the bound, and a huge one would drown it in rounding.
+    price = min(price, 1e3 * float((losses - informed[:, None])[np.isfinite(losses)].max(initial=0.0)) + 1e-12)
     gain = np.exp(-(losses - informed[:, None]) / price)
     weight = np.full(losses.shape[1], 1.0 / losses.shape[1])
     best = -math.inf

@@ -1,0 +1,41 @@
+"""Small random problems with discrete probes, for theorems about plans."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
+
+
+def random_state(seed: int, *, n_beliefs: int = 3, uses: float = 2, budget: float = np.inf) -> InformationState:
+    """A state with shared closures, noisy probes of two or three outcomes, and now and then a perfect one."""
+    rng = np.random.default_rng(seed)
+    n_hypotheses, n_probes = int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    beliefs = [f"b{i}" for i in range(n_beliefs)]
+    kernels = {}
+    for m in range(n_probes):
+        n_outcomes = int(rng.integers(2, 4))
+        rows = rng.dirichlet(np.full(n_outcomes, 0.6), n_hypotheses)
+        if rng.random() < 0.3:
+            rows = np.eye(n_outcomes)[rng.integers(0, n_outcomes, n_hypotheses)]
+        kernels[f"p{m}"] = Discrete([f"y{o}" for o in range(n_outcomes)], rows)
+    graph = RecoveryGraph(
+        beliefs=[Belief(b, residual=float(rng.uniform(2, 12)), may_keep=rng.random() > 0.1) for b in beliefs],
+        actions=[Action(f"a{j}", undo=float(rng.uniform(0.5, 5)), executed=True) for j in range(3)],
+        probes=[Probe(f"p{m}", cost=float(rng.uniform(0.05, 0.8)), max_uses=uses) for m in range(n_probes)],
+        edges=[(b, f"a{j}", "belief_to_action") for b in beliefs for j in range(3) if rng.random() < 0.5],
+    )
+    model = JointModel(
+        [
+            Hypothesis(f"h{s}", float(p), tuple(b for b in beliefs if rng.random() < 0.4))
+            for s, p in enumerate(rng.dirichlet(np.ones(n_hypotheses)))
+        ],
+        kernels,
+    )
+    return InformationState.alarmed(Problem(graph, model, sensing_budget=budget, restart=15.0, escalate=25.0))
+
+
+@pytest.fixture
+def make_state() -> Callable[..., InformationState]:
+    return random_state
