@@ -64,8 +64,17 @@ class ProbeValues:
 
 def probe_values(state: InformationState, probes: Sequence[str] | None = None) -> ProbeValues:
     """Return the one-step value of these probes (all legal ones by default) in one matrix product."""
+    if probes is None or tuple(probes) == state.legal_probes:
+        if "probe_values" not in state.computed:
+            state.computed["probe_values"] = _probe_values(state, state.legal_probes)
+        cached: ProbeValues = state.computed["probe_values"]
+        return cached
+    return _probe_values(state, tuple(probes))
+
+
+def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValues:
     table = terminal_table(state.problem)
-    branches = branches_of(state, state.legal_probes if probes is None else tuple(probes))
+    branches = branches_of(state, probes)
     weighted = state.posterior[:, None] * table.features
     stop = float(table.values(weighted.sum(axis=0, keepdims=True))[0])
     if not branches.probes:
@@ -216,13 +225,24 @@ def clairvoyant_losses(problem: Problem) -> Floats:
 def _clairvoyant_bound(table: TerminalTable) -> Floats:
     """Return a lower bound on the clairvoyant loss that needs no cut per hypothesis.
 
-    A failed belief costs at least the cheaper of its residual and its own correction, and the dearest of them is due.
+    A hypothesis with few failures has few closures, and its loss is exact. With more, each failed belief costs at
+    least the cheaper of its residual and its own correction, and the dearest of them is due.
     """
     graph = table.problem.graph
-    single = np.array([graph.charged(graph.belief_charges[b]) for b in table.beliefs])
-    failing = table.features[:, 1 : 1 + len(table.beliefs)]
-    due = np.where(table.hard, np.where(failing > 0, single, 0.0), np.minimum(failing, single))
-    bound = np.minimum(due.max(axis=1, initial=0.0), table.flat)
+    masks = [graph.belief_charges[b] for b in table.beliefs]
+    single = np.array([graph.charged(mask) for mask in masks])
+    failing = table.risks(table.features)
+    bound = np.minimum(failing, single).max(axis=1, initial=0.0)
+    few = np.flatnonzero((failing > 0).sum(axis=1) <= 8)[:20_000]
+    for s in few:
+        members = np.flatnonzero(failing[s] > 0)
+        unions = {0}
+        for i in members:
+            unions |= {union | masks[i] for union in unions}
+        bound[s] = min(
+            graph.charged(union) + sum(failing[s, i] for i in members if masks[i] & ~union) for union in unions
+        )
+    bound = np.minimum(bound, table.flat)
     if table.problem.plans:
         bound = np.minimum(bound, table.plan_values(table.features).min(axis=1))
     return np.asarray(bound)

@@ -65,7 +65,8 @@ def robustness(state: InformationState, step: Step) -> Robustness:
 
     0 where another one-step alternative is better already (a policy that looks further may choose so). A contradicted
     state has no posterior to move. Not exact, but bracketed by ``distance_at_least`` and ``distance``: with more
-    decision rules than can be searched; with more terminal decisions than can be listed, where the lower end may be 0;
+    decision rules than can be searched; with more terminal decisions than can be listed, where the lower end may be 0,
+    belief thresholds are left out, and nothing is said of a probe;
     with Gaussian probes, whose readings are cut into fixed intervals. Where the step itself is a Gaussian probe, that
     overprices it away from the current posterior, and ``distance`` may be a little too small.
     """
@@ -75,6 +76,9 @@ def robustness(state: InformationState, step: Step) -> Robustness:
     better = _better_now(state, step, options)
     if better is not None:
         return Robustness(0.0, 0.0, True, better, (), state.posterior)
+    if isinstance(step, Reprobe) and not options.complete:
+        # Without all decisions listed, a probe looks worse than it is, and would seem to flip at once.
+        return Robustness(None, 0.0, False, None, ())
     search = _Search(options)
     search.run()
     lower = min(1.0, search.distance, search.unresolved)
@@ -88,7 +92,7 @@ def robustness(state: InformationState, step: Step) -> Robustness:
         distance_at_least=lower,
         exact=certain and options.complete and not any(probe.gaussian for probe in options.probes),
         challenger=search.challenger,
-        thresholds=belief_thresholds(options),
+        thresholds=belief_thresholds(options) if options.complete else (),
         witness=witness,
     )
 

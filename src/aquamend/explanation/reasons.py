@@ -154,6 +154,8 @@ def _room(threshold: BeliefThreshold) -> float:
 def _nearest_flip(found: Robustness) -> str:
     to = f" to {shown(found.challenger)}" if found.challenger else ""
     floor = f"nothing under {found.distance_at_least:.3g} flips it"
+    if found.distance is None and not found.exact and found.distance_at_least <= 0.0:
+        return "The problem is too large to say what would flip it."
     if found.distance is None:
         none = "No change of the probabilities makes another alternative better"
         return f"{none}." if found.exact else f"{none} that was found; {floor}."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ class InformationState:
     """The observation that no hypothesis allowed, if one came: the posterior then means nothing any more."""
     declarations: tuple[Declaration, ...] = ()
     """The versions in force; refreshed ones replace their predecessors."""
+    computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    """What has been computed of this state and is asked for again; a cache, no part of the information."""
 
     @classmethod
     def start(cls, problem: Problem) -> InformationState:
