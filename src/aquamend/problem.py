@@ -15,15 +15,7 @@ from aquamend.errors import Fault, InvalidProblem
 from aquamend.graph import RecoveryGraph
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
-from aquamend.model.kernels import NormalTable
 from aquamend.model.validation import reference_faults
-
-RESOLVED = 1e-12
-"""Failure probability below which a belief counts as resolved valid, in problems with Gaussian probes.
-
-A normal likelihood never reaches zero, so there "once resolved valid it may be kept" needs a number. Problems with
-discrete probes alone use zero itself.
-"""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,12 +92,6 @@ class Problem:
             )
             for i, belief in enumerate(self.graph.beliefs)
         )
-
-    @cached_property
-    def resolved_below(self) -> float:
-        """Failure probability at or below which a belief is resolved valid (see ``RESOLVED``)."""
-        gaussian = any(isinstance(table, NormalTable) for table in self.model.tables.values())
-        return RESOLVED if gaussian else 0.0
 
     @cached_property
     def restart_loss(self) -> float:

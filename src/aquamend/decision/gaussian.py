@@ -56,11 +56,14 @@ def decision_intervals(
 
 def interval_likelihood(table: NormalTable, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability of every interval under every hypothesis, shape ``(n_hypotheses, n_cuts + 1)``."""
-    z = (cuts[None, :] - table.mean[:, None]) / table.sd[:, None]
-    below = np.hstack([np.zeros((len(z), 1)), normal_cdf(z), np.ones((len(z), 1))])
+    ends = np.full((len(table.mean), 1), IMPOSSIBLE_SD)
+    z = np.clip((cuts[None, :] - table.mean[:, None]) / table.sd[:, None], -IMPOSSIBLE_SD, IMPOSSIBLE_SD)
+    below = normal_cdf(np.hstack([-ends, z, ends]))
     # Upper-tail differences keep their digits where the lower-tail ones are all close to one.
-    above = np.hstack([np.ones((len(z), 1)), normal_cdf(-z), np.zeros((len(z), 1))])
-    return np.where(below[:, 1:] < 0.5, np.diff(below, axis=1), -np.diff(above, axis=1))
+    above = normal_cdf(np.hstack([ends, -z, -ends]))
+    likelihood = np.where(below[:, 1:] < 0.5, np.diff(below, axis=1), -np.diff(above, axis=1))
+    likelihood = np.where(likelihood > 1e-18, likelihood, 0.0)  # a cut off its true place by a rounding error
+    return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
 
 
 def normal_cdf(z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -74,10 +77,10 @@ def normal_cdf(z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _likelihood(table: NormalTable, possible: NDArray[np.bool_], readings: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return likelihoods scaled so that the largest is one at every reading, shape ``(n_readings, n_hypotheses)``."""
-    z = (readings[:, None] - table.mean) / table.sd
-    log = np.where(possible, -0.5 * z * z - np.log(table.sd), -np.inf)
-    return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
+    """Return likelihoods, shape ``(n_readings, n_hypotheses)``, the largest at a reading one, or all zero."""
+    log = np.where(possible, table.log_density(readings), -np.inf)
+    largest = log.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(log - np.where(np.isfinite(largest), largest, 0.0)))
 
 
 def _turning_points(

@@ -124,7 +124,7 @@ class Alternatives:
 def alternatives(state: InformationState, step: Step) -> Alternatives:
     """Return what could be done at a state, the step among it."""
     problem = state.problem
-    posterior = np.where(state.posterior > problem.resolved_below, state.posterior, 0.0)
+    posterior = state.posterior
     inside = np.flatnonzero((problem.model.prior > 0) | (posterior > 0))
     posterior = posterior[inside] / posterior.sum()
     table = terminal_table(problem)
@@ -169,10 +169,8 @@ def _option(state: InformationState, probe: str, inside: NDArray[np.intp], x: Fl
         float(end) for end in ((table.mean - 4 * table.sd)[inside].min(), (table.mean + 4 * table.sd)[inside].max())
     )
     cuts = np.union1d(decision_cuts(state, table), np.linspace(low, high, GAUSSIAN_CUTS))
-    kernel = interval_likelihood(table, cuts).T[:, inside]
-    # What the policy counts as resolved must not bar a decision here either.
-    negligible = kernel * np.where(x > 0, x, 1.0) <= state.problem.resolved_below * (kernel @ x)[:, None]
-    return ProbeOption(probe, cost, np.where(negligible, 0.0, kernel), gaussian=True)
+    kernel = np.ascontiguousarray(interval_likelihood(table, cuts).T[:, inside])
+    return ProbeOption(probe, cost, kernel, gaussian=True)
 
 
 def _step_row(table: TerminalTable, step: Step) -> tuple[Bools, float] | None:

@@ -104,17 +104,17 @@ def detection(
     joint_invalid = branches.likelihood @ (state.posterior[:, None] * invalid)
     mass = (branches.likelihood @ state.posterior)[:, None]
     rejected = (joint_invalid >= (REJECT_AT - 1e-9) * mass) & (mass > 0)
-    q = state.posterior @ invalid
 
     def rates(joint: Floats, condition: Floats) -> Floats:
         caught = np.add.reduceat(joint * rejected, branches.first, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(condition > state.problem.resolved_below, caught / condition, np.nan)
+            return np.where(condition > 0.0, caught / condition, np.nan)
 
     if not branches.probes:
         return []
-    power = rates(joint_invalid, q)
-    false_positive = rates(mass - joint_invalid, 1.0 - q)
+    power = rates(joint_invalid, state.posterior @ invalid)
+    joint_valid = branches.likelihood @ (state.posterior[:, None] * (1.0 - invalid))
+    false_positive = rates(joint_valid, state.posterior @ (1.0 - invalid))
     return [
         [Detection(_available(p), _available(f)) for p, f in zip(ps, fs, strict=True)]
         for ps, fs in zip(power, false_positive, strict=True)
@@ -170,13 +170,16 @@ def decision_cuts(state: InformationState, table: NormalTable) -> Floats:
 
     def margins(likelihood: Floats) -> Floats:
         weights = likelihood * state.posterior
-        return np.asarray(weights @ invalid / weights.sum(axis=1, keepdims=True) - REJECT_AT)
+        mass = weights.sum(axis=1, keepdims=True)
+        return np.asarray(weights @ invalid / np.where(mass > 0.0, mass, 1.0) - REJECT_AT)
 
     def signature(likelihood: Floats) -> NDArray[np.int64]:
         sums = (likelihood * state.posterior) @ terminal.features
         return np.hstack([terminal.signature(sums), (margins(likelihood) >= 0.0).astype(np.int64)])
 
     cuts = decision_intervals(table, possible, signature, margins)
+    if terminal.hard.any() or len(terminal.forbidding_plans):
+        cuts = np.union1d(cuts, table.ends(possible))  # where a hypothesis becomes impossible, to the last digit
     return np.union1d(cuts, _even_cuts(state, table)) if terminal.cuts else cuts
 
 
@@ -220,6 +223,12 @@ def clairvoyant_losses(problem: Problem) -> Floats:
     if not table.cuts:
         return table.values(table.features)
     return _clairvoyant_bound(table)
+
+
+def clairvoyant_loss(state: InformationState) -> float:
+    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing."""
+    possible = state.posterior > 0.0
+    return float(np.dot(state.posterior[possible], clairvoyant_losses(state.problem)[possible]))
 
 
 def _clairvoyant_bound(table: TerminalTable) -> Floats:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.decision.probe_value import branches_of, clairvoyant_losses, detection
+from aquamend.decision.probe_value import branches_of, clairvoyant_loss, detection
 from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState
 from aquamend.inference.re_estimation import REJECT_AT
@@ -146,8 +145,5 @@ class LosslessScreen:
 def value_of_perfect_information(state: InformationState) -> float:
     """Return V_stop − Σ_s p(s) min_u ℓ(u, s); infinite where V_stop is."""
     table = terminal_table(state.problem)
-    sums: NDArray[np.float64] = (state.posterior @ table.features)[None, :]
-    stop = float(table.values(sums)[0])
-    possible = state.posterior > 0
-    informed = float(np.dot(state.posterior[possible], clairvoyant_losses(state.problem)[possible]))
-    return math.inf if math.isinf(stop) else stop - informed
+    stop = float(table.values((state.posterior @ table.features)[None, :])[0])
+    return math.inf if math.isinf(stop) else stop - clairvoyant_loss(state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,32 +145,57 @@ def _shared_closures(state: InformationState, beliefs: Sequence[int]) -> Iterato
 
 
 def _probe_violations(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:
-    """Yield where a belief has no resolving probe of its own (Assumption 3) or a probe tells of others (1)."""
-    graph, z = state.problem.graph, state.problem.failed
-    costs = 0.0
+    """Yield where a belief lacks a resolving probe (Assumption 3), or a probe is not belief-local (Assumption 1)."""
+    graph = state.problem.graph
+    cost = {probe.name: probe.cost for probe in graph.probes}
+    designated: dict[int, str] = {}
     for i in beliefs:
-        name, q = graph.beliefs[i].name, float(state.failure_probabilities[i])
-        if q <= SAME or q >= 1 - SAME:
+        if not SAME < float(state.failure_probabilities[i]) < 1 - SAME:
             continue
         probe = _resolving_probe(state, i)
         if probe is None:
+            name = graph.beliefs[i].name
             yield f"Assumption 3 (fully resolving probe): no legal probe of {name!r} settles whether it failed"
-            continue
-        costs += graph.probes[graph.probe_index[probe]].cost
-        others = [j for j in beliefs if j != i]
-        for own in graph.direct_probes[name]:
-            if own not in state.legal_probes:
-                continue
-            measured = [b.name for b in graph.beliefs if own in graph.direct_probes[b.name] and b.name != name]
-            if measured:
-                yield f"Assumption 1 (belief-local probes): {own!r} also measures {', '.join(map(repr, measured))}"
-            elif not _local(state, own, z[:, i], z[:, others]):
-                yield f"Assumption 1 (belief-local probes): given {name!r}, the answer of {own!r} still tells of others"
-    if costs > state.problem.sensing_budget - state.spent + SAME:
+        else:
+            designated[i] = probe
+    for probe in state.legal_probes:
+        yield from _locality(state, probe, beliefs, designated, cost)
+    total = sum(cost[probe] for probe in designated.values())
+    left = state.problem.sensing_budget - state.spent
+    if total > left + SAME:
         yield (
-            f"Assumption 1 (no binding budget): resolving all of them costs {costs:g}, more than the "
-            f"{state.problem.sensing_budget - state.spent:g} left of the sensing budget"
+            f"Assumption 1 (no binding budget): resolving all of them costs {total:g}, more than the {left:g} left "
+            "of the sensing budget"
         )
+
+
+def _locality(
+    state: InformationState,
+    probe: str,
+    beliefs: Sequence[int],
+    designated: Mapping[int, str],
+    cost: Mapping[str, float],
+) -> Iterator[str]:
+    """Yield if a probe tells of several beliefs, or of one more cheaply than the probe designated for it.
+
+    A probe that tells nothing, or one belief's own no more cheaply than its resolving probe, changes no decision.
+    """
+    graph, z = state.problem.graph, state.problem.failed
+    nothing = np.zeros(len(z))
+    if _local(state, probe, nothing, z[:, beliefs]):
+        return
+    owners = [i for i in beliefs if _local(state, probe, z[:, i], z[:, [j for j in beliefs if j != i]])]
+    if not owners:
+        told = [graph.beliefs[i].name for i in beliefs if not _local(state, probe, nothing, z[:, [i]])]
+        listed = " and ".join(map(repr, told)) or "several beliefs together"
+        yield f"Assumption 1 (belief-local probes): the answer of {probe!r} tells of {listed}"
+    for i in owners:
+        rival = designated.get(i)
+        if rival is not None and rival != probe and cost[probe] < cost[rival] - SAME:
+            yield (
+                f"Assumption 3 (fully resolving probe): {probe!r} tells of {graph.beliefs[i].name!r} for less than "
+                f"{rival!r}, which resolves it, so the three-way comparison leaves out an option"
+            )
 
 
 def _local(state: InformationState, probe: str, own: NDArray[np.float64], others: NDArray[np.float64]) -> bool:

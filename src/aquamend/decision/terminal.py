@@ -75,7 +75,7 @@ def stop_after_correcting(state: InformationState, beliefs: frozenset[str] | set
             continue
         if belief.may_keep and math.isfinite(belief.residual):
             residual += float(q) * belief.residual
-        elif q > state.problem.resolved_below:
+        else:
             residual = math.inf
     undo = graph.closure(names)
     return Stop(correction(names, undo), graph.rollback_cost(undo), residual)

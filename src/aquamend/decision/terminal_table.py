@@ -115,7 +115,7 @@ class TerminalTable:
         """
         risk = sums[:, 1 : 1 + len(self.beliefs)]
         if self.hard.any():
-            possible = risk[:, self.hard] > self.problem.resolved_below * sums[:, :1]
+            possible = risk[:, self.hard] > 0.0
             risk = risk.copy()
             risk[:, self.hard] = np.where(possible, math.inf, 0.0)
         return risk
@@ -143,7 +143,7 @@ class TerminalTable:
         n_plans = len(self.problem.plans)
         losses = sums[:, first : first + n_plans]
         if len(self.forbidding_plans):
-            forbidden = sums[:, first + n_plans :] > self.problem.resolved_below * sums[:, :1]
+            forbidden = sums[:, first + n_plans :] > 0.0
             losses = losses.copy()
             losses[:, self.forbidding_plans] = np.where(forbidden, math.inf, losses[:, self.forbidding_plans])
         return losses

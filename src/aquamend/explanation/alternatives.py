@@ -125,7 +125,7 @@ def _must_be_corrected(report: DecisionReport, name: str) -> bool:
     state, graph = report.state, report.state.problem.graph
     i = graph.belief_index[name]
     belief, q = graph.beliefs[i], float(state.failure_probabilities[i])
-    return q > state.problem.resolved_below and not (belief.may_keep and math.isfinite(belief.residual))
+    return q > 0.0 and not (belief.may_keep and math.isfinite(belief.residual))
 
 
 def _cannot_undo(graph: RecoveryGraph, actions: tuple[str, ...]) -> str:

@@ -196,7 +196,7 @@ def stop_of(state: InformationState, decision: Decision) -> Stop:
             return stop_after_correcting(state, set(correct))
         case RollBack(plan=plan):
             losses = next(p.loss for p in state.problem.plans if p.name == plan)
-            possible = state.posterior > state.problem.resolved_below
+            possible = state.posterior > 0.0
             return Stop(decision, float(np.dot(state.posterior[possible], losses[possible])), 0.0)
         case Restart():
             return Stop(decision, state.problem.restart_loss, 0.0)

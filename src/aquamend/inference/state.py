@@ -98,12 +98,8 @@ class InformationState:
                     raise UnknownName(kind, str(observation.outcome), table.outcomes)
                 return table.likelihood[:, table.outcomes.index(str(observation.outcome))]
             case NormalTable():
-                reading = _reading(observation)
-                possible = self.posterior > 0.0
-                if table.is_impossible(reading, possible):
-                    return np.zeros_like(self.posterior)
-                log = table.log_density(reading)
-                return np.asarray(np.exp(np.minimum(log - log[possible].max(), 0.0)) * possible)
+                log = np.where(self.posterior > 0.0, table.log_density(_reading(observation)), -np.inf)
+                return np.zeros_like(log) if log.max() == -np.inf else np.exp(log - log.max())
 
     def why_illegal(self, probe: str) -> str:
         """Return why a probe may not run now, or an empty text if it may."""
@@ -166,9 +162,7 @@ class InformationState:
         flagged = set(alarm.suspects) if alarm else set()
         beliefs = self.problem.graph.beliefs
         return tuple(
-            b.name
-            for b, q in zip(beliefs, self.failure_probabilities, strict=True)
-            if q > self.problem.resolved_below or b.name in flagged
+            b.name for b, q in zip(beliefs, self.failure_probabilities, strict=True) if q > 0.0 or b.name in flagged
         )
 
 

@@ -12,10 +12,10 @@ Rows = Mapping[str, Sequence[float]] | NDArray[np.float64]
 """One row a hypothesis: by hypothesis name, or as an array in hypothesis order."""
 
 IMPOSSIBLE_SD = 8.0
-"""A reading farther than this many standard deviations from every possible hypothesis is impossible evidence.
+"""A normal distribution is cut off at this many standard deviations: a reading beyond has probability zero.
 
-A normal density never reaches zero, but beyond eight standard deviations (tail 1e-15) it says that the model lacks
-the true hypothesis, not which of the modelled ones is nearest.
+The tail cut off weighs 1e-15. Without an end, a scale could never rule a hypothesis out, however far its reading, and
+a reading far from all of them would speak for the nearest instead of against the model.
 """
 
 
@@ -57,12 +57,13 @@ class NormalTable:
     sd: NDArray[np.float64]
     """Shape ``(n_hypotheses,)``; positive; read-only."""
 
-    def log_density(self, reading: float) -> NDArray[np.float64]:
-        """Return the log density of a reading under every hypothesis."""
-        z = (reading - self.mean) / self.sd
-        return np.asarray(-0.5 * z * z - np.log(self.sd) - 0.5 * np.log(2.0 * np.pi))
+    def log_density(self, reading: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Return the log density of readings under every hypothesis, ``(…, n_hypotheses)``; -inf where impossible."""
+        z = np.abs((np.asarray(reading)[..., None] - self.mean) / self.sd)
+        density = -0.5 * np.minimum(z, IMPOSSIBLE_SD) ** 2 - np.log(self.sd) - 0.5 * np.log(2.0 * np.pi)
+        return np.where(z <= IMPOSSIBLE_SD, density, -np.inf)
 
-    def is_impossible(self, reading: float, possible: NDArray[np.bool_]) -> bool:
-        """Whether a reading lies out of reach of every hypothesis still possible."""
-        z = np.abs(reading - self.mean[possible]) / self.sd[possible]
-        return bool(z.min(initial=np.inf) > IMPOSSIBLE_SD)
+    def ends(self, possible: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the readings beyond which some possible hypothesis is ruled out, sorted."""
+        mean, reach = self.mean[possible], IMPOSSIBLE_SD * self.sd[possible]
+        return np.unique(np.concatenate([mean - reach, mean + reach]))

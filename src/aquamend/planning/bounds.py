@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.probe_value import ProbeValues, clairvoyant_losses, probe_values
+from aquamend.decision.probe_value import ProbeValues, clairvoyant_loss, clairvoyant_losses, probe_values
 from aquamend.inference import InformationState
 
 
@@ -54,10 +54,3 @@ def informed_losses(state: InformationState) -> NDArray[np.float64]:
     """
     losses = clairvoyant_losses(state.problem)
     return np.where((state.posterior > 0.0) & np.isfinite(losses), losses, 0.0)
-
-
-def clairvoyant_loss(state: InformationState) -> float:
-    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing."""
-    losses = clairvoyant_losses(state.problem)
-    possible = state.posterior > state.problem.resolved_below
-    return float(np.dot(state.posterior[possible], losses[possible]))

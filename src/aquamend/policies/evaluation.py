@@ -110,7 +110,7 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
     success = min(1.0, float(state.posterior[~left.any(axis=1)].sum()))
     if ending.plan is not None:
         losses = next(p.loss for p in problem.plans if p.name == ending.plan)
-        possible = state.posterior > problem.resolved_below
+        possible = state.posterior > 0.0
         loss = float(np.dot(state.posterior[possible], losses[possible]))
     else:
         loss = stop_after_correcting(state, set(ending.correct)).loss

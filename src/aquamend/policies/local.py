@@ -29,7 +29,7 @@ class Decoupled:
         correct = set()
         for i, belief in enumerate(graph.beliefs):
             q = float(state.failure_probabilities[i])
-            if q <= max(TIE, state.problem.resolved_below):
+            if q <= 0.0:
                 continue
             keep_loss = belief.residual if belief.may_keep else math.inf
             keep, rollback = q * keep_loss, graph.charged(graph.belief_charges[i])

@@ -51,9 +51,7 @@ def _repair(problem: Problem, posterior: NDArray[np.float64]) -> tuple[float, se
     graph = problem.graph
     risk = np.array(
         [
-            (math.inf if q > problem.resolved_below else 0.0)
-            if not b.may_keep or math.isinf(b.residual)
-            else q * b.residual
+            (math.inf if q > 0.0 else 0.0) if not b.may_keep or math.isinf(b.residual) else q * b.residual
             for b, q in zip(graph.beliefs, posterior @ problem.failed, strict=True)
         ]
     )

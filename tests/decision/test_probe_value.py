@@ -1,0 +1,153 @@
+"""What a probe is worth: theorems of the value of information, and numbers by hand."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aquamend.decision import best_terminal, clairvoyant_losses, probe_values
+from aquamend.decision import terminal_table as compiled
+from aquamend.decision.probe_value import branches_of
+from aquamend.decision.screening import value_of_perfect_information
+from aquamend.graph import Probe
+from aquamend.inference import InformationState, Observation
+from aquamend.model import Discrete, Gaussian
+
+SHARP = Discrete(["on", "off"], {"on": [1, 0], "off": [0, 1]})
+NOISY = Discrete(["on", "off"], {"on": [0.9, 0.1], "off": [0.2, 0.8]})
+BLIND = Discrete(["on", "off"], {"on": [0.3, 0.7], "off": [0.3, 0.7]})
+
+
+def test_the_expected_loss_of_a_noisy_look_by_hand(lid):
+    """Answer on (0.62): keep at 0.08·10; answer off (0.38): correct at 3."""
+    values = probe_values(lid({"look": NOISY}))
+    assert values.stop_loss == 3.0
+    assert values.expected_loss[0] == pytest.approx(0.5 + 0.08 * 10 + 0.38 * 3)
+    assert values.net_benefit[0] == pytest.approx(3.0 - 2.44)
+
+
+def test_a_resolving_probe_costs_its_price_and_the_correction_where_it_is_due(lid):
+    assert probe_values(lid({"look": SHARP})).expected_loss[0] == pytest.approx(0.5 + 0.4 * 3)
+
+
+def test_a_blind_probe_loses_exactly_its_cost(lid):
+    assert probe_values(lid({"look": BLIND})).net_benefit[0] == pytest.approx(-0.5)
+
+
+def test_several_probes_are_valued_as_each_one_alone_and_in_the_order_asked(lid):
+    state = lid({"look": NOISY, "blind": BLIND, "peek": SHARP})
+    together = probe_values(state).expected_loss
+    alone = [probe_values(state, [name]).expected_loss[0] for name in ("look", "blind", "peek")]
+    np.testing.assert_allclose(together, alone, rtol=1e-14)
+    np.testing.assert_allclose(probe_values(state, ["peek", "look"]).expected_loss, [alone[2], alone[0]], rtol=1e-14)
+
+
+def test_only_legal_probes_are_valued_by_default(lid):
+    state = lid({"look": NOISY, "peek": SHARP}).after(Observation("look", "off"))
+    assert probe_values(state).branches.probes == ("peek",)
+    used_up = state.after(Observation("peek", "off"))
+    assert probe_values(used_up).expected_loss.shape == (0,)
+
+
+def test_a_probe_that_may_end_an_infinite_loss_has_infinite_benefit(lid):
+    state = lid({"look": Discrete(["on"], {"on": [1], "off": [1]})}, may_keep=False, reversible=False)
+    values = probe_values(state)
+    assert values.stop_loss == math.inf
+    assert np.isnan(values.net_benefit[0])
+    handed_over = probe_values(lid({"look": SHARP}, may_keep=False, reversible=False, escalate=8.0))
+    assert handed_over.expected_loss[0] == pytest.approx(0.5 + 0.4 * 8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rng=st.randoms(use_true_random=False))
+def test_a_probe_never_hurts_before_its_cost_and_perfect_information_bounds_it(random_problem, rng):
+    state = InformationState.alarmed(random_problem(rng))
+    values = probe_values(state)
+    if math.isinf(values.stop_loss):
+        return
+    gross = values.net_benefit + values.branches.cost
+    assert (gross >= -1e-9).all()
+    assert (gross <= value_of_perfect_information(state) + 1e-9).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_gaussian_probe_never_hurts_and_perfect_information_bounds_it(random_problem, seed):
+    rng = random.Random(seed)
+    state = InformationState.alarmed(random_problem(rng, gaussian=True))
+    values = probe_values(state)
+    if math.isinf(values.stop_loss) or np.isinf(values.expected_loss).any():
+        return
+    gross = values.net_benefit + values.branches.cost
+    assert (gross >= -1e-9).all()
+    assert (gross <= value_of_perfect_information(state) + 1e-9).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6), gaussian=st.booleans())
+def test_the_predictive_mass_of_every_probe_sums_to_one(random_problem, seed, gaussian):
+    state = InformationState.alarmed(random_problem(random.Random(seed), gaussian=gaussian))
+    branches = branches_of(state, state.legal_probes)
+    for probe in branches.probes:
+        rows = branches.likelihood[branches.of(probe)]
+        assert (rows >= 0).all()
+        np.testing.assert_allclose(rows.sum(axis=0), 1, atol=1e-12)
+        assert (rows @ state.posterior).sum() == pytest.approx(1)
+        assert len(branches.labels[branches.of(probe)]) == len(rows)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rng=st.randoms(use_true_random=False))
+def test_the_expected_loss_is_the_mean_of_the_stops_that_follow(random_problem, rng):
+    """Folding every outcome into a state and stopping there prices each branch independently of the table."""
+    state = InformationState.alarmed(random_problem(rng))
+    values = probe_values(state)
+    for probe, expected in zip(values.branches.probes, values.expected_loss, strict=True):
+        table = state.problem.model.tables[probe]
+        cost = state.problem.graph.probes[state.problem.graph.probe_index[probe]].cost
+        chances = (state.posterior @ table.likelihood).tolist()
+        after = [
+            chance * best_terminal(state.after(Observation(probe, outcome))).loss
+            for chance, outcome in zip(chances, table.outcomes, strict=True)
+            if chance > 1e-12
+        ]
+        assert expected == pytest.approx(cost + math.fsum(after), rel=1e-9, abs=1e-8)
+
+
+def test_the_clairvoyant_loses_least_under_every_hypothesis(random_problem, enumerated_stop):
+    for seed in range(100):
+        problem = random_problem(random.Random(seed))
+        losses = clairvoyant_losses(problem)
+        for h, loss in enumerate(losses):
+            certain = np.eye(len(losses))[h]
+            state = InformationState(problem, certain)
+            assert loss == pytest.approx(enumerated_stop(state)[0]), (seed, h)
+
+
+def test_the_clairvoyant_bound_of_a_cut_group_is_below_the_clairvoyant(random_problem, monkeypatch):
+    compared = 0
+    for seed in range(150):
+        true = clairvoyant_losses(random_problem(random.Random(seed)))
+        with monkeypatch.context() as patch:
+            patch.setattr(compiled, "MOST_CLOSURES", 0)
+            problem = random_problem(random.Random(seed))
+            bound = clairvoyant_losses(problem)
+        compared += bool(compiled.terminal_table(problem).cuts)
+        assert (bound <= true + 1e-9).all(), seed
+    assert compared > 30
+
+
+def test_perfect_information_is_worth_the_stop_less_the_clairvoyant_loss(lid):
+    assert value_of_perfect_information(lid()) == pytest.approx(3.0 - 0.4 * 3.0)
+    assert value_of_perfect_information(lid(q=0.0)) == 0.0
+    assert value_of_perfect_information(lid(may_keep=False, reversible=False)) == math.inf
+
+
+def test_a_gaussian_probe_labels_its_intervals(lid):
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})}, probes=[Probe("weigh", 0.1)])
+    labels = branches_of(state, ["weigh"]).labels
+    assert labels[0].startswith("below ")
+    assert labels[-1].startswith("above ")

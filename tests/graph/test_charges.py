@@ -1,0 +1,77 @@
+"""What undoing costs: distinct operations once, irreversible ones at no finite price."""
+
+import math
+
+from aquamend.graph import Action, Belief, Operation, RecoveryGraph
+
+
+def stacked(*actions, operations=()):
+    """Return a graph in which belief i supports action i alone."""
+    return RecoveryGraph(
+        beliefs=[Belief(f"about {action.name}") for action in actions],
+        actions=actions,
+        edges=[(f"about {action.name}", action.name, "belief_to_action") for action in actions],
+        operations=operations,
+    )
+
+
+ARM = (Operation("lower", 2.0), Operation("open", 0.5))
+
+
+def test_an_operation_that_two_actions_share_is_charged_once():
+    graph = stacked(
+        Action("lift", operations=("lower", "open"), executed=True),
+        Action("turn", operations=("lower",), executed=True),
+        operations=ARM,
+    )
+    assert graph.correction_cost(["about lift"]) == 2.5
+    assert graph.correction_cost(["about turn"]) == 2.0
+    assert graph.correction_cost(["about lift", "about turn"]) == 2.5
+
+
+def test_an_operation_listed_twice_in_one_action_is_charged_once():
+    graph = stacked(Action("lift", operations=("lower", "lower"), executed=True), operations=ARM)
+    assert graph.correction_cost(["about lift"]) == 2.0
+
+
+def test_an_action_named_twice_is_charged_once():
+    graph = stacked(Action("grasp", undo=4.0, executed=True))
+    assert graph.rollback_cost(["grasp", "grasp"]) == 4.0
+
+
+def test_equal_costs_of_different_operations_are_both_charged():
+    graph = stacked(Action("grasp", undo=4.0, executed=True), Action("place", undo=4.0, executed=True))
+    assert graph.correction_cost(["about grasp", "about place"]) == 8.0
+
+
+def test_an_operation_named_like_an_action_is_another_charge():
+    graph = stacked(
+        Action("lower", undo=4.0, executed=True), Action("lift", operations=("lower",), executed=True), operations=ARM
+    )
+    assert graph.correction_cost(["about lower", "about lift"]) == 6.0
+
+
+def test_an_executed_irreversible_action_cannot_be_undone_at_any_finite_cost():
+    graph = stacked(
+        Action("pour", undo=1.0, executed=True, reversible=False),
+        Action("spill", operations=("lower",), executed=True, reversible=False),
+        Action("grasp", undo=4.0, executed=True),
+        operations=ARM,
+    )
+    assert graph.correction_cost(["about pour"]) == math.inf
+    assert graph.correction_cost(["about spill"]) == math.inf
+    assert graph.correction_cost(["about grasp", "about pour"]) == math.inf
+    assert graph.correction_cost(["about grasp"]) == 4.0
+    assert graph.irreversible_executed == ("pour", "spill")
+
+
+def test_a_planned_irreversible_action_costs_nothing_to_cancel():
+    graph = stacked(Action("pour", undo=1.0, reversible=False))
+    assert graph.correction_cost(["about pour"]) == 0
+    assert graph.irreversible_executed == ()
+
+
+def test_a_charge_of_an_infinite_cost_is_infinite():
+    graph = stacked(Action("pour", undo=math.inf, executed=True))
+    assert graph.correction_cost(["about pour"]) == math.inf
+    assert graph.irreversible_executed == ()

@@ -1,0 +1,36 @@
+"""Two hypotheses and whatever probes a test needs."""
+
+from collections.abc import Callable
+
+import pytest
+
+from aquamend.graph import Belief, Probe, RecoveryGraph
+from aquamend.inference import InformationState
+from aquamend.model import Alarm, Hypothesis, JointModel, Kernel
+from aquamend.problem import Problem
+
+
+@pytest.fixture(scope="session")
+def start() -> Callable[..., InformationState]:
+    """Return the state before the alarm of a problem in which ``bad`` makes belief ``b`` fail."""
+
+    def make(
+        kernels: dict[str, Kernel],
+        *,
+        bad: float = 0.5,
+        alarm: tuple[float, float] | None = None,
+        cost: float = 0.1,
+        uses: float = 1,
+        declarations=(),
+        edges=(),
+        budget: float = float("inf"),
+    ) -> InformationState:
+        graph = RecoveryGraph(
+            [Belief("b", 1.0), Belief("c", 1.0)], (), [Probe(name, cost, max_uses=uses) for name in kernels], edges
+        )
+        heard = None if alarm is None else Alarm({"ok": alarm[0], "bad": alarm[1]}, ["b"])
+        hypotheses = [Hypothesis("ok", 1 - bad, (), "false_alarm"), Hypothesis("bad", bad, ("b",), "external")]
+        model = JointModel(hypotheses, kernels, heard, declarations)
+        return InformationState.start(Problem(graph, model, sensing_budget=budget))
+
+    return make

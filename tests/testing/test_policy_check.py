@@ -1,0 +1,183 @@
+"""The conformance check: every shipped policy passes, and each broken promise is told apart."""
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, best_terminal
+from aquamend.errors import AquaMendError, NotStructured
+from aquamend.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.inference import InformationState
+from aquamend.model import Gaussian, Hypothesis, JointModel
+from aquamend.policies import POLICIES, policy_named
+from aquamend.problem import Problem
+from aquamend.testing import PolicyFault, check_policy, sample_problems
+
+SHIPPED = [name for name in POLICIES if name != "structured"] + ["lookahead-1", "lookahead-2"]
+
+
+def gaussian_problem():
+    graph = RecoveryGraph(
+        [Belief("level", 10.0)],
+        [Action("pour", undo=4.0, executed=True)],
+        [Probe("weigh", 0.1, max_uses=2)],
+        [("weigh", "level", "detection"), ("level", "pour", "belief_to_action")],
+    )
+    kernel = Gaussian({"same": (120.0, 1.5), "water": (124.0, 1.5)})
+    hypotheses = [Hypothesis("same", 0.6), Hypothesis("water", 0.4, ("level",))]
+    return Problem(graph, JointModel(hypotheses, {"weigh": kernel}))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_policy_keeps_the_contract(name, random_problem):
+    problems = [random_problem(random.Random(seed), gaussian=seed % 2 == 0) for seed in range(25)]
+    check = check_policy(policy_named(name), [*sample_problems(), gaussian_problem(), *problems])
+    assert check.problems == 29
+    assert check.states >= 29
+
+
+def test_the_structured_policy_refuses_the_sample_problems():
+    with pytest.raises(NotStructured):
+        check_policy(policy_named("structured"))
+
+
+def test_without_problems_the_three_samples_are_used_and_all_states_are_visited():
+    class LookOnce:
+        def next_step(self, state):
+            return best_terminal(state).decision if state.evidence else Reprobe("look")
+
+    check = check_policy(LookOnce())
+    assert (check.problems, check.states) == (3, 3 * (1 + 2))
+
+
+@dataclass
+class Says:
+    """Answer with whatever a function of the state says."""
+
+    answer: object
+
+    def next_step(self, state):
+        return self.answer(state)
+
+
+def fault(answer, problems=None):
+    with pytest.raises(PolicyFault) as error:
+        check_policy(Says(answer), problems)
+    return str(error.value)
+
+
+def test_a_probe_without_uses_left_is_told_with_the_legal_ones():
+    message = fault(lambda state: Reprobe("weigh"))
+    assert "re-probes 'weigh', which is not legal" in message
+    assert "legal: ['look']" in message
+    assert "with weigh = " in message
+
+
+def test_a_probe_that_does_not_exist_is_told():
+    assert "'ghost', which is not legal" in fault(lambda state: Reprobe("ghost"))
+
+
+def test_a_probe_over_the_budget_is_told():
+    tight = sample_problems()[2]
+    assert "tight budget" in fault(lambda state: Reprobe("weigh"), [tight])
+
+
+@pytest.mark.parametrize("undo", [("grasp",), (), ("grasp", "pour", "wipe")])
+def test_a_rollback_that_undoes_anything_but_the_minimal_closure_is_told(undo):
+    message = fault(lambda state: RollBack(("target",), undo))
+    assert f"undoes {list(undo)}" in message
+    assert "minimal upper closure is ['grasp', 'pour']" in message
+
+
+def test_the_order_in_which_a_rollback_lists_its_actions_is_free():
+    check_policy(Says(lambda state: RollBack(("target",), ("pour", "grasp"))), sample_problems()[:1])
+
+
+@pytest.mark.parametrize("correct", [(), ("lid",), ("target", "lid")])
+def test_a_rollback_of_no_belief_or_an_unknown_one_is_told(correct):
+    assert "name at least one belief" in fault(lambda state: RollBack(correct, ()))
+
+
+def test_a_rollback_across_an_irreversible_action_is_told():
+    problem = sample_problems()[1]
+    assert "irreversible" in fault(lambda state: RollBack(("target",), ("grasp", "pour")), [problem])
+
+
+def test_a_restart_that_the_problem_does_not_allow_is_told():
+    check_policy(Says(lambda state: Restart()), sample_problems()[:1])
+    assert "restarts, which this problem does not allow" in fault(lambda state: Restart(), [sample_problems()[1]])
+    assert "restarts" in fault(lambda state: Restart(), [gaussian_problem()])
+
+
+@pytest.mark.parametrize("answer", [None, "continue", Reprobe, ("look",)])
+def test_anything_but_a_step_is_told(answer):
+    assert f"returns {answer!r}, which is not a step" in fault(lambda state: answer)
+
+
+def test_a_policy_that_answers_differently_the_second_time_is_told():
+    @dataclass
+    class Wavers:
+        asked: list = field(default_factory=list)
+
+        def next_step(self, state):
+            self.asked.append(state)
+            return Continue() if len(self.asked) % 2 else Escalate()
+
+    with pytest.raises(PolicyFault, match=r"returns Continue\(\) and then, at the same state, Escalate\(\)"):
+        check_policy(Wavers())
+
+
+def overwrite_posterior(state):
+    state.posterior.setflags(write=True)
+    state.posterior[:] = np.roll(state.posterior, 1)
+    return Continue()
+
+
+def forge_evidence(state):
+    object.__setattr__(state, "evidence", ())
+    return Continue() if state.evidence != () else best_terminal(state).decision
+
+
+def drop_declarations(state):
+    object.__setattr__(state, "declarations", ())
+    return Continue()
+
+
+@pytest.mark.parametrize("meddle", [overwrite_posterior, drop_declarations])
+def test_a_policy_that_changes_the_state_is_told(meddle):
+    assert "changes the information state" in fault(meddle)
+
+
+def test_a_policy_that_forgets_evidence_is_told():
+    looked = Says(lambda state: Reprobe("look") if not state.evidence else forge_evidence(state))
+    with pytest.raises(PolicyFault, match="changes the information state"):
+        check_policy(looked)
+
+
+def test_the_message_says_in_which_problem_and_after_what():
+    message = fault(lambda state: None if state.evidence else Reprobe("look"))
+    assert message.startswith("in 'reversible pour', with look = ")
+    assert "nothing observed yet" in fault(lambda state: None)
+
+
+def test_a_fault_is_an_assertion_error_and_one_of_ours():
+    assert issubclass(PolicyFault, AssertionError)
+    assert issubclass(PolicyFault, AquaMendError)
+
+
+def test_an_error_of_the_policy_itself_is_not_hidden():
+    def crash(state):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        check_policy(Says(crash))
+
+
+def test_the_samples_are_sound_and_different():
+    first, irreversible, tight = sample_problems()
+    assert irreversible.graph.irreversible_executed == ("pour",)
+    assert tight.sensing_budget < first.sensing_budget
+    assert "weigh" not in InformationState.alarmed(tight).legal_probes
+    assert len({problem.name for problem in (first, irreversible, tight)}) == 3
