@@ -24,10 +24,10 @@ def test_help_names_every_command(process):
         assert command in result.stdout
 
 
-def test_json_loads_neither_rich_nor_pydantic_nor_scipy(lid):
+def test_json_loads_neither_rich_nor_scipy(lid):
     code = (
         "import sys, atexit\n"
-        "heavy = ('rich', 'pydantic', 'scipy')\n"
+        "heavy = ('rich', 'scipy')\n"
         "atexit.register(lambda: print([m for m in heavy if m in sys.modules], file=sys.stderr))\n" + MAIN
     )
     command = [sys.executable, "-c", code, "decide", lid, "--json", "--observe", "look=yes"]

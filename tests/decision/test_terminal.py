@@ -228,6 +228,18 @@ def test_a_contradicted_model_takes_every_belief_to_have_failed():
     assert (stop.recovery, stop.residual) == (2.0, 4.0)
 
 
+def test_a_contradicted_model_judges_a_plan_by_its_worst_hypothesis(lid):
+    kernel = Discrete(["usual", "never"], {"on": [1, 0], "off": [1, 0]})
+
+    def stop(*losses):
+        state = lid({"p": kernel}, plans=[Plan("plan", np.array(losses))])
+        return best_terminal(state.after(Observation("p", "never")))
+
+    assert stop(0.0, 2.9).loss == 2.9
+    assert stop(0.0, 3.1).decision == RollBack(("lid",), ("lift",))
+    assert stop(0.0, math.inf).decision == RollBack(("lid",), ("lift",))
+
+
 def test_correcting_a_set_prices_that_set_and_no_other(lid):
     assert stop_after_correcting(lid(), set()).loss == pytest.approx(4.0)
     assert stop_after_correcting(lid(), {"lid"}).loss == 3.0

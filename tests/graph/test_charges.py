@@ -1,6 +1,9 @@
 """What undoing costs: distinct operations once, irreversible ones at no finite price."""
 
 import math
+import random
+
+import pytest
 
 from aquamend.graph import Action, Belief, Operation, RecoveryGraph
 
@@ -32,6 +35,14 @@ def test_an_operation_that_two_actions_share_is_charged_once():
 def test_an_operation_listed_twice_in_one_action_is_charged_once():
     graph = stacked(Action("lift", operations=("lower", "lower"), executed=True), operations=ARM)
     assert graph.correction_cost(["about lift"]) == 2.0
+    assert graph.charged(graph.belief_charges[0]) == 2.0
+
+
+def test_the_charges_of_a_belief_cost_what_its_correction_does(random_problem):
+    for seed in range(100):
+        graph = random_problem(random.Random(seed)).graph
+        for belief, charges in zip(graph.beliefs, graph.belief_charges, strict=True):
+            assert graph.charged(charges) == pytest.approx(graph.correction_cost([belief.name])), seed
 
 
 def test_an_action_named_twice_is_charged_once():

@@ -36,9 +36,6 @@ def decide(
         typer.Option(metavar="X", min=0.0, help="How close to optimal `exact` must come before it stops early."),
     ] = None,
     as_json: AsJson = False,
-    robustness: Annotated[
-        bool, typer.Option("--robustness", help="Add to the JSON what would flip the decision; the text always says.")
-    ] = False,
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
 
@@ -61,7 +58,7 @@ def decide(
             complaints.about(file, error)
             continue
         if as_json:
-            print_json(decision_json(report, file=file, with_robustness=robustness))
+            print_json(decision_json(report, file=file))
         else:
             _print(report, file, first=i == 0)
     complaints.exit()

@@ -12,12 +12,10 @@ import typer
 from aquamend.cli.decide import decide
 from aquamend.cli.evaluate import evaluate
 from aquamend.cli.graph import graph
-from aquamend.cli.quick_arguments import QuickCommand, QuickGroup
 from aquamend.cli.validate import validate
 
 app = typer.Typer(
     name="aquamend",
-    cls=QuickGroup,
     help="Decide how a robot recovers when something it measured, and acted on, may no longer be true.",
     epilog="Exit status: 0 if all is well, 2 if a file, a name or an option is wrong (said on standard error).",
     no_args_is_help=True,
@@ -26,10 +24,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=QuickCommand, no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
-app.command(cls=QuickCommand, no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
-app.command(cls=QuickCommand, no_args_is_help=True, short_help="Check problem files for faults.")(validate)
-app.command(cls=QuickCommand, no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
+app.command(no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
+app.command(no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
+app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
+app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 
 
 def _print_version(asked: bool) -> None:

@@ -49,7 +49,7 @@ class Alternatives:
 
     state: InformationState
     inside: NDArray[np.intp]
-    """Positions of the n hypotheses with positive prior (or posterior)."""
+    """Positions of the n hypotheses still possible."""
     posterior: Floats
     """Shape ``(n,)``."""
     losses: Floats
@@ -125,7 +125,7 @@ def alternatives(state: InformationState, step: Step) -> Alternatives:
     """Return what could be done at a state, the step among it."""
     problem = state.problem
     posterior = state.posterior
-    inside = np.flatnonzero((problem.model.prior > 0) | (posterior > 0))
+    inside = np.flatnonzero(posterior > 0)  # what evidence has ruled out stays ruled out
     posterior = posterior[inside] / posterior.sum()
     table = terminal_table(problem)
     chosen = _step_row(table, step)

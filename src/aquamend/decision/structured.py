@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from aquamend.graph.recovery_graph import bits
 from aquamend.inference import InformationState
 from aquamend.model.kernels import OutcomeTable
+
+MOST_NAMED = 10
+"""Pairs of beliefs named one by one; the rest are counted."""
 
 SAME = 1e-9
 """Probabilities closer than this are taken as equal when independence is checked."""
@@ -117,8 +121,10 @@ def _dependence(state: InformationState, beliefs: Sequence[int]) -> Iterator[str
     pairwise = z.T @ (state.posterior[:, None] * z) - np.outer(q, q)
     np.fill_diagonal(pairwise, 0.0)
     pairs = [(names[a], names[b]) for a, b in zip(*np.nonzero(np.triu(np.abs(pairwise) > SAME)), strict=True)]
-    for a, b in pairs:
+    for a, b in pairs[:MOST_NAMED]:
         yield f"Assumption 1 (independent failures): {a!r} and {b!r} do not fail independently"
+    if len(pairs) > MOST_NAMED:
+        yield f"Assumption 1 (independent failures): nor do {len(pairs) - MOST_NAMED} more pairs of beliefs"
     if not pairs and not _mutually_independent(state.posterior, z, q):
         listed = ", ".join(repr(name) for name in names)
         yield f"Assumption 1 (independent failures): {listed} are pairwise but not jointly independent"
@@ -133,15 +139,16 @@ def _mutually_independent(posterior: NDArray[np.float64], z: NDArray[np.float64]
 
 def _shared_closures(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:
     graph = state.problem.graph
-    for k, a in enumerate(beliefs):
-        for b in beliefs[k + 1 :]:
-            shared = graph.belief_charges[a] & graph.belief_charges[b]
-            if shared:
-                charges = ", ".join(repr(graph.charges[c].name) for c in bits(shared))
-                yield (
-                    f"Assumptions 1 and 2 (disjoint downstreams): {graph.beliefs[a].name!r} and "
-                    f"{graph.beliefs[b].name!r} share {charges}"
-                )
+    shared = [
+        (graph.beliefs[a].name, graph.beliefs[b].name, graph.belief_charges[a] & graph.belief_charges[b])
+        for a, b in combinations(beliefs, 2)
+        if graph.belief_charges[a] & graph.belief_charges[b]
+    ]
+    for a, b, mask in shared[:MOST_NAMED]:
+        charges = ", ".join(repr(graph.charges[c].name) for c in bits(mask))
+        yield f"Assumptions 1 and 2 (disjoint downstreams): {a!r} and {b!r} share {charges}"
+    if len(shared) > MOST_NAMED:
+        yield f"Assumptions 1 and 2 (disjoint downstreams): so do {len(shared) - MOST_NAMED} more pairs of beliefs"
 
 
 def _probe_violations(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:

@@ -22,7 +22,7 @@ def json_number(value: float | None) -> float | str | None:
     return float(value) + 0.0  # no negative zero
 
 
-def decision_json(report: DecisionReport, *, file: str, with_robustness: bool = False) -> dict[str, Any]:
+def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
     """Return one decision in the decision format, with the file it belongs to and a few further keys."""
     state = report.state
     data = {
@@ -41,7 +41,7 @@ def decision_json(report: DecisionReport, *, file: str, with_robustness: bool = 
         "bounds": {"lower": json_number(report.bounds.lower), "upper": json_number(report.bounds.upper)},
         "declarations": [_declaration(line) for line in report.declarations],
     }
-    return {**data, "robustness": _robustness(report)} if with_robustness else data
+    return {**data, "robustness": _robustness(report)}
 
 
 def _observation(observation: Observation) -> dict[str, Any]:

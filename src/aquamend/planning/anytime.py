@@ -20,6 +20,7 @@ from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.planning.bounds import Bounds, informed_losses, quick_bounds
 from aquamend.planning.exact import best_probe
 from aquamend.planning.growth import Candidate, candidates_at, grow
+from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
 from aquamend.planning.relaxed_plan import STOP, RelaxedPlan, relaxed_plan
 from aquamend.planning.rollout import fits, policy_loss, track
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 
 FIRST_CELLS = 5_000
 MOST_CELLS = 4_000_000
+LOOKAHEAD_WORK = 2e7
+"""Joint weights a lookahead may touch; about a second."""
 GROWTH = 4.0
 """How many times more evidence states each round may keep than the one before."""
 
@@ -71,9 +74,24 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
         if limit >= MOST_CELLS or not (left_out or any(c.offer() > 0.0 for c in kept)):
             break
         took = time.perf_counter() - round_started
+    if any(c.gaussian for c in candidates):
+        # Intervals chosen for two probes ahead serve a Gaussian probe better than the relaxed plan's policy does.
+        for depth in (2, 3):
+            left = deadline_s - (time.perf_counter() - started)
+            if bounds.gap <= gap or left < 0.5 or _lookahead_work(candidates, depth) > LOOKAHEAD_WORK:
+                break
+            losses = lookahead_losses(state, depth)
+            if losses.min() < bounds.upper - 1e-12:
+                best = state.legal_probes[int(losses.argmin())]
+            bounds &= Bounds(-math.inf, float(losses.min()))
     if values.stop_loss - bounds.upper <= 1e-9:
         best = None
     return Plan(best, bounds)
+
+
+def _lookahead_work(candidates: list[Candidate], depth: int) -> float:
+    branches = sum(c.kernel.shape[1] for c in candidates)
+    return float(branches) ** depth * len(candidates[0].kernel)
 
 
 def _plan(

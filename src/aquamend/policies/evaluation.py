@@ -107,7 +107,7 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
             ending = decision
     kept = np.array([belief.name not in ending.correct for belief in graph.beliefs], dtype=bool)
     left = problem.failed[:, kept]
-    success = min(1.0, float(state.posterior[~left.any(axis=1)].sum()))
+    success = 1.0 - float(state.posterior[left.any(axis=1)].sum())
     if ending.plan is not None:
         losses = next(p.loss for p in problem.plans if p.name == ending.plan)
         possible = state.posterior > 0.0
