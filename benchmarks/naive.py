@@ -9,20 +9,40 @@ from aquamend.decision.terminal_table import CutGroup
 from aquamend.model.kernels import OutcomeTable
 
 
-def one_step_losses(state: InformationState) -> list[float]:
-    """Expected loss of every probe, one branch at a time: posterior, then every plan's loss, then the least."""
-    plans = np.array([plan.loss for plan in state.problem.plans])
-    losses = []
-    for probe in state.problem.graph.probes:
-        table = state.problem.model.tables[probe.name]
+def next_step(state: InformationState) -> str:
+    """The whole call, one branch at a time: C_s of every declaration, what it retains, and the best of that.
+
+    Each branch's posterior is made, every declaration and every plan is priced on it, and the rest follows.
+    """
+    problem = state.problem
+    plans = np.array([plan.loss for plan in problem.plans])
+    invalid = np.array([problem.model.invalidity(declaration) for declaration in state.declarations])
+    q = invalid @ state.posterior
+    power = {probe.name: np.zeros(len(q)) for probe in problem.graph.probes}
+    for probe in problem.graph.probes:
+        table = problem.model.tables[probe.name]
+        assert isinstance(table, OutcomeTable)
+        for likelihood in table.likelihood.T:
+            joint = state.posterior * likelihood
+            mass = joint.sum()
+            invalidity = invalid @ (joint / mass)
+            power[probe.name] += mass * invalidity * (invalidity >= 0.5) / q
+    cost = {probe.name: probe.cost for probe in problem.graph.probes}
+    retained = {max(power, key=lambda name: power[name][j] / cost[name]) for j in range(len(q)) if q[j] < 0.5}
+    best, least = "stop", float((plans @ state.posterior).min())
+    for probe in problem.graph.probes:
+        if probe.name not in retained:
+            continue
+        table = problem.model.tables[probe.name]
         assert isinstance(table, OutcomeTable)
         loss = probe.cost
         for likelihood in table.likelihood.T:
             joint = state.posterior * likelihood
             mass = joint.sum()
             loss += mass * (plans @ (joint / mass)).min()
-        losses.append(float(loss))
-    return losses
+        if loss < least - 1e-9:
+            best, least = probe.name, loss
+    return best
 
 
 def adaptive_optimum(state: InformationState) -> float:

@@ -63,6 +63,7 @@ def test_the_local_costs_are_those_of_the_proposition():
     assert (x.keep, x.reprobe) == (pytest.approx(2.0), pytest.approx(0.5 + 0.2 * 2))
     assert y.reprobe == pytest.approx(0.5 + 0.3 * 4)
     assert y.best == pytest.approx(1.7)
+    assert LocalCosts("z", 0.9, 4.0, 10.0, "p", 2.0).best == 4.0
 
 
 @pytest.mark.parametrize(("q", "b", "r"), [*product([0.1, 0.5, 0.9], [1.0, 8.0], [0.2, 0.45, 1.0])])
@@ -107,8 +108,9 @@ def test_dependent_failures_are_named():
     only(violations(state(prior=(0.6, 0.1, 0.1, 0.2))), "Assumption 1", "independent failures", "'x' and 'y'")
 
 
-def test_pairwise_but_not_jointly_independent_failures_are_named():
-    """Z3 = Z1 xor Z2 with fair Z1 and Z2."""
+@pytest.mark.parametrize("parity", [1.0, 0.75])
+def test_pairwise_but_not_jointly_independent_failures_are_named(parity):
+    """Fair failures, an even number of them with probability ``parity``; at one half they would be independent."""
     names = "xyz"
     graph = RecoveryGraph(
         [Belief(n, 10.0) for n in names],
@@ -116,11 +118,12 @@ def test_pairwise_but_not_jointly_independent_failures_are_named():
         [Probe(f"p{n}", 0.5) for n in names],
         [e for n in names for e in ((f"p{n}", n, "detection"), (n, f"a{n}", "belief_to_action"))],
     )
-    patterns = {"h0": "", "h1": "xz", "h2": "yz", "h3": "xy"}
+    patterns = {"h0": "", "h1": "xz", "h2": "yz", "h3": "xy", "h4": "x", "h5": "y", "h6": "z", "h7": "xyz"}
+    prior = {h: (parity if len(f) % 2 == 0 else 1 - parity) / 4 for h, f in patterns.items()}
     kernels = {
         f"p{n}": Discrete(["good", "bad"], {h: [1 - (n in f), n in f] for h, f in patterns.items()}) for n in names
     }
-    model = JointModel([Hypothesis(h, 0.25, tuple(f)) for h, f in patterns.items()], kernels)
+    model = JointModel([Hypothesis(h, prior[h], tuple(f)) for h, f in patterns.items()], kernels)
     found = violations(InformationState.alarmed(Problem(graph, model)))
     dependent = [v for v in found if "independent failures" in v]
     only(dependent, "'x', 'y', 'z'", "pairwise but not jointly")

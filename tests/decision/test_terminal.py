@@ -136,6 +136,7 @@ def test_a_correction_wins_a_tie_with_restart_and_restart_one_with_escalation(li
 
 def test_a_belief_that_may_not_be_kept_is_corrected_at_any_finite_price(lid):
     assert best_terminal(lid(q=1e-6, may_keep=False, undo=500.0)).loss == 500.0
+    assert best_terminal(lid(q=1e-6, may_keep=False, undo=500.0, residual=0.0)).loss == 500.0
     assert best_terminal(lid(q=0.0, may_keep=False, undo=500.0)).decision == Continue()
 
 

@@ -70,6 +70,18 @@ def test_decoupled_takes_its_cheapest_probe_to_resolve_however_blind():
     assert Decoupled().next_step(state(cost=(1.9, 1.9))) == Continue()
 
 
+def test_decoupled_asks_the_cheapest_probe_of_a_belief():
+    sharp = Discrete(["good", "bad"], {"ok": [1, 0], "x": [0, 1]})
+    graph = RecoveryGraph(
+        [Belief("x", 10.0)],
+        [Action("ax", undo=4.0, executed=True)],
+        [Probe("dear", 0.6), Probe("cheap", 0.5)],
+        [("dear", "x", "detection"), ("cheap", "x", "detection"), ("x", "ax", "belief_to_action")],
+    )
+    model = JointModel([Hypothesis("ok", 0.5), Hypothesis("x", 0.5, ("x",))], {"dear": sharp, "cheap": sharp})
+    assert Decoupled().next_step(InformationState.alarmed(Problem(graph, model))) == Reprobe("cheap")
+
+
 def test_greedy_looks_for_bits_per_cost_and_never_asks_what_they_are_worth():
     assert Greedy().next_step(state(cost=(50.0, 50.0))) == Reprobe("px")
     assert Greedy().next_step(state(cost=(50.0, 40.0))) == Reprobe("py")

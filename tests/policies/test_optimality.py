@@ -8,7 +8,7 @@ import pytest
 from aquamend.decision import Reprobe, best_terminal
 from aquamend.decision.screening import LosslessScreen
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import InformationState, Observation, PosteriorSetting, distorted
 from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.policies import POLICIES, AquaMend, Exact, Lookahead, Structured, evaluate, policy_named
 from aquamend.problem import Problem
@@ -87,6 +87,10 @@ def test_one_exact_policy_serves_many_problems_and_states(random_problem):
         other = InformationState.start(state.problem)
         assert shared.next_step(other) == Exact().next_step(other), seed
         assert shared.next_step(state) == Exact().next_step(state), seed
+        for setting in PosteriorSetting:
+            bent = distorted(state, setting)
+            assert shared.next_step(bent) == Exact().next_step(bent), (seed, setting)
+            shared.next_step(state)
 
 
 # Proposition 1.

@@ -30,7 +30,7 @@ class Branches:
     first: NDArray[np.intp]
     """Shape ``(n_probes,)``; where each probe's branches start."""
     likelihood: Floats
-    """Shape ``(n_branches, n_hypotheses)``."""
+    """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
     labels: tuple[str, ...]
     """An outcome's name, or a Gaussian probe's interval of readings."""
     cost: Floats
@@ -79,46 +79,9 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
     stop = float(table.values(weighted.sum(axis=0, keepdims=True))[0])
     if not branches.probes:
         return ProbeValues(state, branches, stop, np.zeros(0))
-    after = table.values(branches.likelihood @ weighted)
+    # Transposed, so that the minimum over decisions runs along memory.
+    after = table.values((weighted.T @ branches.likelihood.T).T)
     return ProbeValues(state, branches, stop, branches.cost + np.add.reduceat(after, branches.first))
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """How well one probe tests one fixed declaration version, by the model; None where unavailable."""
-
-    power: float | None
-    """C_s: probability of rejecting the declaration if it is invalid (Eq. 6)."""
-    false_positive_rate: float | None
-    """Probability of rejecting it if it is valid; no significance level is promised."""
-
-
-def detection(
-    state: InformationState, branches: Branches, declarations: Sequence[Declaration]
-) -> list[list[Detection]]:
-    """Return, for every probe, how it tests each declaration at the 0.5 threshold.
-
-    A condition of probability zero makes the rate unavailable rather than zero.
-    """
-    invalid = invalidity_matrix(state.problem, declarations)
-    joint_invalid = branches.likelihood @ (state.posterior[:, None] * invalid)
-    mass = (branches.likelihood @ state.posterior)[:, None]
-    rejected = (joint_invalid >= (REJECT_AT - 1e-9) * mass) & (mass > 0)
-
-    def rates(joint: Floats, condition: Floats) -> Floats:
-        caught = np.add.reduceat(joint * rejected, branches.first, axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(condition > 0.0, caught / condition, np.nan)
-
-    if not branches.probes:
-        return []
-    power = rates(joint_invalid, state.posterior @ invalid)
-    joint_valid = branches.likelihood @ (state.posterior[:, None] * (1.0 - invalid))
-    false_positive = rates(joint_valid, state.posterior @ (1.0 - invalid))
-    return [
-        [Detection(_available(p), _available(f)) for p, f in zip(ps, fs, strict=True)]
-        for ps, fs in zip(power, false_positive, strict=True)
-    ]
 
 
 def branches_of(state: InformationState, probes: Sequence[str]) -> Branches:
@@ -136,18 +99,18 @@ def branches_of(state: InformationState, probes: Sequence[str]) -> Branches:
         first.append(len(labels))
         match problem.model.tables[probe]:
             case OutcomeTable() as table:
-                blocks.append(table.likelihood.T)
+                blocks.append(table.likelihood)
                 labels += table.outcomes
             case NormalTable() as table:
                 discrete = False
                 cuts = decision_cuts(state, table)
-                blocks.append(interval_likelihood(table, cuts).T)
+                blocks.append(interval_likelihood(table, cuts))
                 labels += _interval_labels(cuts)
     index = problem.graph.probe_index
     branches = Branches(
         probes=key,
         first=np.array(first, dtype=np.intp),
-        likelihood=np.ascontiguousarray(np.vstack(blocks)) if blocks else np.zeros((0, len(state.posterior))),
+        likelihood=np.ascontiguousarray(np.hstack(blocks)).T if blocks else np.zeros((0, len(state.posterior))),
         labels=tuple(labels),
         cost=np.array([problem.graph.probes[index[probe]].cost for probe in probes]),
     )
@@ -210,10 +173,6 @@ def invalidity_matrix(problem: Problem, declarations: Sequence[Declaration]) -> 
 def _given_invalidity(problem: Problem) -> Floats:
     columns = [problem.model.invalidity(declaration) for declaration in problem.declarations]
     return np.column_stack(columns) if columns else np.zeros((len(problem.model.hypotheses), 0))
-
-
-def _available(rate: float) -> float | None:
-    return None if math.isnan(rate) else min(1.0, max(0.0, float(rate)))
 
 
 @once_per_problem

@@ -13,7 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from aquamend.decision.probe_value import branches_of, clairvoyant_loss, detection
+from aquamend.decision.declaration_tests import detection_power
+from aquamend.decision.probe_value import branches_of, clairvoyant_loss, invalidity_matrix
 from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState
 from aquamend.inference.re_estimation import REJECT_AT
@@ -48,9 +49,10 @@ class FitGroup:
 
     def distance(self, quantities_g: Sequence[float], offsets_mm: Sequence[float]) -> float:
         """Return the Euclidean distance to the prototype, quantities per 1 g and offsets per 5 mm."""
-        grams = (np.asarray(quantities_g) - np.asarray(self.prototype_g)) / MASS_SCALE_G
-        millimetres = (np.asarray(offsets_mm) - np.asarray(self.prototype_mm)) / OFFSET_SCALE_MM
-        return float(math.sqrt((grams**2).sum() + (millimetres**2).sum()))
+        # Few numbers, so plain Python is faster than arrays; strict, because prototypes must fit what was measured.
+        grams = ((a - b) / MASS_SCALE_G for a, b in zip(quantities_g, self.prototype_g, strict=True))
+        millimetres = ((a - b) / OFFSET_SCALE_MM for a, b in zip(offsets_mm, self.prototype_mm, strict=True))
+        return math.hypot(*grams, *millimetres)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +97,19 @@ class PowerScreen:
     def keep(self, state: InformationState) -> tuple[str, ...]:
         """Return the union of the per-declaration maximisers and of what a rejected declaration needs."""
         branches = branches_of(state, state.legal_probes)
-        rates = detection(state, branches, state.declarations)
+        power = detection_power(state, branches, state.declarations)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a free probe scores infinity, an unavailable power zero
+            score = np.where(power > 0.0, power / branches.cost[:, None], 0.0)
+        best = score.max(axis=0, initial=0.0)
+        first = np.argmax(score >= best * (1 - 1e-12), axis=0) if len(score) else np.zeros(0, dtype=np.intp)
+        q = state.posterior @ invalidity_matrix(state.problem, state.declarations)
         kept: set[str] = set()
         for j, declaration in enumerate(state.declarations):
-            invalid = state.invalidity(declaration)
-            if invalid is not None and invalid >= REJECT_AT:
+            if q[j] >= REJECT_AT:
                 kept |= _needed_after_rejection(state, declaration.belief, declaration.support)
-                continue
-            scores = np.array([_power_per_cost(rates[i][j].power, c) for i, c in enumerate(branches.cost)])
-            if len(scores) and np.nanmax(scores, initial=0.0) > 0:
-                best = scores >= np.nanmax(scores) * (1 - 1e-12)
-                kept.add(branches.probes[int(np.flatnonzero(best)[0])])
+            elif best[j] > 0.0:
+                kept.add(branches.probes[first[j]])
         return tuple(probe for probe in state.legal_probes if probe in kept)
-
-
-def _power_per_cost(power: float | None, cost: float) -> float:
-    if power is None:
-        return math.nan
-    return math.inf if cost == 0 and power > 0 else power / cost if cost > 0 else 0.0
 
 
 def _needed_after_rejection(state: InformationState, belief: str, support: Sequence[str]) -> set[str]:

@@ -236,7 +236,7 @@ def _compile(problem: Problem, failed: NDArray[np.float64]) -> TerminalTable:
     graph = problem.graph
     residual = np.array([belief.residual for belief in graph.beliefs])
     hard = np.array([not belief.may_keep for belief in graph.beliefs], dtype=bool) | np.isinf(residual)
-    priced = np.flatnonzero(failed.any(axis=0) & ((residual > 0) | hard))
+    priced = np.flatnonzero(failed.any(axis=0) & ((residual > 0) | hard) & problem.corrections)
     weight = np.where(hard, 1.0, residual)[priced]
     losses = np.array([plan.loss for plan in problem.plans]).reshape(len(problem.plans), len(failed)).T
     infinite = np.isinf(losses)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from aquamend.decision.probe_value import Detection, ProbeValues, detection, probe_values
+from aquamend.decision.declaration_tests import Detection, detection
+from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import TIE, Stop, best_terminal, stop_after_correcting
 from aquamend.graph import Probe

@@ -106,7 +106,7 @@ class InformationState:
         spec = self.problem.graph.probes[self.problem.graph.probe_index[probe]]
         if self.uses.get(probe, 0) >= spec.max_uses:
             return "its only use is spent" if spec.max_uses == 1 else f"all {spec.max_uses:g} uses are spent"
-        if self.spent + spec.cost > self.problem.sensing_budget + BUDGET_TOLERANCE:
+        if spec.cost > self.problem.sensing_budget + BUDGET_TOLERANCE - self.spent:
             return (
                 f"it costs {spec.cost:g}, and {self.spent:g} of the sensing budget "
                 f"{self.problem.sensing_budget:g} is spent"
@@ -132,7 +132,12 @@ class InformationState:
         """Probes that may run now, in graph order; none once the evidence contradicts the model."""
         if self.contradiction is not None:
             return ()
-        return tuple(probe.name for probe in self.problem.graph.probes if not self.why_illegal(probe.name))
+        uses, left = self.uses, self.problem.sensing_budget + BUDGET_TOLERANCE - self.spent
+        return tuple(
+            probe.name
+            for probe in self.problem.graph.probes
+            if probe.cost <= left and uses.get(probe.name, 0) < probe.max_uses
+        )
 
     @cached_property
     def failure_probabilities(self) -> NDArray[np.float64]:

@@ -204,4 +204,4 @@ def best_probe(losses: Floats, stop: float) -> int | None:
     least = float(losses.min())
     if math.isinf(least) or not stop - least > TIE:
         return None
-    return int(np.flatnonzero(losses <= least + TIE)[0])
+    return int(np.argmax(losses <= least + TIE))
