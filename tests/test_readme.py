@@ -1,0 +1,24 @@
+"""The README's example runs as it stands, and says what it says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+@pytest.mark.parametrize("reading", ["120", "180"])
+def test_the_ten_line_example_prints_what_its_comment_says(reading, monkeypatch, capsys):
+    code = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    monkeypatch.setattr("builtins.input", lambda prompt: reading)
+    exec(compile(code, "README.md", "exec"), {})
+    promised = re.search(rf"{reading} -> (\w+\(.*?)[;,.]? *(?:\.\.\.\))?(?:;|$)", code, re.MULTILINE)[1]
+    assert capsys.readouterr().out.strip().startswith(promised.rstrip(", )"))
+
+
+def test_every_file_the_readme_links_to_exists():
+    links = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        assert (README.parent / link).exists(), link
