@@ -62,7 +62,7 @@ demo: $(STAMP)
 
 test: lint types layers pytest
 
-test-all: PYTEST_ARGS += -m "" -n auto
+test-all: PYTEST_ARGS += -m ""
 test-all: test
 
 lint: $(STAMP)
@@ -81,7 +81,7 @@ layers: $(STAMP)
 	@$(BIN)/lint-imports --no-logo
 
 pytest: $(STAMP)
-	@$(ONE_THREAD) $(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
 
 bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python benchmarks/bench.py

@@ -29,7 +29,7 @@ def decide(
     policy: PolicyName = "aquamend",
     observe: Observations = [],  # noqa: B006 - typer copies it
     deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` may search. Default: 4.")
+        float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` may search. Default: 3.")
     ] = None,
     gap: Annotated[
         float | None,

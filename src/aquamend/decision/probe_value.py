@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.gaussian import decision_intervals, interval_likelihood
 from aquamend.decision.terminal_table import TerminalTable, terminal_table
+from aquamend.errors import UnknownName
 from aquamend.inference import InformationState
 from aquamend.inference.re_estimation import REJECT_AT
 from aquamend.model.declarations import Declaration
@@ -91,6 +92,9 @@ def branches_of(state: InformationState, probes: Sequence[str]) -> Branches:
     key = tuple(probes)
     if key in cached:
         return cached[key]
+    unknown = [probe for probe in probes if probe not in problem.graph.probe_index]
+    if unknown:
+        raise UnknownName("probe", unknown[0], problem.graph.probe_index)
     blocks: list[Floats] = []
     labels: list[str] = []
     first: list[int] = []

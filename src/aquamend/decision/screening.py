@@ -117,7 +117,7 @@ def _needed_after_rejection(state: InformationState, belief: str, support: Seque
     modality = {probe.name: probe.modality for probe in graph.probes}
     bearing = set(graph.supporting_probes[belief])
     distrusted = {modality[probe] for probe in support}
-    other = {probe for probe in bearing if modality[probe] not in distrusted}
+    other = {probe for probe in bearing if modality[probe] is None or modality[probe] not in distrusted}
     return (set(graph.direct_probes[belief]) | other) & set(state.legal_probes)
 
 

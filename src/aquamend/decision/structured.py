@@ -185,13 +185,17 @@ def _locality(
 ) -> Iterator[str]:
     """Yield if a probe tells of several beliefs, or of one more cheaply than the probe designated for it.
 
-    A probe that tells nothing, or one belief's own no more cheaply than its resolving probe, changes no decision.
+    A probe whose answer hangs on one belief's failure alone, and costs no less than its resolving probe, changes no
+    decision. Any other beside the designated ones might, if only together with a third.
     """
     graph, z = state.problem.graph, state.problem.failed
     nothing = np.zeros(len(z))
-    if _local(state, probe, nothing, z[:, beliefs]):
+    if probe in designated.values():
+        owners = [i for i in beliefs if _local(state, probe, z[:, i], z[:, [j for j in beliefs if j != i]])]
+    elif _hangs_on(state, probe, nothing):
         return
-    owners = [i for i in beliefs if _local(state, probe, z[:, i], z[:, [j for j in beliefs if j != i]])]
+    else:
+        owners = [i for i in beliefs if _hangs_on(state, probe, z[:, i])]
     if not owners:
         told = [graph.beliefs[i].name for i in beliefs if not _local(state, probe, nothing, z[:, [i]])]
         listed = " and ".join(map(repr, told)) or "several beliefs together"
@@ -203,6 +207,14 @@ def _locality(
                 f"Assumption 3 (fully resolving probe): {probe!r} tells of {graph.beliefs[i].name!r} for less than "
                 f"{rival!r}, which resolves it, so the three-way comparison leaves out an option"
             )
+
+
+def _hangs_on(state: InformationState, probe: str, own: NDArray[np.float64]) -> bool:
+    """Whether hypotheses that agree on this failure answer alike."""
+    table = state.problem.model.tables[probe]
+    rows = table.likelihood if isinstance(table, OutcomeTable) else np.column_stack([table.mean, table.sd])
+    groups = [rows[(own == value) & (state.posterior > 0)] for value in (0.0, 1.0)]
+    return all(np.abs(group - group[:1]).max(initial=0.0) <= SAME for group in groups)
 
 
 def _local(state: InformationState, probe: str, own: NDArray[np.float64], others: NDArray[np.float64]) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.steps import Decision, Escalate, Restart, RollBack, correction
 from aquamend.decision.terminal_table import TerminalTable, closure_losses, terminal_table, worst_case_table
+from aquamend.errors import UnknownName
 from aquamend.inference import InformationState
 
 TIE = 1e-9
@@ -68,6 +69,9 @@ def flat_stops(state: InformationState) -> list[Stop]:
 def stop_after_correcting(state: InformationState, beliefs: frozenset[str] | set[str]) -> Stop:
     """Return what correcting exactly these beliefs costs in expectation, feasible or not."""
     graph = state.problem.graph
+    unknown = sorted(set(beliefs) - graph.belief_index.keys())
+    if unknown:
+        raise UnknownName("belief", unknown[0], graph.belief_index)
     names = tuple(belief.name for belief in graph.beliefs if belief.name in beliefs)
     residual = 0.0
     for belief, q in zip(graph.beliefs, state.failure_probabilities, strict=True):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.errors import IllegalProbe, ImpossibleEvidence, SecondAlarm, UnknownName
+from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, SecondAlarm, UnknownName
 from aquamend.inference.evidence import Observation
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Cause
@@ -59,7 +59,7 @@ class InformationState:
             raise SecondAlarm
         likelihood = self.problem.model.alarm_likelihood
         if likelihood is None:
-            raise UnknownName("alarm", "alarm", ())
+            raise AquaMendError("this problem has no alarm to hear; its recovery starts from the prior")
         mass = self.posterior * likelihood
         if mass.sum() <= 0.0:
             raise ImpossibleEvidence(
@@ -75,8 +75,6 @@ class InformationState:
         ``contradiction``, its attribution is UNKNOWN, and policies treat it conservatively.
         """
         name = observation.probe
-        if name not in self.problem.graph.probe_index:
-            raise UnknownName("probe", name, self.problem.graph.probe_index)
         reason = self.why_illegal(name)
         if reason:
             raise IllegalProbe(name, reason)
@@ -103,6 +101,8 @@ class InformationState:
 
     def why_illegal(self, probe: str) -> str:
         """Return why a probe may not run now, or an empty text if it may."""
+        if probe not in self.problem.graph.probe_index:
+            raise UnknownName("probe", probe, self.problem.graph.probe_index)
         spec = self.problem.graph.probes[self.problem.graph.probe_index[probe]]
         if self.uses.get(probe, 0) >= spec.max_uses:
             return "its only use is spent" if spec.max_uses == 1 else f"all {spec.max_uses:g} uses are spent"
@@ -181,7 +181,7 @@ def normalised(mass: NDArray[np.float64]) -> NDArray[np.float64]:
 def _reading(observation: Observation) -> float:
     try:
         reading = float(observation.outcome)
-    except ValueError:
+    except (TypeError, ValueError):
         reading = math.nan
     if not math.isfinite(reading):
         raise UnknownName(f"reading of Gaussian probe {observation.probe!r}", str(observation.outcome), ["a number"])

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.errors import InvalidProblem
+from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
 from aquamend.model.kernels import Discrete, Gaussian, Kernel, NormalTable, OutcomeTable, Rows
@@ -87,6 +87,9 @@ class JointModel:
 
     def invalidity(self, declaration: Declaration) -> NDArray[np.float64]:
         """Return, shape ``(n_hypotheses,)``, one where this declaration version is invalid."""
+        unknown = [name for name in declaration.invalid_in if name not in self.hypothesis_index]
+        if unknown:
+            raise UnknownName("hypothesis", unknown[0], self.hypothesis_index)
         invalid = np.zeros(len(self.hypotheses))
         invalid[[self.hypothesis_index[name] for name in declaration.invalid_in]] = 1.0
         return invalid

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = Mapping[str, Sequence[float]] | NDArray[np.float64]
+Rows = Mapping[str, Sequence[float]] | Sequence[Sequence[float]] | NDArray[np.float64]
 """One row a hypothesis: by hypothesis name, or as an array in hypothesis order."""
 
 IMPOSSIBLE_SD = 8.0

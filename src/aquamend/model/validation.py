@@ -32,7 +32,7 @@ def model_faults(
         faults += _kernel_faults(probe, kernel, names)
     if alarm is not None:
         faults += _alarm_faults(alarm, hypotheses)
-    faults += _declaration_faults(declarations, set(names))
+    faults += _declaration_faults(declarations, dict.fromkeys(names))
     if beliefs is not None and probes is not None:
         faults += reference_faults(hypotheses, kernels, alarm, declarations, list(beliefs), list(probes))
     return faults
@@ -86,11 +86,11 @@ def _kernel_faults(probe: str, kernel: Kernel, names: Sequence[str]) -> Iterator
     if isinstance(raw, Mapping):
         yield from _row_name_faults(where, raw, names)
         rows: list[tuple[str, Any]] = [(f"{where}.{name}", raw[name]) for name in names if name in raw]
-    elif raw.ndim != 2 or raw.shape[0] != len(names):
-        yield Fault(where, f"the array has shape {raw.shape}", f"make it ({len(names)}, {width})")
+    elif np.ndim(raw) != 2 or len(raw) != len(names):
+        yield Fault(where, f"the array has shape {np.shape(raw)}", f"make it ({len(names)}, {width})")
         return
     else:
-        yield from _array_row_faults(where, raw, width, discrete=isinstance(kernel, Discrete))
+        yield from _array_row_faults(where, np.asarray(raw, dtype=float), width, discrete=isinstance(kernel, Discrete))
         return
     full = [(place, row) for place, row in rows if len(row) == width]
     for place, row in rows:
@@ -145,7 +145,7 @@ def _alarm_faults(alarm: Alarm, hypotheses: Sequence[Hypothesis]) -> Iterator[Fa
         )
 
 
-def _declaration_faults(declarations: Sequence[Declaration], names: set[str]) -> Iterator[Fault]:
+def _declaration_faults(declarations: Sequence[Declaration], names: Mapping[str, None]) -> Iterator[Fault]:
     seen: set[tuple[str, int]] = set()
     for i, declaration in enumerate(declarations):
         key = declaration.name, declaration.version
@@ -156,6 +156,8 @@ def _declaration_faults(declarations: Sequence[Declaration], names: set[str]) ->
                 "give it another name or version",
             )
         seen.add(key)
+        if declaration.true_value is not None:
+            yield from _row_name_faults(f"declarations[{i}].true_value", declaration.true_value, list(names))
         for j, name in enumerate(declaration.invalid_in):
             if name not in names:
                 where = f"declarations[{i}].invalid_in[{j}]"

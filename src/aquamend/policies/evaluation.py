@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import stop_after_correcting
-from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.errors import NotDiscrete, TooLarge, UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import OutcomeTable
 from aquamend.policies.policy import Policy
@@ -106,12 +106,15 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
         case RollBack():
             ending = decision
     kept = np.array([belief.name not in ending.correct for belief in graph.beliefs], dtype=bool)
-    left = problem.failed[:, kept]
-    success = 1.0 - float(state.posterior[left.any(axis=1)].sum())
+    left = problem.failed[:, kept].any(axis=1)
+    bad, good = float(state.posterior[left].sum()), float(state.posterior[~left].sum())
     if ending.plan is not None:
-        losses = next(p.loss for p in problem.plans if p.name == ending.plan)
+        plans = {plan.name: plan for plan in problem.plans}
+        if ending.plan not in plans:
+            raise UnknownName("plan", ending.plan, plans)
+        losses = plans[ending.plan].loss
         possible = state.posterior > 0.0
         loss = float(np.dot(state.posterior[possible], losses[possible]))
     else:
         loss = stop_after_correcting(state, set(ending.correct)).loss
-    return np.array([loss, 0.0, len(ending.undo), success])
+    return np.array([loss, 0.0, len(set(ending.undo)), good / (good + bad)])

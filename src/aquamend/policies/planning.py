@@ -56,7 +56,7 @@ class Exact:
 
     gap: float = 1e-9
     """Stop searching once upper and lower bound are this close."""
-    deadline_s: float = 4.0
+    deadline_s: float = 3.0
     """Stop searching after this many seconds."""
     _plans: dict[int, tuple[InformationState, PlanTable | None, Plan | None]] = field(
         default_factory=dict, init=False, repr=False, compare=False

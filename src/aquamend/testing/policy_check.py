@@ -78,13 +78,17 @@ def _check_decision(state: InformationState, decision: Decision) -> None:
     problem, graph = state.problem, state.problem.graph
     if isinstance(decision, Restart) and np.isinf(problem.restart_loss):
         _fail(state, "restarts, which this problem does not allow")
-    if not isinstance(decision, RollBack) or decision.plan is not None:
+    if not isinstance(decision, RollBack):
+        return
+    if decision.plan is not None:
+        if decision.plan not in [plan.name for plan in problem.plans]:
+            _fail(state, f"follows plan {decision.plan!r}, which this problem does not have")
         return
     unknown = [name for name in decision.correct if name not in graph.belief_index]
     if unknown or not decision.correct:
         _fail(state, f"rolls back to correct {list(decision.correct)}; name at least one belief of the graph")
     closure = graph.closure(decision.correct)
-    if set(decision.undo) != set(closure):
+    if sorted(decision.undo) != sorted(closure):
         _fail(state, f"undoes {list(decision.undo)}, but the minimal upper closure is {list(closure)}")
     if np.isinf(graph.rollback_cost(closure)):
         _fail(state, f"undoes {list(closure)}, which holds an irreversible action")
