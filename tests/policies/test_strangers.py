@@ -98,5 +98,5 @@ def test_the_structured_rule_refuses_probes_that_tell_only_together():
     )
     state = InformationState.start(Problem(graph, JointModel(hypotheses, kernels)))
     assert evaluate(Exact(), state).expected_loss == pytest.approx(5.02)
-    with pytest.raises(NotStructured, match="belief-local probes.*coin"):
+    with pytest.raises(NotStructured, match=r"belief-local probes.*coin"):
         policy_named("structured").next_step(state)
