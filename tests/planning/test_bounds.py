@@ -13,6 +13,7 @@ from aquamend import (
     Belief,
     Discrete,
     Exact,
+    Gaussian,
     Hypothesis,
     InformationState,
     JointModel,
@@ -21,12 +22,20 @@ from aquamend import (
     Problem,
     RecoveryGraph,
     evaluate,
+    probe_values,
 )
 from aquamend.decision.terminal_table import terminal_losses, terminal_table
 from aquamend.planning import anytime, exact
 from aquamend.planning.anytime import plan_anytime
 from aquamend.planning.bounds import Bounds, informed_losses, quick_bounds
-from aquamend.planning.digits import counted_digit, endless_digit, labels_of, revealing_digit, useful_states
+from aquamend.planning.digits import (
+    counted_digit,
+    endless_digit,
+    labels_of,
+    reading_digit,
+    revealing_digit,
+    useful_states,
+)
 from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
 from aquamend.planning.relaxed_plan import relaxed_plan
 from tests.planning.conftest import random_state
@@ -180,3 +189,52 @@ def test_bounds_tighten_and_never_cross():
     assert joined == Bounds(2.0, 2.5)
     assert (Bounds(2.0, 3.0) & Bounds(0.0, 1.9999999)).lower <= 1.9999999
     assert Bounds(math.inf, math.inf).gap == 0.0
+
+
+def scale_state(seed: int, uses: float = 1) -> InformationState:
+    """Three weights and one scale: which of two beliefs failed, if any."""
+    rng = np.random.default_rng(seed)
+    graph = RecoveryGraph(
+        [Belief("a", residual=8.0), Belief("b", residual=5.0)],
+        [Action("lift", undo=float(rng.uniform(1, 4)), executed=True)],
+        [Probe("weigh", cost=0.2, max_uses=uses)],
+        [("weigh", "a", "detection"), ("a", "lift", "belief_to_action"), ("b", "lift", "belief_to_action")],
+    )
+    rows = np.column_stack([rng.uniform(0, 4, 3), rng.uniform(0.5, 1.5, 3)])
+    priors = rng.dirichlet(np.full(3, 2.0))
+    failed = [(), ("a",), ("b",)]
+    hypotheses = [Hypothesis(f"h{s}", float(p), f) for s, (p, f) in enumerate(zip(priors, failed, strict=True))]
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses, {"weigh": Gaussian(rows)})))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_use_of_a_scale_is_bounded_by_its_exact_value_and_closely(seed):
+    state = scale_state(seed)
+    values = probe_values(state)
+    exact_loss = min(values.stop_loss, float(values.expected_loss[0]))
+    bounds = plan_anytime(state).bounds
+    assert bounds.lower <= exact_loss + 1e-9
+    assert bounds.upper == pytest.approx(exact_loss, abs=1e-9)
+    assert bounds.gap <= 0.03 * exact_loss
+
+
+@pytest.mark.parametrize("n_readings", [1, 5, 40])
+@pytest.mark.parametrize("again", [True, False])
+def test_telling_readings_conserves_each_labels_weight(n_readings, again):
+    labels = labels_of(np.array([[0.0, 1.0], [3.0, 0.5], [0.0, 1.0]]), np.array([0.3, 0.3, 0.4]))
+    d = reading_digit(labels, np.linspace(-1, 4, n_readings), again=again)
+    assert d.transition @ d.vectors + d.settled == pytest.approx(d.vectors[: d.n_live], abs=1e-9)
+    assert d.n_live == (1 + n_readings if again else 1)
+
+
+def test_more_readings_told_apart_never_hurt_much_and_help_in_the_end():
+    state = scale_state(1, uses=2)
+    problem = state.problem
+    table = problem.model.tables["weigh"]
+    labels = labels_of(np.column_stack([table.mean, table.sd]), state.posterior)
+    arguments = state.posterior, terminal_table(problem), informed_losses(state)
+    bounds = [
+        relaxed_plan(*arguments, [d], np.array([0.2])).lower
+        for d in (revealing_digit(labels), reading_digit(labels, np.linspace(-2, 6, 50), again=True))
+    ]
+    assert bounds[0] <= bounds[1] + 1e-9

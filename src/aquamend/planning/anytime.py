@@ -71,7 +71,7 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
         if upper < bounds.upper - 1e-12:
             best = probe
         bounds &= Bounds(plan.lower, upper)
-        if limit >= MOST_CELLS or not (left_out or any(c.offer() > 0.0 for c in kept)):
+        if limit >= MOST_CELLS or not (left_out or any(c.can_grow for c in kept)):
             break
         took = time.perf_counter() - round_started
     if any(c.gaussian for c in candidates):

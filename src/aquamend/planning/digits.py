@@ -15,9 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.decision.gaussian import interval_likelihood
+from aquamend.model.kernels import IMPOSSIBLE_SD, NormalTable
 from aquamend.planning.lattice import digit
 
 Floats = NDArray[np.float64]
+
+FINE_READINGS = 1500
+"""Small intervals into which a Gaussian probe's readings are cut to bound how much of them is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,13 @@ class RelaxedDigit:
         """Return the kept state with this likelihood of the labels, and the scale between them, or None."""
         return _locate(self.vectors[: self.n_kept], vector)
 
+    def resembling(self, vector: Floats) -> int | None:
+        """Return the kept state that makes up nearly all of this likelihood of the labels, or None."""
+        kept = self.vectors[: self.n_kept]
+        share = _shares(kept, vector) * (kept @ self.labels.prior)
+        best = int(np.argmax(share))
+        return best if share[best] > 0.7 * float(vector @ self.labels.prior) else None
+
 
 def counted_digit(labels: Labels, uses: int) -> RelaxedDigit:
     """Return the exact digit: all evidence states of a probe with so many uses left."""
@@ -100,12 +112,39 @@ def revealing_digit(labels: Labels) -> RelaxedDigit:
     return _revealing(labels, np.ones((1, n_labels)), np.concatenate([[0.0], np.ones(n_labels)])[None, :])
 
 
-def _revealing(labels: Labels, kept: Floats, moves: Floats) -> RelaxedDigit:
+def reading_digit(labels: Labels, readings: Floats, *, again: bool) -> RelaxedDigit:
+    """Return the digit of a Gaussian probe whose reading is told as one of some kept ones, or reveals its label.
+
+    The rows of the labels' kernel are means and standard deviations. On a small interval of readings each label's
+    density is at least its smaller end value, so the interval holds at least that much of any kept reading's shape; the
+    rest is revealed. With ``again``, a further use reveals the label.
+    """
+    table = NormalTable(labels.kernel[:, 0], labels.kernel[:, 1])
+    n_labels = len(labels.prior)
+    z = np.linspace(-IMPOSSIBLE_SD, IMPOSSIBLE_SD, max(41, FINE_READINGS // n_labels))
+    edges = np.unique((table.mean[:, None] + table.sd[:, None] * z).ravel())
+    density = np.exp(table.log_density(edges))
+    least = np.minimum(density[:-1], density[1:]) * np.diff(edges)[:, None]
+    probability = interval_likelihood(table, edges)[:, 1:-1].T
+    kept = np.vstack([np.ones(n_labels), np.exp(table.log_density(readings))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(kept[1:] > 0, least[:, None, :] / kept[1:], math.inf).min(axis=2)
+    told = np.argmax(share * (kept[1:] @ labels.prior), axis=1)
+    share = share[np.arange(len(told)), told]
+    moves = np.zeros((len(kept), len(kept) + n_labels))
+    moves[0, 1 : len(kept)] = np.bincount(told, weights=share, minlength=len(readings))
+    moves[0, len(kept) :] = np.maximum(probability - share[:, None] * kept[1 + told], 0.0).sum(axis=0)
+    moves[1:, len(kept) :] = kept[1:]
+    return _revealing(labels, kept, moves, n_live=len(kept) if again else 1)
+
+
+def _revealing(labels: Labels, kept: Floats, moves: Floats, *, n_live: int | None = None) -> RelaxedDigit:
     """Return a digit from its moves to kept states and labels; closed labels become sums instead of states."""
     n_kept, n_labels = len(kept), len(labels.prior)
+    n_live = n_kept if n_live is None else n_live
     vectors = np.vstack([kept, np.eye(n_labels)[~labels.closed]])
-    transition = np.hstack([moves[:, :n_kept], moves[:, n_kept:][:, ~labels.closed]])
-    return RelaxedDigit(labels, vectors, n_kept, n_kept, transition, False, moves[:, n_kept:] * labels.closed)
+    transition = np.hstack([moves[:, :n_kept], moves[:, n_kept:][:, ~labels.closed]])[:n_live]
+    return RelaxedDigit(labels, vectors, n_live, n_kept, transition, False, moves[:n_live, n_kept:] * labels.closed)
 
 
 def _move(row: Floats, kept: Floats, target: Floats, prior: Floats) -> None:
@@ -116,11 +155,16 @@ def _move(row: Floats, kept: Floats, target: Floats, prior: Floats) -> None:
     if found is not None:
         row[found[0]] += found[1]
         return
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(kept > 0, target / kept, math.inf).min(axis=1)
+    share = _shares(kept, target)
     stay = int(np.argmax(share * (kept @ prior)))
     row[stay] += share[stay]
     row[len(kept) :] += np.maximum(target - share[stay] * kept[stay], 0.0)
+
+
+def _shares(kept: Floats, target: Floats) -> Floats:
+    """Return how much of each kept state fits into the target, so that what is left over is not negative."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(kept > 0, target / kept, math.inf).min(axis=1))
 
 
 def _locate(kept: Floats, vector: Floats) -> tuple[int, float] | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.decision.gaussian import normal_cdf
 from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState
 from aquamend.model.kernels import NormalTable, OutcomeTable
@@ -20,6 +21,7 @@ from aquamend.planning.digits import (
     counted_digit,
     endless_digit,
     labels_of,
+    reading_digit,
     revealing_digit,
     useful_states,
 )
@@ -30,6 +32,10 @@ Floats = NDArray[np.float64]
 
 MOST_KEPT = 200
 """Evidence states one endless probe keeps; by then what is left over hardly matters."""
+
+
+MOST_READINGS = 64
+"""Readings of a Gaussian probe that are kept apart."""
 
 
 @dataclass(eq=False)
@@ -45,6 +51,8 @@ class Candidate:
     gaussian: bool
     counted: bool = False
     """Whether all its evidence states are kept, uses counted."""
+    n_readings: int = 0
+    """How many readings of a Gaussian probe are kept."""
     states: list[Floats] = field(default_factory=list)
     _beyond: list[tuple[float, int, Floats]] = field(default_factory=list)
     """Heap of states one answer beyond the kept ones, most useful first."""
@@ -57,7 +65,7 @@ class Candidate:
         """How many states its digit has."""
         if self.counted:
             return int(self.counted_size)
-        return len(self.states) + int((~self.labels.closed).sum())
+        return len(self.states) + self.n_readings + int((~self.labels.closed).sum())
 
     @property
     def counted_size(self) -> float:
@@ -68,7 +76,23 @@ class Candidate:
         """Return the digit as it stands."""
         if self.counted:
             return counted_digit(self.labels, int(self.uses))
-        return revealing_digit(self.labels) if self.gaussian else endless_digit(self.labels, self.states)
+        if not self.gaussian:
+            return endless_digit(self.labels, self.states)
+        if self.n_readings == 0:
+            return revealing_digit(self.labels)
+        return reading_digit(self.labels, self._quantiles(), again=self.uses > 1)
+
+    def _quantiles(self) -> Floats:
+        """Return the kept readings, at equal steps of the predictive probability."""
+        mean, sd = self.labels.kernel.T
+        readings = np.unique((mean[:, None] + sd[:, None] * np.linspace(-4, 4, 65)).ravel())
+        below = normal_cdf((readings[:, None] - mean) / sd) @ self.labels.prior
+        return np.asarray(np.interp((np.arange(self.n_readings) + 0.5) / self.n_readings, below, readings))
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether more cells would let it keep more evidence apart."""
+        return self.offer() > 0.0 or (self.gaussian and self.n_readings < MOST_READINGS - 2)
 
     def offer(self) -> float:
         """Return how useful the best state not yet kept would be; zero if there is none worth keeping."""
@@ -137,6 +161,11 @@ def grow(candidates: Sequence[Candidate], limit: int) -> tuple[list[Candidate], 
         if not c.counted and c.counted_size <= fair_share and cells // c.size * c.counted_size <= limit:
             cells = cells // c.size * int(c.counted_size)
             c.counted = True
+    for c in kept:
+        room = int(min(fair_share, MOST_READINGS)) - c.size + c.n_readings
+        if c.gaussian and room > c.n_readings and cells // c.size * (c.size - c.n_readings + room) <= limit:
+            cells = cells // c.size * (c.size - c.n_readings + room)
+            c.n_readings = room
     kept.sort(key=candidates.index)
     while True:
         fitting = [c for c in kept if c.offer() > 0.0 and cells // c.size * (c.size + 1) <= limit]

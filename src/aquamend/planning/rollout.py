@@ -66,7 +66,13 @@ def track(plan: RelaxedPlan, index: int, kernel: Floats, uses: float, cost: floa
 
 
 def _likeliest(relaxed: RelaxedDigit, vector: Floats) -> int:
-    """Return the state the plan takes instead: the likeliest label revealed, or SETTLED if that settles all."""
+    """Return the state the plan takes instead: one that resembles it, else the likeliest label revealed.
+
+    SETTLED if that label settles everything.
+    """
+    resembling = relaxed.resembling(vector)
+    if resembling is not None:
+        return resembling
     best = int(np.argmax(vector * relaxed.labels.prior))
     if relaxed.labels.closed[best]:
         return SETTLED
