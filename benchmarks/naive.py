@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aquamend import InformationState
-from aquamend.decision.terminal_table import CutGroup
+from aquamend.decision.cut_group import CutGroup
 from aquamend.model.kernels import OutcomeTable
 
 

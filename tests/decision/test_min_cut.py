@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from aquamend.decision.cut_group import CutGroup
 from aquamend.decision.min_cut import Requirements, best_closure
-from aquamend.decision.terminal_table import CutGroup
 
 
 def requirements(n, pairs):
