@@ -27,14 +27,19 @@ BISECTIONS = 48
 
 
 def decision_intervals(
-    table: NormalTable, possible: NDArray[np.bool_], signature: Signature, margins: Margins
+    table: NormalTable,
+    possible: NDArray[np.bool_],
+    signature: Signature,
+    margins: Margins,
+    *,
+    most_points: int = MOST_POINTS,
 ) -> NDArray[np.float64]:
     """Return the readings at which the signature changes, sorted.
 
     The signature is sampled on a grid and bisected where it changes; where a margin comes close to zero and turns back
     between grid points, its turning point joins the grid, so that no narrow interval is stepped over.
     """
-    grid = _grid(table, possible)
+    grid = _grid(table, possible, most_points)
     grid = np.union1d(grid, _turning_points(table, possible, grid, margins))
     left, right = grid[:-1], grid[1:]
     marks = signature(_likelihood(table, possible, grid))
@@ -100,9 +105,9 @@ def _turning_points(
     return np.asarray(0.5 * (left + right))
 
 
-def _grid(table: NormalTable, possible: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _grid(table: NormalTable, possible: NDArray[np.bool_], most_points: int) -> NDArray[np.float64]:
     shapes = np.unique(np.column_stack([table.mean[possible], table.sd[possible]]), axis=0)
-    points = max(5, min(POINTS_PER_COMPONENT, MOST_POINTS // len(shapes)))
+    points = max(5, min(POINTS_PER_COMPONENT, most_points // len(shapes)))
     z = np.linspace(-IMPOSSIBLE_SD, IMPOSSIBLE_SD, points)
     grid = np.unique((shapes[:, :1] + shapes[:, 1:] * z).ravel())
-    return grid[:: max(1, len(grid) // MOST_POINTS)]
+    return grid[:: max(1, len(grid) // most_points)]

@@ -45,10 +45,38 @@ def best_closure(weight: NDArray[np.float64], needs: Requirements) -> NDArray[np
         surely, possibly = _sandwich(weight[inside], local)
         selected[inside[surely]] = True
         still_open = inside[possibly & ~surely]
-        if len(still_open) == 0 or len(still_open) == len(inside):
-            return selected  # what no scale can tell apart is a tie, and a tie stays unselected
+        if len(still_open) == 0:
+            return selected
+        if len(still_open) == len(inside):
+            selected[inside[_refined(weight[inside], local)]] = True
+            return selected
         open_nodes[:] = False
         open_nodes[still_open] = True
+
+
+def _refined(weight: NDArray[np.float64], needs: Requirements) -> NDArray[np.bool_]:
+    """Return the smallest best closure where gains and costs nearly balance, by pushing flow at ever finer scales.
+
+    Each round sends a maximum integer flow through what capacity is left and keeps the real remainder; what can still
+    flow is then at most one unit an edge, so the next scale may be that much finer. Three rounds reach the precision of
+    a float, and what is left over below it is a tie.
+    """
+    n = needs.n_nodes
+    gain, cost = np.maximum(weight, 0.0), np.maximum(-weight, 0.0)
+    capacity = _network(gain, cost, needs, unlimited=2.0 * float(gain.sum()))
+    remaining = float(gain.sum())
+    for _ in range(3):
+        scale = (INT32_MAX / 4) / remaining
+        whole = capacity.copy()
+        whole.data = np.floor(np.minimum(whole.data, remaining) * scale).astype(np.int32)
+        flow = _maximum_flow(whole, n)
+        capacity = capacity - flow.astype(float) / scale
+        capacity.data = np.maximum(capacity.data, 0.0)
+        remaining = min(remaining, (len(needs.source) + n) / scale)
+    left = capacity.copy()
+    left.data = np.where(left.data > 1e-12 * (1.0 + np.abs(weight).max()), 1, 0).astype(np.int32)
+    left.eliminate_zeros()
+    return _reached(left, n)[:n]
 
 
 def _sandwich(weight: NDArray[np.float64], needs: Requirements) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -77,20 +105,29 @@ def _maximal_side(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: R
 
 def _residual(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requirements) -> tuple[int, Any]:
     """Return the source's index and the residual network after a maximum flow; the sink follows the source."""
+    network = _network(gain, cost, needs, unlimited=INT32_MAX).astype(np.int32)
+    # The difference fits 32 bits: flow never exceeds capacity, nor runs against an unlimited edge.
+    residual = network - _maximum_flow(network, needs.n_nodes)
+    residual.eliminate_zeros()
+    return needs.n_nodes, residual
+
+
+def _network(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requirements, *, unlimited: float) -> Any:
+    """Return the capacities: source to gains, along requirements, costs to sink."""
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_flow
 
     n = needs.n_nodes
-    source, sink = n, n + 1
     gainers, payers = np.flatnonzero(gain > 0), np.flatnonzero(cost > 0)
-    rows = np.concatenate([np.full(len(gainers), source), needs.source, payers])
-    columns = np.concatenate([gainers, needs.target, np.full(len(payers), sink)])
-    capacity = np.concatenate([gain[gainers], np.full(len(needs.source), INT32_MAX), cost[payers]]).astype(np.int32)
-    network = csr_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
-    flow = maximum_flow(network, source, sink).flow
-    residual: Any = network - flow  # fits 32 bits: flow never exceeds capacity, nor runs against an unlimited edge
-    residual.eliminate_zeros()
-    return source, residual
+    rows = np.concatenate([np.full(len(gainers), n), needs.source, payers])
+    columns = np.concatenate([gainers, needs.target, np.full(len(payers), n + 1)])
+    capacity = np.concatenate([gain[gainers], np.full(len(needs.source), float(unlimited)), cost[payers]])
+    return csr_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
+
+
+def _maximum_flow(network: Any, source: int) -> Any:
+    from scipy.sparse.csgraph import maximum_flow
+
+    return maximum_flow(network, source, source + 1).flow
 
 
 def _reached(network: Any, start: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.gaussian import decision_intervals, interval_likelihood
+from aquamend.decision.gaussian import MOST_POINTS, decision_intervals, interval_likelihood
 from aquamend.decision.terminal_table import TerminalTable, terminal_table
 from aquamend.errors import UnknownName
 from aquamend.inference import InformationState
@@ -21,6 +21,9 @@ from aquamend.model.kernels import NormalTable, OutcomeTable
 from aquamend.problem import Problem, once_per_problem
 
 Floats = NDArray[np.float64]
+
+CUT_POINTS = 1024
+"""Readings sampled where each needs a minimum cut, a millisecond or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,18 +147,11 @@ def decision_cuts(state: InformationState, table: NormalTable) -> Floats:
         sums = (likelihood * state.posterior) @ terminal.features
         return np.hstack([terminal.signature(sums), (margins(likelihood) >= 0.0).astype(np.int64)])
 
-    cuts = decision_intervals(table, possible, signature, margins)
+    points = CUT_POINTS if terminal.cuts else MOST_POINTS
+    cuts = decision_intervals(table, possible, signature, margins, most_points=points)
     if terminal.hard.any() or len(terminal.forbidding_plans):
         cuts = np.union1d(cuts, table.ends(possible))  # where a hypothesis becomes impossible, to the last digit
-    return np.union1d(cuts, _even_cuts(state, table)) if terminal.cuts else cuts
-
-
-def _even_cuts(state: InformationState, table: NormalTable, bins: int = 64) -> Floats:
-    """Return cuts at equal steps through the bulk of the predictive distribution, where no signature is at hand."""
-    likely = state.posterior > 0
-    low = float((table.mean - 5 * table.sd)[likely].min())
-    high = float((table.mean + 5 * table.sd)[likely].max())
-    return np.linspace(low, high, bins)
+    return cuts
 
 
 def _interval_labels(cuts: Floats) -> list[str]:

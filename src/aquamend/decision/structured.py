@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from aquamend.graph.recovery_graph import bits
 from aquamend.inference import InformationState
 from aquamend.model.kernels import OutcomeTable
 
-MOST_NAMED = 10
+MOST_NAMED = 5
 """Pairs of beliefs named one by one; the rest are counted."""
 
 SAME = 1e-9
@@ -108,7 +107,7 @@ def violations(state: InformationState) -> list[str]:
     found += _shared_terminals(state, beliefs)
     graph = state.problem.graph
     for i in beliefs:
-        if math.isinf(graph.charged(graph.belief_charges[i])):
+        if state.failure_probabilities[i] > SAME and math.isinf(graph.charged(graph.belief_charges[i])):
             found.append(f"finite rollback cost: {graph.beliefs[i].name!r} cannot be corrected at a finite cost")
     return found
 
@@ -118,13 +117,16 @@ def _dependence(state: InformationState, beliefs: Sequence[int]) -> Iterator[str
     names = [state.problem.graph.beliefs[i].name for i in beliefs]
     z = state.problem.failed[:, beliefs]
     q = state.failure_probabilities[beliefs]
-    pairwise = z.T @ (state.posterior[:, None] * z) - np.outer(q, q)
-    np.fill_diagonal(pairwise, 0.0)
-    pairs = [(names[a], names[b]) for a, b in zip(*np.nonzero(np.triu(np.abs(pairwise) > SAME)), strict=True)]
-    for a, b in pairs[:MOST_NAMED]:
-        yield f"Assumption 1 (independent failures): {a!r} and {b!r} do not fail independently"
+    pairs: list[tuple[str, str]] = []
+    for a in range(len(beliefs)):  # row by row: with many beliefs the first few tell
+        covariance = (state.posterior * z[:, a]) @ z[:, a + 1 :] - q[a] * q[a + 1 :]
+        pairs += [(names[a], names[a + 1 + b]) for b in np.flatnonzero(np.abs(covariance) > SAME)]
+        if len(pairs) > MOST_NAMED:
+            break
+    for first, second in pairs[:MOST_NAMED]:
+        yield f"Assumption 1 (independent failures): {first!r} and {second!r} do not fail independently"
     if len(pairs) > MOST_NAMED:
-        yield f"Assumption 1 (independent failures): nor do {len(pairs) - MOST_NAMED} more pairs of beliefs"
+        yield "Assumption 1 (independent failures): nor do more pairs of beliefs"
     if not pairs and not _mutually_independent(state.posterior, z, q):
         listed = ", ".join(repr(name) for name in names)
         yield f"Assumption 1 (independent failures): {listed} are pairwise but not jointly independent"
@@ -139,16 +141,24 @@ def _mutually_independent(posterior: NDArray[np.float64], z: NDArray[np.float64]
 
 def _shared_closures(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:
     graph = state.problem.graph
-    shared = [
-        (graph.beliefs[a].name, graph.beliefs[b].name, graph.belief_charges[a] & graph.belief_charges[b])
-        for a, b in combinations(beliefs, 2)
-        if graph.belief_charges[a] & graph.belief_charges[b]
-    ]
-    for a, b, mask in shared[:MOST_NAMED]:
-        charges = ", ".join(repr(graph.charges[c].name) for c in bits(mask))
-        yield f"Assumptions 1 and 2 (disjoint downstreams): {a!r} and {b!r} share {charges}"
-    if len(shared) > MOST_NAMED:
-        yield f"Assumptions 1 and 2 (disjoint downstreams): so do {len(shared) - MOST_NAMED} more pairs of beliefs"
+    seen, named = 0, 0
+    for k, a in enumerate(beliefs):
+        mask = graph.belief_charges[a]
+        if not mask & seen:
+            seen |= mask
+            continue
+        for b in beliefs[:k]:
+            common = mask & graph.belief_charges[b]
+            if not common:
+                continue
+            if named == MOST_NAMED:
+                yield "Assumptions 1 and 2 (disjoint downstreams): so do more pairs of beliefs"
+                return
+            named += 1
+            charges = ", ".join(repr(graph.charges[c].name) for c in bits(common))
+            pair = f"{graph.beliefs[b].name!r} and {graph.beliefs[a].name!r}"
+            yield f"Assumptions 1 and 2 (disjoint downstreams): {pair} share {charges}"
+        seen |= mask
 
 
 def _probe_violations(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:
@@ -238,13 +248,17 @@ def _local(state: InformationState, probe: str, own: NDArray[np.float64], others
 
 def _shared_terminals(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:
     """Yield where a decision for all beliefs at once could beat the local ones (separable terminal decisions)."""
-    problem, graph = state.problem, state.problem.graph
-    together = sum(graph.charged(graph.belief_charges[i]) for i in beliefs)
+    problem = state.problem
+    # At worst each belief that may have failed is corrected or kept, whichever is cheaper; local decisions never
+    # expect to pay more.
+    together = sum(
+        min(local.rollback, local.keep_loss) for local in local_costs(state) if local.failure_probability > SAME
+    )
     for name, loss in (("restart", problem.restart_loss), ("escalate", problem.escalate_loss)):
         if loss < together - SAME:
             yield (
-                f"Assumption 1 (separable terminal decisions): {name} at {loss:g} is cheaper than correcting all "
-                f"suspects for {together:g}, so the beliefs cannot be decided one by one"
+                f"Assumption 1 (separable terminal decisions): {name} at {loss:g} is cheaper than correcting or "
+                f"keeping every suspect for {together:g}, so the beliefs cannot be decided one by one"
             )
     if problem.plans:
         yield "Assumption 1 (separable terminal decisions): the world's own plans join beliefs"

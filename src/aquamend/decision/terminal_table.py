@@ -7,8 +7,10 @@ best. A group's distinct closures are enumerated; a group with too many of them 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,14 +121,16 @@ class TerminalTable:
     def signature(self, sums: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return which alternative is best in each branch, as integers, shape ``(n_branches, k)``.
 
-        Branches with equal signatures share their best terminal decision. Cut groups are not in it.
+        Branches with equal signatures share their best terminal decision.
         """
-        mass, marks = sums[:, 0], []
+        mass = sums[:, 0]
+        marks: list[NDArray[Any]] = []
         if self.problem.corrections:
             risk = self.risks(sums)
             marks += [risk[:, self.solo] > mass[:, None] * self.solo_cost, np.isinf(risk[:, self.stuck])]
             marks += [closure_losses(group, mass, risk).argmin(axis=1)[:, None] for group in self.groups]
-            rivals = [self.correction_values(sums)] if not self.cuts else []
+            marks += [self._cut_choices(cut, mass, risk) for cut in self.cuts]
+            rivals = [self.correction_values(sums)]
         else:
             rivals = []
         if self.problem.plans:
@@ -136,6 +140,15 @@ class TerminalTable:
         if rivals:
             marks.append(np.argmin(rivals, axis=0)[:, None])
         return np.hstack(marks).astype(np.int64) if marks else np.zeros((len(sums), 0), dtype=np.int64)
+
+    def _cut_choices(self, cut: CutGroup, mass: NDArray[np.float64], risk: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return a number for the set a cut chooses in each branch, equal where the sets are."""
+        chosen = []
+        for m, gain in zip(mass, risk[:, cut.members], strict=True):
+            forced = np.isinf(gain)
+            best = cut.best(np.where(forced, 0.0, gain) / (m if m > 0 else 1.0), forced)[1]
+            chosen.append(zlib.crc32(best.tobytes()))
+        return np.array(chosen, dtype=np.int64)[:, None]
 
 
 def closure_losses(group: Closures, mass: NDArray[np.float64], risk: NDArray[np.float64]) -> NDArray[np.float64]:

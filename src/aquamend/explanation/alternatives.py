@@ -95,7 +95,7 @@ def _all_corrections(report: DecisionReport, stops: list[Stop]) -> bool:
     """Whether every set of beliefs that could be corrected is among the stops."""
     at_risk = sum(b.residual > 0 and b.failure_probability != 0.0 for b in report.beliefs)
     listed = sum(isinstance(stop.decision, RollBack | Continue) for stop in stops)
-    return not report.state.problem.corrections or listed >= 2.0**at_risk
+    return not report.state.problem.corrections or (at_risk < 60 and listed >= 2**at_risk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
     for belief in report.beliefs:
         if belief.suspected and math.isinf(belief.undo_cost):
             found.append(Unavailable(f"roll back {shown(belief.name)}", _cannot_undo(graph, belief.undo)))
-    if problem.restart is not None and math.isinf(problem.restart_loss):
+    if problem.restart is not None and graph.irreversible_executed:
         found.append(Unavailable("restart", _cannot_undo(graph, graph.irreversible_executed)))
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from aquamend.decision.steps import Continue, Decision, Reprobe, RollBack, step_kind
 from aquamend.decision.terminal import Stop
-from aquamend.explanation.report import DecisionReport, DeclarationLine, ProbeLine
+from aquamend.explanation.report import CONTRADICTED, DecisionReport, DeclarationLine, ProbeLine
 from aquamend.inference import Observation
 
 FORMAT = "aquamend-decision/1"
@@ -72,7 +72,7 @@ def _probe(line: ProbeLine, declarations: tuple[DeclarationLine, ...]) -> dict[s
     tests = list(zip((declaration.label for declaration in declarations), line.tests, strict=True))
     return {
         "probe": line.probe.name,
-        "legal": not line.why_illegal,
+        "legal": line.why_illegal in ("", CONTRADICTED),
         "screened_out": False,  # a problem file has no fitted coverage to screen by
         "net_benefit": json_number(line.net_benefit),
         "expected_loss": json_number(line.expected_loss),

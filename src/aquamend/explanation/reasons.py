@@ -105,7 +105,7 @@ def _stop_reasons(report: DecisionReport, table: Alternatives) -> Iterator[str]:
 
 def _no_finite(report: DecisionReport) -> str:
     if isinstance(report.step, Escalate):
-        return "No decision has a finite loss and no probe can change that, so a person must take over."
+        return "No decision has a finite loss, with or without one more probe, so a person must take over."
     return "This decision has an infinite loss: it leaves or undoes what it may not."
 
 

@@ -18,6 +18,9 @@ from aquamend.model.hypotheses import Cause
 from aquamend.model.kernels import NormalTable, OutcomeTable
 from aquamend.problem import Problem
 
+SMALLEST = 1e-250
+"""Joint probabilities below this are computed in logarithms."""
+
 BUDGET_TOLERANCE = 1e-9
 """Slack on the sensing budget, so that 0.1 + 0.2 fits a budget of 0.3."""
 
@@ -81,7 +84,12 @@ class InformationState:
         evidence = (*self.evidence, observation)
         if self.contradiction is not None:
             return replace(self, evidence=evidence)
-        mass = self.posterior * self.likelihood(observation)
+        likelihood = self.likelihood(observation)
+        mass = self.posterior * likelihood
+        if mass.max() < SMALLEST:  # what two small numbers make of each other may vanish without being impossible
+            with np.errstate(divide="ignore"):
+                log = np.log(self.posterior) + np.log(likelihood)
+            mass = np.exp(log - log.max()) if log.max() > -np.inf else np.zeros_like(mass)
         if not mass.sum() > 0.0:
             return replace(self, evidence=evidence, contradiction=observation)
         return replace(self, posterior=normalised(mass), evidence=evidence)

@@ -41,7 +41,7 @@ class Labels:
 
 def labels_of(likelihood: Floats, prior: Floats) -> Labels:
     """Return the labels of a kernel, shape ``(n_hypotheses, n_outcomes)``, among the hypotheses still possible."""
-    _, first, of = np.unique(np.round(likelihood, 12), axis=0, return_index=True, return_inverse=True)
+    _, first, of = np.unique(likelihood, axis=0, return_index=True, return_inverse=True)
     of = of.ravel()
     mass = np.bincount(of, weights=prior, minlength=len(first)).astype(float)
     return Labels(of, likelihood[first], mass, np.zeros(len(first), dtype=bool))
@@ -121,6 +121,9 @@ def reading_digit(labels: Labels, readings: Floats, *, again: bool) -> RelaxedDi
     """
     table = NormalTable(labels.kernel[:, 0], labels.kernel[:, 1])
     n_labels = len(labels.prior)
+    readings = readings[np.isfinite(table.log_density(readings)).any(axis=1)]  # none in the gaps between labels
+    if len(readings) == 0:
+        return revealing_digit(labels)
     z = np.linspace(-IMPOSSIBLE_SD, IMPOSSIBLE_SD, max(41, FINE_READINGS // n_labels))
     edges = np.unique((table.mean[:, None] + table.sd[:, None] * z).ravel())
     density = np.exp(table.log_density(edges))

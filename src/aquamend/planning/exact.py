@@ -98,7 +98,7 @@ def _closed_outcomes(
     allowed = np.vstack([(t.likelihood.T > 0) * possible for t in tables])
     stop = table.values(allowed @ table.features)
     informed = allowed @ informed_losses(state)
-    closed = (stop <= informed + 1e-12 * (1.0 + np.abs(informed))) & (allowed.sum(axis=1) > 0)
+    closed = (stop <= informed + 1e-12 + 1e-15 * np.abs(informed)) & (allowed.sum(axis=1) > 0)
     widths = np.cumsum([len(t.outcomes) for t in tables])[:-1]
     return list(np.split(closed, widths))
 

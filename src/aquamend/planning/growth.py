@@ -142,7 +142,7 @@ def _with_closed(state: InformationState, labels: Labels) -> Labels:
     allowed = (labels.of[None, :] == np.arange(len(labels.prior))[:, None]) * (state.posterior > 0.0)
     stop = terminal.values(allowed @ terminal.features)
     informed = allowed @ informed_losses(state)
-    return replace(labels, closed=stop <= informed + 1e-12 * (1.0 + np.abs(informed)))
+    return replace(labels, closed=stop <= informed + 1e-12 + 1e-15 * np.abs(informed))
 
 
 def grow(candidates: Sequence[Candidate], limit: int) -> tuple[list[Candidate], list[Candidate]]:

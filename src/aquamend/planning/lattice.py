@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+MOST_COUNTED_USES = 10_000
+MOST_DIGIT_STATES = 100_000
+"""Evidence states of one probe beyond which listing them would take longer than searching."""
+
 
 @dataclass(frozen=True, eq=False)
 class Digit:
@@ -38,25 +42,29 @@ class Digit:
 def digit(n_open: int, uses: int) -> Digit:
     """Return the states of a probe with so many open outcomes and uses left."""
     counts = [(0,) * n_open]
-    if n_open:
-        for state in counts:
-            if sum(state) < uses:
-                for outcome in range(n_open):
-                    grown = (*state[:outcome], state[outcome] + 1, *state[outcome + 1 :])
-                    if grown not in counts:
-                        counts.append(grown)
-    position = {state: i for i, state in enumerate(counts)}
-    child = [
-        [position.get((*s[:o], s[o] + 1, *s[o + 1 :]), -1) for o in range(n_open)] if sum(s) < uses else [-1] * n_open
-        for s in counts
-    ]
+    position = {counts[0]: 0}
+    child = []
+    for state in counts:  # grows while it is walked, breadth first
+        row = [-1] * n_open
+        if sum(state) < uses:
+            for outcome in range(n_open):
+                grown = (*state[:outcome], state[outcome] + 1, *state[outcome + 1 :])
+                row[outcome] = position.setdefault(grown, len(counts))
+                if row[outcome] == len(counts):
+                    counts.append(grown)
+        child.append(row)
     shape = (len(counts), n_open)
     return Digit(np.array(counts, dtype=np.intp).reshape(shape), np.array(child, dtype=np.intp).reshape(shape))
 
 
 def n_digit_states(n_open: int, uses: float) -> float:
-    """Return how many states a probe has, without listing them."""
-    return math.inf if math.isinf(uses) and n_open else float(math.comb(int(uses) + n_open, n_open)) if n_open else 1.0
+    """Return how many states a probe has, without listing them; infinity beyond what could ever be listed."""
+    if n_open == 0 or uses <= 0:
+        return 1.0
+    if uses > MOST_COUNTED_USES:
+        return math.inf
+    states = math.comb(int(uses) + n_open, n_open)
+    return float(states) if states <= MOST_DIGIT_STATES else math.inf
 
 
 @dataclass(frozen=True, eq=False)

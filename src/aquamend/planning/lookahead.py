@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import branches_of
 from aquamend.decision.terminal_table import TerminalTable, terminal_table
+from aquamend.errors import TooLarge
 from aquamend.inference import InformationState
 from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.planning.quantisation import planning_likelihood
 
 Floats = NDArray[np.float64]
+
+MOST_WORK = 3e9
+"""Joint weights a lookahead may compute in all: about a minute."""
 
 MOST_WEIGHTS = 4_000_000
 """Joint weights (branches times hypotheses) held at once; larger batches are worked through in pieces."""
@@ -70,10 +74,17 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
     falls in, so its value is that of a policy that can be followed, and at worst a little above the true one.
     """
     problem = state.problem
+    depth = int(min(depth, _uses_left(state)))
     specs = [problem.graph.probes[problem.graph.probe_index[name]] for name in state.legal_probes]
     rows = [planning_likelihood(state, name) for name in state.legal_probes]
     if depth == 1:
         rows = [branches_of(state, [name]).likelihood for name in state.legal_probes]
+    work = float(sum(len(r) for r in rows)) ** depth * len(state.posterior) if depth < 100 else math.inf
+    if work > MOST_WORK:
+        raise TooLarge(
+            f"planning {depth} probes ahead means about {work:.0e} weights to compute, more than {MOST_WORK:.0e}; "
+            "plan fewer probes ahead, or use exact, which has a deadline"
+        )
     search = _Lookahead(
         terminal_table(problem),
         np.array([spec.cost for spec in specs]),
@@ -86,3 +97,8 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
     return np.array(
         [search.probe_loss(weights, np.ones(1), used, state.spent, depth, probe)[0] for probe in range(len(specs))]
     )
+
+
+def _uses_left(state: InformationState) -> float:
+    probes = {probe.name: probe for probe in state.problem.graph.probes}
+    return math.fsum(probes[name].max_uses - state.uses.get(name, 0) for name in state.legal_probes)

@@ -34,7 +34,7 @@ class RelaxedPlan:
     """Shape ``(n_cells,)``; V_stop, joint."""
     value: Floats
     """Shape ``(n_cells,)``; lower bound on the optimal loss, joint."""
-    choice: NDArray[np.int8]
+    choice: NDArray[np.int16]
     """Shape ``(n_cells,)``; the digit to use next, or ``STOP``."""
 
     @property
@@ -70,7 +70,7 @@ def relaxed_plan(
         value = swept
         if change <= tolerance or time.perf_counter() > deadline:
             break
-    choice = np.full(len(mass), STOP, dtype=np.int8)
+    choice = np.full(len(mass), STOP, dtype=np.int16)
     _sweep(value, floor, using, digits, shapes, choice)
     strides = tuple(post for _, _, post in shapes)
     return RelaxedPlan(tuple(digits), strides, mass, stop, value, choice)
@@ -92,7 +92,7 @@ def _sweep(
     using: Sequence[Floats],
     digits: Sequence[RelaxedDigit],
     shapes: Sequence[tuple[int, int, int]],
-    choice: NDArray[np.int8] | None = None,
+    choice: NDArray[np.int16] | None = None,
 ) -> Floats:
     """Return min(floor, best probe) everywhere; with ``choice``, note which probe beats what came before it."""
     best = floor.copy()

@@ -134,7 +134,7 @@ def _look(
     plan: RelaxedPlan,
     tracks: Sequence[ProbeTrack],
     at: NDArray[np.int64],
-) -> tuple[Floats, Floats, NDArray[np.int8]]:
+) -> tuple[Floats, Floats, NDArray[np.int16]]:
     """Return each state's joint mass and V_stop, and what the plan does where it sees the state as."""
     cell = np.zeros(len(at), dtype=np.intp)
     scale = np.ones(len(at))
@@ -153,12 +153,12 @@ def _look(
             weights *= t.likelihood[at[rows, m]]
         sums = weights @ terminal.features
         mass[rows], stop[rows] = sums[:, 0], terminal.values(sums)
-    return mass, stop, np.where(settled, STOP, plan.choice[cell]).astype(np.int8)
+    return mass, stop, np.where(settled, STOP, plan.choice[cell]).astype(np.int16)
 
 
 def _allowed(
-    choice: NDArray[np.int8], tracks: Sequence[ProbeTrack], at: NDArray[np.int64], cost: Floats, budget: float
-) -> NDArray[np.int8]:
+    choice: NDArray[np.int16], tracks: Sequence[ProbeTrack], at: NDArray[np.int64], cost: Floats, budget: float
+) -> NDArray[np.int16]:
     """Return the choices with probes that are used up or unaffordable replaced by stopping."""
     for m, t in enumerate(tracks):
         choice[(choice == m) & (t.states.child[at[:, m], 0] < 0)] = STOP

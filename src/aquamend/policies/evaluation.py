@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
-from aquamend.decision.terminal import stop_after_correcting
+from aquamend.decision.terminal import best_terminal, stop_after_correcting
 from aquamend.errors import NotDiscrete, TooLarge, UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import OutcomeTable
 from aquamend.policies.policy import Policy
 
 MOST_STATES = 1_000_000
+
+NEGLIGIBLE = 1e-14
+"""Probability below which a state no longer probes: it changes no expectation that a float can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +37,29 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
 
     States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
+    Endless probing is cut where a state's probability has fallen below 1e-14: it then takes its best terminal decision.
     """
-    gaussian = [p for p, t in state.problem.model.tables.items() if not isinstance(t, OutcomeTable)]
-    if gaussian:
-        raise NotDiscrete("evaluate", gaussian)
-    total = _Evaluator(policy).walk(state)
-    return Evaluation(*(float(x) for x in total))
-
-
-class _Evaluator:
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-        self.seen: dict[tuple[tuple[str, str], ...], NDArray[np.float64]] = {}
-
-    def walk(self, root: InformationState) -> NDArray[np.float64]:
-        """Return (loss, probes, undone, success) at the root, by depth-first search with an explicit stack."""
-        stack: list[tuple[InformationState, Reprobe | None]] = [(root, None)]
-        while stack:
-            state, step = stack.pop()
-            key = _key(state)
-            if key in self.seen:
-                continue
-            if len(self.seen) >= MOST_STATES:
-                raise TooLarge(
-                    f"the policy reaches more than {MOST_STATES} evidence states; evaluate a smaller problem"
-                )
-            if step is None:
-                chosen = self.policy.next_step(state)
-                if not isinstance(chosen, Reprobe):
-                    self.seen[key] = _terminal(state, chosen)
-                    continue
-                step = chosen
-            children = _children(state, step.probe)
-            missing = [child for _, child in children if _key(child) not in self.seen]
-            if missing:
-                stack.append((state, step))
-                stack.extend((child, None) for child in missing)
+    total = np.zeros(4)
+    layer = {_key(state): (state, 1.0)}
+    visited = 0
+    while layer:
+        visited += len(layer)
+        if visited > MOST_STATES:
+            raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
+        following: dict[tuple[tuple[str, str], ...], tuple[InformationState, float]] = {}
+        for here, probability in layer.values():
+            step = policy.next_step(here) if probability >= NEGLIGIBLE else best_terminal(here).decision
+            if not isinstance(step, Reprobe):
+                total += probability * _terminal(here, step)
                 continue
             graph = state.problem.graph
-            cost = graph.probes[graph.probe_index[step.probe]].cost
-            later = sum((p * self.seen[_key(child)] for p, child in children), np.zeros(4))
-            self.seen[key] = later + np.array([cost, 1.0, 0.0, 0.0])
-        return self.seen[_key(root)]
+            total += probability * np.array([graph.probes[graph.probe_index[step.probe]].cost, 1.0, 0.0, 0.0])
+            for p, child in _children(here, step.probe):
+                key = _key(child)
+                known = following.get(key, (child, 0.0))
+                following[key] = known[0], known[1] + probability * p
+        layer = following
+    return Evaluation(*(float(x) for x in total))
 
 
 def _key(state: InformationState) -> tuple[tuple[str, str], ...]:

@@ -31,7 +31,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
 
 def policy_named(name: str) -> Policy:
     """Return a new policy by name; ``lookahead-K`` takes any K of at least 1."""
-    lookahead = re.fullmatch(r"lookahead-([1-9][0-9]{0,3})", name)
+    lookahead = re.fullmatch(r"lookahead-([1-9][0-9]*)", name)
     if lookahead:
         return Lookahead(int(lookahead[1]))
     if name not in POLICIES:
