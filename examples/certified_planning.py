@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from aquamend import AquaMend, Exact, InformationState, Lookahead, evaluate, load_problem
-from aquamend.policies import CertifyingPolicy
+from aquamend import AquaMend, Exact, InformationState, evaluate, load_problem
+from aquamend.policies import CertifyingPolicy, Lookahead
 
 policies: dict[str, CertifyingPolicy] = {
     "aquamend": AquaMend(),

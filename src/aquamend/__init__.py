@@ -8,12 +8,12 @@ and ask a policy for steps:
         state = state.after(Observation(step.probe, measure(step.probe)))
 """
 
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, best_terminal, probe_values
-from aquamend.errors import AquaMendError, InvalidProblem
+from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, best_terminal
+from aquamend.errors import AquaMendError
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel
-from aquamend.policies import AquaMend, Exact, Lookahead, Policy, evaluate, policy_named
+from aquamend.policies import AquaMend, Exact, evaluate, policy_named
 from aquamend.problem import Problem
 from aquamend.problem_file import load_problem
 
@@ -33,12 +33,9 @@ __all__ = [
     "Gaussian",
     "Hypothesis",
     "InformationState",
-    "InvalidProblem",
     "JointModel",
-    "Lookahead",
     "Observation",
     "Operation",
-    "Policy",
     "Probe",
     "Problem",
     "RecoveryGraph",
@@ -49,5 +46,4 @@ __all__ = [
     "evaluate",
     "load_problem",
     "policy_named",
-    "probe_values",
 ]

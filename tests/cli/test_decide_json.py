@@ -79,7 +79,8 @@ def test_contradicting_evidence_leaves_nothing_but_the_worst_case(decided, probl
     assert decision["contradiction"] == "look = no"
     assert decision["marginals"] == {"lid": None}
     assert decision["attribution"] == {"external": 0.0, "self_error": 0.0, "false_alarm": 0.0, "unknown": 1.0}
-    assert decision["probes"][0]["legal"] is False
+    probe = decision["probes"][0]  # a use is left, but no answer could be interpreted any more
+    assert (probe["legal"], probe["net_benefit"], probe["expected_loss"]) == (True, None, None)
     assert decision["step"] == {"kind": "roll_back", "correct": ["lid"], "undo": ["lift"], "loss": 3.0}
     assert decision["bounds"] == {"lower": 3.0, "upper": 3.0}
     assert decision["robustness"] is None

@@ -28,8 +28,8 @@ from aquamend import (
     evaluate,
     load_problem,
     policy_named,
-    probe_values,
 )
+from aquamend.decision import probe_values
 from aquamend.errors import NotStructured
 from aquamend.model import Discrete
 from aquamend.policies import POLICIES, AquaMend

@@ -17,13 +17,12 @@ from aquamend import (
     Hypothesis,
     InformationState,
     JointModel,
-    Lookahead,
     Probe,
     Problem,
     RecoveryGraph,
     evaluate,
-    probe_values,
 )
+from aquamend.decision import probe_values
 from aquamend.decision.terminal_table import terminal_losses, terminal_table
 from aquamend.planning import anytime, exact
 from aquamend.planning.anytime import plan_anytime
@@ -38,6 +37,7 @@ from aquamend.planning.digits import (
 )
 from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
 from aquamend.planning.relaxed_plan import relaxed_plan
+from aquamend.policies import Lookahead
 from tests.planning.conftest import random_state
 
 

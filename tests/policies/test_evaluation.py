@@ -157,7 +157,7 @@ def test_an_illegal_probe_of_a_policy_is_an_error():
 
 def test_a_tree_beyond_the_limit_is_an_error_and_not_an_endless_wait(monkeypatch):
     monkeypatch.setattr(evaluation, "MOST_STATES", 10)
-    with pytest.raises(TooLarge, match="more than 10"):
+    with pytest.raises(TooLarge, match="over 10"):
         evaluate(Fixed(50, Continue(), Continue()), lid(uses=50))
 
 

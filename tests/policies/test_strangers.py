@@ -12,7 +12,6 @@ from aquamend import (
     Exact,
     Hypothesis,
     InformationState,
-    InvalidProblem,
     JointModel,
     Probe,
     Problem,
@@ -20,9 +19,9 @@ from aquamend import (
     RollBack,
     evaluate,
     policy_named,
-    probe_values,
 )
-from aquamend.errors import NotStructured
+from aquamend.decision import probe_values
+from aquamend.errors import InvalidProblem, NotStructured
 from aquamend.testing import PolicyFault, check_policy
 
 

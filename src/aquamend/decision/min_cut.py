@@ -4,7 +4,8 @@ Choosing which beliefs to correct pays once for every operation in the union of 
 risk of every corrected belief. That is a maximum-weight closure problem, and one s–t minimum cut solves it (Picard,
 Management Science 22(11), 1976). SciPy's maximum flow takes 32-bit integers, so the real weights are rounded twice,
 once against selecting and once in its favour: closures grow with the gains and shrink with the costs, so the true
-optimum lies between the two answers, and only the nodes on which they differ are solved again at a finer scale.
+optimum lies between the two answers, and only the nodes on which they differ are solved again at a finer scale; near
+ties that nothing narrows are settled by pushing flow at ever finer scales.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from aquamend.problem import Problem, once_per_problem
 
 Floats = NDArray[np.float64]
 
-CUT_POINTS = 1024
+CUT_POINTS = 512
 """Readings sampled where each needs a minimum cut, a millisecond or more."""
 
 
@@ -171,8 +171,7 @@ def invalidity_matrix(problem: Problem, declarations: Sequence[Declaration]) -> 
 
 @once_per_problem
 def _given_invalidity(problem: Problem) -> Floats:
-    columns = [problem.model.invalidity(declaration) for declaration in problem.declarations]
-    return np.column_stack(columns) if columns else np.zeros((len(problem.model.hypotheses), 0))
+    return invalidity_matrix(problem, list(problem.declarations))
 
 
 @once_per_problem

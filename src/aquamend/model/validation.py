@@ -114,7 +114,7 @@ def _sound_rows(rows: Any, *, discrete: bool) -> Any:
     with np.errstate(all="ignore"):  # infinities and NaN are what is being looked for
         if discrete:
             return (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
-        return np.isfinite(rows).all(axis=1) & (rows[:, 1] > 0)
+        return np.isfinite(rows).all(axis=1) & (rows[:, 1] > 1e-100)
 
 
 def _row_faults(place: str, row: Any, *, discrete: bool) -> Iterator[Fault]:
@@ -122,8 +122,7 @@ def _row_faults(place: str, row: Any, *, discrete: bool) -> Iterator[Fault]:
         return
     shown = [float(x) for x in row]
     if not discrete:
-        if not (np.isfinite(row).all() and row[1] > 0):
-            yield Fault(place, f"{shown!r} is not a mean and a standard deviation", "give two finite numbers, sd > 0")
+        yield Fault(place, f"{shown!r} is not a mean and a standard deviation", "give two finite numbers, sd > 0")
     elif not ((row >= 0).all() and np.isfinite(row).all()):
         yield Fault(place, f"{shown!r} has an entry that is not a probability", "give numbers from 0 to 1")
     elif not abs(row.sum() - 1.0) <= SUM_TOLERANCE:

@@ -36,7 +36,7 @@ GROWTH = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CertifiedPlan:
     """The step an anytime search would take, and what is certified about it."""
 
     probe: str | None
@@ -44,7 +44,7 @@ class Plan:
     bounds: Bounds
 
 
-def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: float = math.inf) -> Plan:
+def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: float = math.inf) -> CertifiedPlan:
     """Return the best first step found within the deadline, with certified bounds on the optimal expected loss."""
     started = time.perf_counter()
     values = probe_values(state)
@@ -52,7 +52,7 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
     first = best_probe(values.expected_loss, values.stop_loss)
     best = None if first is None else values.branches.probes[first]
     if not math.isfinite(values.stop_loss) or not state.legal_probes:
-        return Plan(best, bounds)
+        return CertifiedPlan(best, bounds)
     candidates = candidates_at(state)
     bounds &= Bounds(_information_bound(state, candidates), math.inf)
     limit, took = FIRST_CELLS, 0.0
@@ -86,7 +86,7 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
             bounds &= Bounds(-math.inf, float(losses.min()))
     if values.stop_loss - bounds.upper <= 1e-9:
         best = None
-    return Plan(best, bounds)
+    return CertifiedPlan(best, bounds)
 
 
 def _lookahead_work(candidates: list[Candidate], depth: int) -> float:

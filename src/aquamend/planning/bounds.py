@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import ProbeValues, clairvoyant_loss, clairvoyant_losses, probe_values
+from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState
 
 
@@ -54,3 +55,16 @@ def informed_losses(state: InformationState) -> NDArray[np.float64]:
     """
     losses = clairvoyant_losses(state.problem)
     return np.where((state.posterior > 0.0) & np.isfinite(losses), losses, 0.0)
+
+
+def settles(state: InformationState, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which sets of hypotheses leave one terminal decision best under all their possible members.
+
+    ``allowed`` is ``(n_sets, n_hypotheses)``. Summed with equal weights, V_stop equals the clairvoyant loss exactly if
+    one decision attains every member's least loss. Sets without a possible member settle nothing.
+    """
+    table = terminal_table(state.problem)
+    members = (allowed & (state.posterior > 0.0)).astype(float)
+    informed = members @ informed_losses(state)
+    stop = table.values(members @ table.features)
+    return np.asarray((stop <= informed + 1e-12 + 1e-15 * np.abs(informed)) & members.any(axis=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.model.kernels import OutcomeTable
-from aquamend.planning.bounds import informed_losses
+from aquamend.planning.bounds import informed_losses, settles
 from aquamend.planning.lattice import Lattice, lattice, n_digit_states
 
 MOST_CELLS = 2_000_000
@@ -62,7 +62,7 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     if len(outcome_tables) < len(tables):
         return None
     possible = (state.posterior > 0).astype(float)
-    closed = _closed_outcomes(state, outcome_tables, possible)
+    closed = [settles(state, table.likelihood.T > 0) for table in outcome_tables]
     clairvoyant = informed_losses(state)
     names, likelihoods, closed_loss = [], [], []
     for table, is_closed in zip(outcome_tables, closed, strict=True):
@@ -85,22 +85,6 @@ def _affordable(state: InformationState, cost: float) -> float:
     if cost <= 0 or math.isinf(state.problem.sensing_budget):
         return math.inf
     return math.floor((state.problem.sensing_budget - state.spent + BUDGET_TOLERANCE) / cost)
-
-
-def _closed_outcomes(
-    state: InformationState, tables: Sequence[OutcomeTable], possible: Floats
-) -> list[NDArray[np.bool_]]:
-    """Return, for every probe, which outcomes leave one decision best under all hypotheses they allow."""
-    if not tables:
-        return []
-    problem = state.problem
-    table = terminal_table(problem)
-    allowed = np.vstack([(t.likelihood.T > 0) * possible for t in tables])
-    stop = table.values(allowed @ table.features)
-    informed = allowed @ informed_losses(state)
-    closed = (stop <= informed + 1e-12 + 1e-15 * np.abs(informed)) & (allowed.sum(axis=1) > 0)
-    widths = np.cumsum([len(t.outcomes) for t in tables])[:-1]
-    return list(np.split(closed, widths))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.gaussian import normal_cdf
-from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState
 from aquamend.model.kernels import NormalTable, OutcomeTable
-from aquamend.planning.bounds import informed_losses
+from aquamend.planning.bounds import settles
 from aquamend.planning.digits import (
     Labels,
     RelaxedDigit,
@@ -26,7 +24,7 @@ from aquamend.planning.digits import (
     useful_states,
 )
 from aquamend.planning.lattice import n_digit_states
-from aquamend.planning.quantisation import planning_likelihood
+from aquamend.planning.quantisation import planning_likelihood, predictive_quantiles
 
 Floats = NDArray[np.float64]
 
@@ -80,14 +78,10 @@ class Candidate:
             return endless_digit(self.labels, self.states)
         if self.n_readings == 0:
             return revealing_digit(self.labels)
-        return reading_digit(self.labels, self._quantiles(), again=self.uses > 1)
-
-    def _quantiles(self) -> Floats:
-        """Return the kept readings, at equal steps of the predictive probability."""
         mean, sd = self.labels.kernel.T
-        readings = np.unique((mean[:, None] + sd[:, None] * np.linspace(-4, 4, 65)).ravel())
-        below = normal_cdf((readings[:, None] - mean) / sd) @ self.labels.prior
-        return np.asarray(np.interp((np.arange(self.n_readings) + 0.5) / self.n_readings, below, readings))
+        levels = (np.arange(self.n_readings) + 0.5) / self.n_readings
+        readings = predictive_quantiles(mean, sd, self.labels.prior, levels)
+        return reading_digit(self.labels, readings, again=self.uses > 1)
 
     @property
     def can_grow(self) -> bool:
@@ -138,11 +132,8 @@ def _candidate(state: InformationState, name: str) -> Candidate:
 
 def _with_closed(state: InformationState, labels: Labels) -> Labels:
     """Return the labels with those marked that leave one terminal decision best whatever else is true."""
-    terminal = terminal_table(state.problem)
-    allowed = (labels.of[None, :] == np.arange(len(labels.prior))[:, None]) * (state.posterior > 0.0)
-    stop = terminal.values(allowed @ terminal.features)
-    informed = allowed @ informed_losses(state)
-    return replace(labels, closed=stop <= informed + 1e-12 + 1e-15 * np.abs(informed))
+    allowed = labels.of[None, :] == np.arange(len(labels.prior))[:, None]
+    return replace(labels, closed=settles(state, allowed))
 
 
 def grow(candidates: Sequence[Candidate], limit: int) -> tuple[list[Candidate], list[Candidate]]:

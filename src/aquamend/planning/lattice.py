@@ -115,13 +115,14 @@ class Lattice:
         while half < len(likelihoods) and size * size < self.n_cells:
             size *= len(likelihoods[half])
             half += 1
-        slow, fast = _product(likelihoods[:half], len(root)), _product(likelihoods[half:], len(root))
+        slow, fast = outer_product(likelihoods[:half], len(root)), outer_product(likelihoods[half:], len(root))
         weighted = (root[:, None] * functionals).T
         sums = np.matmul(slow[None, :, :] * weighted[:, None, :], fast.T)
         return np.asarray(sums.reshape(functionals.shape[1], self.n_cells))
 
 
-def _product(likelihoods: Sequence[Floats], n_hypotheses: int) -> Floats:
+def outer_product(likelihoods: Sequence[Floats], n_hypotheses: int) -> Floats:
+    """Return the likelihood of every combination of states, ``(n_combinations, n_hypotheses)``, last one fastest."""
     product = np.ones((1, n_hypotheses))
     for likelihood in likelihoods:
         product = (product[:, None, :] * likelihood[None, :, :]).reshape(-1, n_hypotheses)

@@ -23,15 +23,18 @@ def planning_likelihood(state: InformationState, probe: str) -> NDArray[np.float
         case OutcomeTable() as table:
             return table.likelihood.T
         case NormalTable() as table:
-            cuts = np.union1d(decision_cuts(state, table), _quantiles(state, table))
+            likely = state.posterior > 0
+            even = np.arange(1, BINS) / BINS
+            quantiles = predictive_quantiles(table.mean[likely], table.sd[likely], state.posterior[likely], even)
+            cuts = np.union1d(decision_cuts(state, table), quantiles)
             return interval_likelihood(table, cuts).T
 
 
-def _quantiles(state: InformationState, table: NormalTable) -> NDArray[np.float64]:
-    """Return readings that split the predictive distribution into equally probable parts."""
-    likely = state.posterior > 0
-    mean, sd, weight = table.mean[likely], table.sd[likely], state.posterior[likely]
+def predictive_quantiles(
+    mean: NDArray[np.float64], sd: NDArray[np.float64], weight: NDArray[np.float64], levels: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the readings at which a mixture of normals reaches these levels, to the accuracy of a fine grid."""
     readings = np.unique((mean[:, None] + sd[:, None] * np.linspace(-4, 4, 33)).ravel())
     readings = readings[:: max(1, len(readings) // 512)]
     below = normal_cdf((readings[:, None] - mean) / sd) @ weight
-    return np.interp(np.arange(1, BINS) / BINS, below, readings)
+    return np.asarray(np.interp(levels, below, readings))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.terminal_table import ROWS_AT_ONCE, TerminalTable
 from aquamend.planning.digits import RelaxedDigit
+from aquamend.planning.lattice import outer_product
 
 Floats = NDArray[np.float64]
 
@@ -76,11 +77,6 @@ def relaxed_plan(
     return RelaxedPlan(tuple(digits), strides, mass, stop, value, choice)
 
 
-def n_cells(digits: Sequence[RelaxedDigit]) -> int:
-    """Return how many evidence states the digits span."""
-    return math.prod(len(d.vectors) for d in digits)
-
-
 def _axis_shapes(digits: Sequence[RelaxedDigit]) -> list[tuple[int, int, int]]:
     sizes = [len(d.vectors) for d in digits]
     return [(math.prod(sizes[:m]), sizes[m], math.prod(sizes[m + 1 :])) for m in range(len(sizes))]
@@ -114,7 +110,7 @@ def _using(
     d = digits[m]
     losses = cost * mass.reshape(shape)[:, : d.n_live, :]
     if d.settled.any():
-        before, after = _product(digits[:m], len(informed)), _product(digits[m + 1 :], len(informed))
+        before, after = _outer(digits[:m], len(informed)), _outer(digits[m + 1 :], len(informed))
         for state, row in enumerate(d.settled[:, d.labels.of]):
             losses[:, state, :] += (before * (informed * row)) @ after.T
     return losses
@@ -125,7 +121,7 @@ def _linear(
 ) -> tuple[Floats, Floats, Floats]:
     """Return every cell's joint mass, V_stop and clairvoyant loss."""
     half = len(digits) // 2
-    slow, fast = _product(digits[:half], len(posterior)), _product(digits[half:], len(posterior))
+    slow, fast = _outer(digits[:half], len(posterior)), _outer(digits[half:], len(posterior))
     weighted = (posterior[:, None] * np.hstack([terminal.features, clairvoyant[:, None]])).T
     mass = np.empty((len(slow), len(fast)))
     stop, informed = np.empty_like(mass), np.empty_like(mass)
@@ -138,8 +134,5 @@ def _linear(
     return mass.ravel(), stop.ravel(), informed.ravel()
 
 
-def _product(digits: Sequence[RelaxedDigit], n_hypotheses: int) -> Floats:
-    product = np.ones((1, n_hypotheses))
-    for d in digits:
-        product = (product[:, None, :] * d.likelihood[None, :, :]).reshape(-1, n_hypotheses)
-    return product
+def _outer(digits: Sequence[RelaxedDigit], n_hypotheses: int) -> Floats:
+    return outer_product([d.likelihood for d in digits], n_hypotheses)

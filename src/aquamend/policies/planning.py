@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
-from aquamend.planning.anytime import Plan, plan_anytime
+from aquamend.planning.anytime import CertifiedPlan, plan_anytime
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import PlanTable, best_probe, solve
 from aquamend.planning.lookahead import lookahead_losses
@@ -19,7 +19,7 @@ from aquamend.planning.lookahead import lookahead_losses
 
 @dataclass(frozen=True, slots=True)
 class Lookahead:
-    """Plan ``depth`` probes ahead, run the first of them, and plan again with the same horizon."""
+    """CertifiedPlan ``depth`` probes ahead, run the first of them, and plan again with the same horizon."""
 
     depth: int
 
@@ -58,7 +58,7 @@ class Exact:
     """Stop searching once upper and lower bound are this close."""
     deadline_s: float = 3.0
     """Stop searching after this many seconds."""
-    _plans: dict[int, tuple[InformationState, PlanTable | None, Plan | None]] = field(
+    _plans: dict[int, tuple[InformationState, PlanTable | None, CertifiedPlan | None]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """The plan last made for each problem, kept because it also answers for every state that follows."""
@@ -89,7 +89,7 @@ class Exact:
         loss = float(table.value[cell] / table.mass[cell])
         return Bounds(loss, loss)
 
-    def _plan(self, state: InformationState) -> tuple[PlanTable | None, Plan | None, int | None]:
+    def _plan(self, state: InformationState) -> tuple[PlanTable | None, CertifiedPlan | None, int | None]:
         key = id(state.problem)
         known = self._plans.get(key)
         if known is not None:

@@ -41,9 +41,13 @@ def read_name(value: Any, where: str, report: FaultReport) -> str | None:
     return text
 
 
+LARGEST = 1e100
+"""Finite numbers beyond this cannot be meant, and their sums and squares would overflow."""
+
+
 def read_number(value: Any, where: str, report: FaultReport) -> float | None:
     """Read a number; the text ``inf`` is infinity, a boolean is no number, and NaN is none either."""
-    if type(value) is float and -math.inf < value < math.inf:
+    if type(value) is float and -LARGEST <= value <= LARGEST:
         return value
     if isinstance(value, str):
         if value == "inf":
@@ -55,9 +59,10 @@ def read_number(value: Any, where: str, report: FaultReport) -> float | None:
         report.add(where, f"{shown(value)} is not a number", "give a number, or inf")
         return None
     number = _float_or_none(value)
-    if number is None:
-        report.add(where, f"{shown(value)} is too large", "give a number below 1e308, or inf")
-    elif math.isnan(number):
+    if number is None or LARGEST < abs(number) < math.inf:
+        report.add(where, f"{shown(value)} is too large", "give a number up to 1e100, or inf")
+        return None
+    if math.isnan(number):
         report.add(where, "nan is not a number", "give a number, or inf")
         return None
     return number
