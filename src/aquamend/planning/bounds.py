@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import ProbeValues, clairvoyant_loss, clairvoyant_losses, probe_values
+from aquamend.decision.terminal import best_terminal
 from aquamend.decision.terminal_table import terminal_table
 from aquamend.inference import InformationState
 
@@ -38,8 +39,6 @@ def quick_bounds(state: InformationState, values: ProbeValues | None = None) -> 
     once. A contradicted model allows no better than its worst-case decision.
     """
     if state.contradiction is not None:
-        from aquamend.decision.terminal import best_terminal
-
         loss = best_terminal(state).loss
         return Bounds(loss, loss)
     values = probe_values(state) if values is None else values

@@ -62,7 +62,9 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     if len(outcome_tables) < len(tables):
         return None
     possible = (state.posterior > 0).astype(float)
-    closed = [settles(state, table.likelihood.T > 0) for table in outcome_tables]
+    stacked = np.hstack([table.likelihood for table in outcome_tables]) if tables else np.zeros((len(possible), 0))
+    ends = np.cumsum([len(table.outcomes) for table in outcome_tables])
+    closed = np.split(settles(state, stacked.T > 0), ends[:-1])
     clairvoyant = informed_losses(state)
     names, likelihoods, closed_loss = [], [], []
     for table, is_closed in zip(outcome_tables, closed, strict=True):

@@ -12,6 +12,7 @@ from aquamend.errors import NotStructured
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import best_probe
+from aquamend.policies.structured import Structured
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,6 @@ class AquaMend:
     def next_step(self, state: InformationState) -> Step:
         """Return the probe with the largest positive net benefit, else the best stop; a tie commits."""
         if self.use_structured_branch and state.contradiction is None:
-            from aquamend.policies.structured import Structured
-
             try:
                 return Structured().next_step(state)
             except NotStructured:
