@@ -76,11 +76,15 @@ def test_structured_refuses_and_names_the_assumption_and_the_belief(run, lid):
     assert_refused(run("decide", lid, "--policy", "structured"), "Assumption 3", "'lid'", lid)
 
 
-def test_evaluate_refuses_gaussian_probes_once_a_file_and_names_them(run, problem, write):
-    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [2, 1]}}
-    result = run("evaluate", write(problem), "--policy", "aquamend,exact")
-    assert_refused(result, "Gaussian", "'look'")
-    assert result.stderr.count("Gaussian") == 1
+def test_evaluate_refuses_policies_that_run_gaussian_probes_and_names_both(run, problem, write):
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [9, 1]}}
+    assert_refused(run("evaluate", write(problem), "--policy", "aquamend"), "Gaussian", "'look'", "policy aquamend")
+
+
+def test_evaluate_takes_gaussian_files_for_policies_that_run_no_such_probe(run, problem, write):
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [9, 1]}}
+    result = run("evaluate", write(problem), "--policy", "no-reprobe", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["expected_probes"]) == (0, 0.0)
 
 
 def test_search_limits_are_refused_where_nothing_searches(run, lid):

@@ -145,3 +145,9 @@ def test_the_text_of_thousands_of_beliefs_fits_and_ends(tmp_path):
 def test_nothing_to_decide_is_continuing():
     problem = Problem(RecoveryGraph([Belief("b", residual=1.0)]), JointModel([Hypothesis("fine", 1.0)]))
     assert AquaMend().next_step(InformationState.start(problem)) == Continue()
+
+
+def test_evaluating_exact_beyond_its_table_gives_the_bounds_instead_of_waiting():
+    with pytest.raises(TooLarge, match="lies between") as error:
+        evaluate(Exact(gap=0.5, deadline_s=1.0), coin(np.inf))
+    assert error.value.lower <= error.value.upper

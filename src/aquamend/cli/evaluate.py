@@ -10,7 +10,7 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json, print_text
-from aquamend.errors import AquaMendError, NotDiscrete
+from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from aquamend.policies import Evaluation
@@ -30,8 +30,8 @@ def evaluate(
 ) -> None:
     """Compare policies by the exact expected loss of following each to the end, over all outcomes.
 
-    Sensing, recovery and residual loss together. Needs discrete probes. Where one of several files or policies cannot
-    be evaluated, the others still are, and the exit status is 2.
+    Sensing, recovery and residual loss together. A policy may run discrete probes only. Where one of several files or
+    policies cannot be evaluated, the others still are, and the exit status is 2.
     """
     from aquamend.problem_file import load_problem
 
@@ -76,9 +76,6 @@ def _evaluated(
     for name in names:
         try:
             yield name, evaluated(policy_named(name), InformationState.alarmed(problem))
-        except NotDiscrete as error:
-            complaints.about(file, error)
-            return  # so for every policy
         except AquaMendError as error:
             complaints.about(f"{file}: policy {name}", error)
 

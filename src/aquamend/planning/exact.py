@@ -127,6 +127,18 @@ class PlanTable:
                 return k, row
         return None, 0
 
+    def leads_to(self, state: InformationState) -> bool:
+        """Whether a state follows from the root by evidence alone (and not, say, by a distorted posterior)."""
+        n = len(self.root.evidence)
+        if self.root.problem is not state.problem or state.evidence[:n] != self.root.evidence:
+            return False
+        expected = self.root
+        for observation in state.evidence[n:]:
+            if observation.probe not in self.sensing.probes:
+                return False
+            expected = expected.after(observation)
+        return np.allclose(expected.posterior, state.posterior, rtol=1e-9, atol=1e-300)
+
     def cell_after(self, evidence: Iterable[Observation]) -> int | None:
         """Return the cell of a descendant of the root, or None once a closed outcome has ended the sensing."""
         counts = [[0] * len(names) for names in self.sensing.outcomes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from aquamend.decision.terminal import best_terminal, stop_after_correcting
 from aquamend.errors import NotDiscrete, TooLarge, UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import OutcomeTable
+from aquamend.policies.planning import Exact
 from aquamend.policies.policy import Policy
 
 MOST_STATES = 1_000_000
@@ -39,6 +41,8 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
     States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
     Endless probing is cut where a state's probability has fallen below 1e-14: it then takes its best terminal decision.
     """
+    if isinstance(policy, Exact) and not policy.completes(state):
+        _refuse(policy, state)
     total = np.zeros(4)
     layer = {_key(state): (state, 1.0)}
     visited = 0
@@ -60,6 +64,20 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
                 following[key] = known[0], known[1] + probability * p
         layer = following
     return Evaluation(*(float(x) for x in total))
+
+
+def _refuse(policy: Exact, state: InformationState) -> NoReturn:
+    """Say why following a plan that is only the best found so far has no exact value worth waiting for."""
+    gaussian = [p for p in state.legal_probes if not isinstance(state.problem.model.tables[p], OutcomeTable)]
+    if gaussian:
+        raise NotDiscrete("evaluating exact", gaussian)
+    bounds = policy.bounds(state)
+    raise TooLarge(
+        f"the complete adaptive tree is too large to tabulate; its value lies between {bounds.lower:.6g} and "
+        f"{bounds.upper:.6g}; ask `decide --policy exact` for the next step, or evaluate another policy",
+        lower=bounds.lower,
+        upper=bounds.upper,
+    )
 
 
 def _key(state: InformationState) -> tuple[tuple[str, str], ...]:

@@ -46,6 +46,15 @@ class Lookahead:
         return quick & Bounds(-math.inf, float(self.losses(state).min(initial=math.inf)))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Made:
+    """A plan from one state on: a complete table, or else the best found."""
+
+    root: InformationState
+    table: PlanTable | None
+    plan: CertifiedPlan | None
+
+
 @dataclass(frozen=True, slots=True)
 class Exact:
     """Solve the complete adaptive policy tree.
@@ -58,61 +67,45 @@ class Exact:
     """Stop searching once upper and lower bound are this close."""
     deadline_s: float = 3.0
     """Stop searching after this many seconds."""
-    _plans: dict[int, tuple[InformationState, PlanTable | None, CertifiedPlan | None]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """The plan last made for each problem, kept because it also answers for every state that follows."""
+    _made: list[_Made] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The plan last made; a table also answers for every state that follows. At most one is kept, as it is large."""
 
     def next_step(self, state: InformationState) -> Step:
         """Return the first step of the optimal policy, or of the best one found by the deadline."""
         stop = best_terminal(state)
         if not state.legal_probes:
             return stop.decision
-        table, plan, cell = self._plan(state)
-        if table is not None:
-            losses = np.full(0, math.inf) if cell is None else table.probe_losses(cell)
-            best = best_probe(losses, stop.loss)
-            return stop.decision if best is None else Reprobe(table.sensing.probes[best])
-        if plan is None or plan.probe is None:
-            return stop.decision
-        return Reprobe(plan.probe)
+        made, cell = self._plan(state)
+        if made.table is None:
+            return stop.decision if made.plan is None or made.plan.probe is None else Reprobe(made.plan.probe)
+        losses = np.zeros(0) if cell is None else made.table.probe_losses(cell)
+        best = best_probe(losses, stop.loss)
+        return stop.decision if best is None else Reprobe(made.table.sensing.probes[best])
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss; equal where the tree was solved completely."""
         if not state.legal_probes:
             return quick_bounds(state)
-        table, plan, cell = self._plan(state)
-        if table is None:
-            return quick_bounds(state) if plan is None else plan.bounds
-        if cell is None or not table.mass[cell] > 0:
+        made, cell = self._plan(state)
+        if made.plan is not None:
+            return made.plan.bounds
+        if made.table is None or cell is None or not made.table.mass[cell] > 0:
             return quick_bounds(state)
-        loss = float(table.value[cell] / table.mass[cell])
+        loss = float(made.table.value[cell] / made.table.mass[cell])
         return Bounds(loss, loss)
 
-    def _plan(self, state: InformationState) -> tuple[PlanTable | None, CertifiedPlan | None, int | None]:
-        key = id(state.problem)
-        known = self._plans.get(key)
-        if known is not None:
-            root, table, plan = known
-            if root is state:
-                return table, plan, 0
-            n = len(root.evidence)
-            if table is not None and root.problem is state.problem and state.evidence[:n] == root.evidence:
-                same_start = root.alarm_heard == state.alarm_heard and root.contradiction is None
-                if same_start and _follows(table, state, n):
-                    return table, None, table.cell_after(state.evidence[n:])
+    def completes(self, state: InformationState) -> bool:
+        """Whether the tree from this state on can be tabulated, so that the answer is exact."""
+        return not state.legal_probes or self._plan(state)[0].table is not None
+
+    def _plan(self, state: InformationState) -> tuple[_Made, int | None]:
+        """Return a plan that answers for this state, and the state's cell in its table."""
+        for made in self._made:
+            if made.root is state:
+                return made, 0
+            if made.table is not None and made.table.leads_to(state):
+                return made, made.table.cell_after(state.evidence[len(made.root.evidence) :])
         table = solve(state)
         plan = plan_anytime(state, gap=self.gap, deadline_s=self.deadline_s) if table is None else None
-        self._plans.clear()  # one problem at a time: a plan table can be large
-        self._plans[key] = (state, table, plan)
-        return table, plan, 0
-
-
-def _follows(table: PlanTable, state: InformationState, n: int) -> bool:
-    """Whether a state is reached from the table's root by evidence alone (not by a distorted posterior)."""
-    expected = table.root
-    for observation in state.evidence[n:]:
-        if observation.probe not in table.sensing.probes:
-            return False
-        expected = expected.after(observation)
-    return bool(np.allclose(expected.posterior, state.posterior, rtol=1e-9, atol=1e-300))
+        self._made[:] = [_Made(state, table, plan)]
+        return self._made[0], 0
