@@ -18,6 +18,7 @@ from aquamend.decision.terminal_table import terminal_losses, terminal_table
 from aquamend.inference import InformationState
 from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.planning.bounds import Bounds, informed_losses, quick_bounds
+from aquamend.planning.decomposition import decomposition_bound
 from aquamend.planning.exact import best_probe
 from aquamend.planning.growth import Candidate, candidates_at, grow
 from aquamend.planning.lookahead import lookahead_losses
@@ -29,6 +30,8 @@ Floats = NDArray[np.float64]
 
 FIRST_CELLS = 5_000
 MOST_CELLS = 4_000_000
+DECOMPOSITION_S = 0.5
+"""Deadlines shorter than this leave the decomposition bound out; it takes a tenth of a second or two."""
 LOOKAHEAD_WORK = 2e7
 """Joint weights a lookahead may touch; about a second."""
 GROWTH = 4.0
@@ -55,6 +58,8 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
         return CertifiedPlan(best, bounds)
     candidates = candidates_at(state)
     bounds &= Bounds(_information_bound(state, candidates), math.inf)
+    if bounds.gap > gap and deadline_s > DECOMPOSITION_S:
+        bounds &= Bounds(decomposition_bound(state), math.inf)
     limit, took = FIRST_CELLS, 0.0
     while bounds.gap > gap:
         left = deadline_s - (time.perf_counter() - started)

@@ -62,9 +62,7 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     if len(outcome_tables) < len(tables):
         return None
     possible = (state.posterior > 0).astype(float)
-    stacked = np.hstack([table.likelihood for table in outcome_tables]) if tables else np.zeros((len(possible), 0))
-    ends = np.cumsum([len(table.outcomes) for table in outcome_tables])
-    closed = np.split(settles(state, stacked.T > 0), ends[:-1])
+    closed = _closed_outcomes(state, outcome_tables)
     clairvoyant = informed_losses(state)
     names, likelihoods, closed_loss = [], [], []
     for table, is_closed in zip(outcome_tables, closed, strict=True):
@@ -81,6 +79,15 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
         open_likelihood=tuple(likelihoods),
         closed_loss=np.column_stack(closed_loss) if closed_loss else np.zeros((len(possible), 0)),
     )
+
+
+def _closed_outcomes(state: InformationState, tables: Sequence[OutcomeTable]) -> list[NDArray[np.bool_]]:
+    """Return, for every probe, which outcomes leave one decision best under all hypotheses they allow."""
+    if not tables:
+        return []
+    allowed = np.hstack([table.likelihood for table in tables]).T > 0
+    ends = np.cumsum([len(table.outcomes) for table in tables])
+    return np.split(settles(state, allowed), ends[:-1])
 
 
 def _affordable(state: InformationState, cost: float) -> float:
