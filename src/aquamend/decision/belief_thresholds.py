@@ -129,7 +129,9 @@ class _Line:
         best = int(np.argmin(along))
         if best > 0:
             return found, f"re-probe {self.options.probes[best - 1].name}"
-        decision = int(np.argmin((1.0 - past) * self.at_0 + past * self.at_1))
+        barred = np.isinf(self.at_0) | np.isinf(self.at_1)  # whichever end bars it, the line between does too
+        mixed = (1.0 - past) * np.where(barred, 0.0, self.at_0) + past * np.where(barred, 0.0, self.at_1)
+        decision = int(np.argmin(np.where(barred, math.inf, mixed)))
         return found, self.options.name(decision, past * self.fails + (1 - past) * self.holds)
 
     def _end(self, sign: int) -> tuple[float | None, str | None]:
