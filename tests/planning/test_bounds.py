@@ -33,6 +33,7 @@ from aquamend.planning.digits import (
     labels_of,
     reading_digit,
     revealing_digit,
+    state_key,
     useful_states,
 )
 from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
@@ -148,7 +149,7 @@ def test_a_lottery_has_the_true_posterior_as_its_average(seed, n_kept):
     labels = labels_of(rng.dirichlet(np.ones(3), 4), rng.dirichlet(np.ones(4)))
     states = [np.ones(len(labels.prior))]
     while len(states) < n_kept:
-        options = [option for s in states for option in useful_states(labels, s, np.array(states))]
+        options = [option for s in states for option in useful_states(labels, s, {state_key(v) for v in states})]
         states.append(max(options, key=lambda option: option[0])[1])
     d = endless_digit(labels, states)
     moved = d.transition @ d.vectors + d.settled

@@ -151,3 +151,20 @@ def test_evaluating_exact_beyond_its_table_gives_the_bounds_instead_of_waiting()
     with pytest.raises(TooLarge, match="lies between") as error:
         evaluate(Exact(gap=0.5, deadline_s=1.0), coin(np.inf))
     assert error.value.lower <= error.value.upper
+
+
+def test_exact_comes_back_from_the_papers_decision_size():
+    """72 hypotheses with a kernel row each, and 115 outcomes a probe: nothing merges, and nothing can be tabulated."""
+    rng = np.random.default_rng(0)
+    graph = RecoveryGraph(
+        [Belief("b", residual=10.0)], [Action("a", undo=4.0, executed=True)],
+        [Probe(f"p{m}", cost=0.2) for m in range(4)], [("b", "a", "belief_to_action")],
+    )  # fmt: skip
+    priors = rng.dirichlet(np.ones(72))
+    hypotheses = [Hypothesis(f"h{s}", float(p), ["b"] if s % 2 else []) for s, p in enumerate(priors)]
+    kernels = {f"p{m}": Discrete([str(o) for o in range(115)], rng.dirichlet(np.ones(115), 72)) for m in range(4)}
+    policy = Exact(deadline_s=0.5)
+    state = InformationState.start(Problem(graph, JointModel(hypotheses, kernels)))
+    assert policy.next_step(state) == AquaMend().next_step(state)
+    bounds = policy.bounds(state)
+    assert 0.0 <= bounds.lower <= bounds.upper <= AquaMend().bounds(state).upper + 1e-9

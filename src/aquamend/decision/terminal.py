@@ -16,7 +16,6 @@ from aquamend.inference import InformationState
 TIE = 1e-9
 """Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""
 
-
 MOST_LISTED = 200
 """Correction sets considered for showing; the best one is found without listing them."""
 

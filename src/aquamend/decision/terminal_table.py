@@ -162,13 +162,17 @@ def closure_losses(group: Closures, mass: NDArray[np.float64], risk: NDArray[np.
 
 
 MOST_DECISIONS = 2048
-"""Terminal decisions that are listed one by one where a method needs all of them."""
+MOST_LOSSES = 20_000_000
+"""Terminal decisions, and decisions times hypotheses, that are listed where a method needs all of them."""
 
 
 @once_per_problem
 def terminal_losses(problem: Problem) -> NDArray[np.float64] | None:
     """Return ℓ(u, s) of every terminal decision worth taking, ``(n_hypotheses, n_decisions)``; None if too many."""
     table = terminal_table(problem)
+    n_sets = math.prod(len(group.cost) for group in table.groups) * 2.0 ** min(len(table.solo), 100)
+    if table.cuts or n_sets > MOST_DECISIONS or n_sets * len(table.features) > MOST_LOSSES:
+        return None
     columns = [] if math.isinf(table.flat) else [np.full((len(table.features), 1), table.flat)]
     columns.append(table.plan_values(table.features))
     if problem.corrections:
@@ -177,8 +181,6 @@ def terminal_losses(problem: Problem) -> NDArray[np.float64] | None:
         parts += [np.column_stack([risk[:, i], np.full(len(risk), c)])
                   for i, c in zip(table.solo, table.solo_cost, strict=True)]  # fmt: skip
         parts += [risk[:, [i]] for i in table.stuck]
-        if table.cuts or math.prod(part.shape[1] for part in parts) > MOST_DECISIONS:
-            return None
         total = np.zeros((len(table.features), 1))
         for part in parts:
             total = (total[:, :, None] + part[:, None, :]).reshape(len(total), -1)

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import probe_values
+from aquamend.decision.terminal import TIE
 from aquamend.decision.terminal_table import terminal_losses, terminal_table
 from aquamend.inference import InformationState
 from aquamend.inference.state import BUDGET_TOLERANCE
@@ -26,12 +26,12 @@ from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
 from aquamend.planning.relaxed_plan import STOP, RelaxedPlan, relaxed_plan
 from aquamend.planning.rollout import fits, policy_loss, track
 
-Floats = NDArray[np.float64]
-
-FIRST_CELLS = 5_000
+FIRST_CELLS = 20_000
+FIRST_WORK = 2e9
+"""Products of cells, hypotheses and features that the first round may cost: a second at most."""
 MOST_CELLS = 4_000_000
-DECOMPOSITION_S = 0.5
-"""Deadlines shorter than this leave the decomposition bound out; it takes a tenth of a second or two."""
+DECOMPOSITION_SHARE = 0.25
+"""Part of the time after which no further split of shared costs is tried."""
 LOOKAHEAD_WORK = 2e7
 """Joint weights a lookahead may touch; about a second."""
 GROWTH = 4.0
@@ -47,56 +47,87 @@ class CertifiedPlan:
     bounds: Bounds
 
 
+@dataclass(eq=False)
+class _Search:
+    """The best first step so far, what is certified, and how long there is."""
+
+    state: InformationState
+    candidates: list[Candidate]
+    stop_loss: float
+    gap: float
+    deadline: float
+    """A reading of ``time.perf_counter``."""
+    probe: str | None
+    bounds: Bounds
+
+    @property
+    def done(self) -> bool:
+        return self.bounds.gap <= self.gap or time.perf_counter() >= self.deadline
+
+    def found(self, upper: float, probe: str | None) -> None:
+        """Take note of a policy's loss and the probe it begins with."""
+        if upper < self.bounds.upper - 1e-12:
+            self.probe = probe
+        self.bounds &= Bounds(-math.inf, upper)
+
+    def certified(self, lower: float) -> None:
+        """Take note of a lower bound on every policy's loss."""
+        self.bounds &= Bounds(lower, math.inf)
+
+
 def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: float = math.inf) -> CertifiedPlan:
     """Return the best first step found within the deadline, with certified bounds on the optimal expected loss."""
     started = time.perf_counter()
     values = probe_values(state)
-    bounds = quick_bounds(state, values)
     first = best_probe(values.expected_loss, values.stop_loss)
-    best = None if first is None else values.branches.probes[first]
+    probe = None if first is None else values.branches.probes[first]
+    bounds = quick_bounds(state, values)
     if not math.isfinite(values.stop_loss) or not state.legal_probes:
-        return CertifiedPlan(best, bounds)
+        return CertifiedPlan(probe, bounds)
     candidates = candidates_at(state)
-    bounds &= Bounds(_information_bound(state, candidates), math.inf)
-    if bounds.gap > gap and deadline_s > DECOMPOSITION_S:
-        bounds &= Bounds(decomposition_bound(state), math.inf)
-    limit, took = FIRST_CELLS, 0.0
-    while bounds.gap > gap:
-        left = deadline_s - (time.perf_counter() - started)
-        affordable = min(GROWTH, 0.8 * left / took) if took > 0.0 else GROWTH
-        if left <= 0.0 or affordable < 1.3:
-            break
+    search = _Search(state, candidates, values.stop_loss, gap, started + deadline_s, probe, bounds)
+    if not search.done:
+        search.certified(_information_bound(state, candidates))
+    if not search.done:
+        search.certified(decomposition_bound(state, deadline=started + DECOMPOSITION_SHARE * deadline_s))
+    _widen(search)
+    if any(c.gaussian for c in candidates):
+        _look_further(search)
+    worth_probing = values.stop_loss - search.bounds.upper > TIE
+    return CertifiedPlan(search.probe if worth_probing else None, search.bounds)
+
+
+def _widen(search: _Search) -> None:
+    """Plan over relaxed evidence, round by round with more of it, for as long as a round fits the deadline."""
+    n_hypotheses, n_features = terminal_table(search.state.problem).features.shape
+    limit = min(FIRST_CELLS, int(FIRST_WORK / (n_hypotheses * n_features)))
+    took = 0.0
+    while not search.done:
+        affordable = min(GROWTH, 0.8 * (search.deadline - time.perf_counter()) / took) if took > 0.0 else 1.0
+        if took > 0.0 and affordable < 1.3:
+            return
         limit = int(limit * affordable)
         round_started = time.perf_counter()
-        kept, left_out = grow(candidates, limit)
+        kept, left_out = grow(search.candidates, limit)
         if not kept:
-            break
-        plan = _plan(state, kept, left_out, tolerance=gap / 20, deadline=started + deadline_s)
-        upper, probe = _follow(state, kept, plan, values.stop_loss, negligible=max(1e-10, gap * 1e-5))
-        if upper < bounds.upper - 1e-12:
-            best = probe
-        bounds &= Bounds(plan.lower, upper)
+            return
+        plan = _plan(search.state, kept, left_out, tolerance=search.gap / 20, deadline=search.deadline)
+        search.certified(plan.lower)
+        search.found(*_follow(search, kept, plan))
         if limit >= MOST_CELLS or not (left_out or any(c.can_grow for c in kept)):
-            break
+            return
         took = time.perf_counter() - round_started
-    if any(c.gaussian for c in candidates):
-        # Intervals chosen for two probes ahead serve a Gaussian probe better than the relaxed plan's policy does.
-        for depth in (2, 3):
-            left = deadline_s - (time.perf_counter() - started)
-            if bounds.gap <= gap or left < 0.5 or _lookahead_work(candidates, depth) > LOOKAHEAD_WORK:
-                break
-            losses = lookahead_losses(state, depth)
-            if losses.min() < bounds.upper - 1e-12:
-                best = state.legal_probes[int(losses.argmin())]
-            bounds &= Bounds(-math.inf, float(losses.min()))
-    if values.stop_loss - bounds.upper <= 1e-9:
-        best = None
-    return CertifiedPlan(best, bounds)
 
 
-def _lookahead_work(candidates: list[Candidate], depth: int) -> float:
-    branches = sum(c.kernel.shape[1] for c in candidates)
-    return float(branches) ** depth * len(candidates[0].kernel)
+def _look_further(search: _Search) -> None:
+    """Plan two and three probes ahead: a Gaussian probe's intervals serve such plans better than relaxed ones."""
+    branches = sum(c.kernel.shape[1] for c in search.candidates)
+    for depth in (2, 3):
+        work = float(branches) ** depth * len(search.state.posterior)
+        if search.done or work > LOOKAHEAD_WORK:
+            return
+        losses = lookahead_losses(search.state, depth)
+        search.found(float(losses.min()), search.state.legal_probes[int(losses.argmin())])
 
 
 def _plan(
@@ -114,15 +145,14 @@ def _plan(
     )
 
 
-def _follow(
-    state: InformationState, kept: list[Candidate], plan: RelaxedPlan, stop_loss: float, *, negligible: float
-) -> tuple[float, str | None]:
+def _follow(search: _Search, kept: list[Candidate], plan: RelaxedPlan) -> tuple[float, str | None]:
     """Return the expected loss of following the plan's policy, and its first probe."""
     if plan.choice[0] == STOP:
-        return stop_loss, None
+        return search.stop_loss, None
     tracks = [track(plan, i, c.kernel, c.uses, c.cost) for i, c in enumerate(kept)]
     if not fits(tracks):
         return math.inf, None
+    state = search.state
     loss = policy_loss(
         state.posterior,
         terminal_table(state.problem),
@@ -130,7 +160,7 @@ def _follow(
         tracks,
         np.array([c.cost for c in kept]),
         budget=state.problem.sensing_budget - state.spent + BUDGET_TOLERANCE,
-        negligible=negligible,
+        negligible=max(1e-10, search.gap * 1e-5),
     )
     return loss, kept[plan.choice[0]].name
 

@@ -10,6 +10,7 @@ each block's optimal loss is concave in its shares. The sensing budget is ignore
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +29,12 @@ Floats = NDArray[np.float64]
 SAME = 1e-9
 ITERATIONS = 12
 
+MOST_LOCAL_CELLS = 5_000
+"""Evidence states a block may have: its plan is made anew for every split tried."""
+
+MOST_PAIR_WORK = 5e7
+"""Joint probabilities that comparing all pairs of beliefs and probes may touch."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -41,8 +48,11 @@ class Block:
     """Positions in the graph's charges that correcting its beliefs may pay, the infinite ones left out."""
 
 
-def decomposition_bound(state: InformationState, *, iterations: int = ITERATIONS) -> float:
-    """Return the best bound found, or 0 where the problem does not fall into blocks or a block is too large."""
+def decomposition_bound(state: InformationState, *, iterations: int = ITERATIONS, deadline: float = math.inf) -> float:
+    """Return the best bound found, or 0 where the problem does not fall into blocks or a block is too large.
+
+    ``deadline`` is a reading of ``time.perf_counter`` after which no further split is tried.
+    """
     blocks = independent_blocks(state)
     if len(blocks) < 2:
         return 0.0
@@ -61,6 +71,8 @@ def decomposition_bound(state: InformationState, *, iterations: int = ITERATIONS
             return best
         own = np.array([value for value in values if value is not None])
         best = max(best, float(own.sum()))
+        if time.perf_counter() > deadline:
+            break
         slope = np.zeros_like(shares)
         step = 0.05 * max(1.0, float(cost[np.isfinite(cost)].max(initial=0.0)))
         for b, c in zip(*np.nonzero(contested), strict=True):
@@ -81,6 +93,8 @@ def independent_blocks(state: InformationState) -> list[Block]:
     if problem.plans or not problem.corrections or not all(isinstance(t, OutcomeTable) for t in tables):
         return []
     concerned = [int(i) for i in np.flatnonzero(state.failure_probabilities > 0)]
+    if (len(concerned) + len(tables)) ** 2 * len(posterior) > MOST_PAIR_WORK:
+        return []
     rows = [problem.failed[:, [i]] for i in concerned]
     rows += [t.likelihood for t in tables if isinstance(t, OutcomeTable)]
     labels = [_labels(row) for row in rows]
@@ -127,7 +141,7 @@ def _mutually_independent(posterior: Floats, labels: list[NDArray[np.intp]]) -> 
 
 def _local_value(state: InformationState, block: Block, shares: Floats, flat: float) -> float | None:
     """Return a block's optimal loss with its shares as costs; None where its own tree is too large to tabulate."""
-    table = solve(InformationState.start(_local_problem(state, block, shares, flat)))
+    table = solve(InformationState.start(_local_problem(state, block, shares, flat)), most_cells=MOST_LOCAL_CELLS)
     return None if table is None else table.loss
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,14 @@ class RelaxedDigit:
         """Shape ``(n_states, n_hypotheses)``."""
         return self.vectors[:, self.labels.of]
 
+    @cached_property
+    def _position(self) -> dict[bytes, int]:
+        return {state_key(vector): i for i, vector in enumerate(self.vectors[: self.n_kept])}
+
     def locate(self, vector: Floats) -> tuple[int, float] | None:
         """Return the kept state with this likelihood of the labels, and the scale between them, or None."""
-        return _locate(self.vectors[: self.n_kept], vector)
+        i = self._position.get(state_key(vector))
+        return None if i is None else (i, float(vector.max() / self.vectors[i].max()))
 
     def resembling(self, vector: Floats) -> int | None:
         """Return the kept state that makes up nearly all of this likelihood of the labels, or None."""
@@ -99,10 +105,15 @@ def counted_digit(labels: Labels, uses: int) -> RelaxedDigit:
 def endless_digit(labels: Labels, states: list[Floats]) -> RelaxedDigit:
     """Return the digit of a probe taken to be usable without end, with these evidence states kept."""
     kept = np.array(states)
+    position = {state_key(vector): i for i, vector in enumerate(kept)}
     moves = np.zeros((len(kept), len(kept) + len(labels.prior)))
-    for state, vector in enumerate(kept):
-        for outcome in range(labels.kernel.shape[1]):
-            _move(moves[state], kept, vector * labels.kernel[:, outcome], labels.prior)
+    for row, vector in zip(moves, kept, strict=True):
+        for target in (vector * labels.kernel.T)[(vector * labels.kernel.T).any(axis=1)]:
+            at = position.get(state_key(target))
+            if at is not None:
+                row[at] += target.max() / kept[at].max()
+            else:
+                _draw(row, kept, target, labels.prior)
     return _revealing(labels, kept, moves)
 
 
@@ -150,14 +161,8 @@ def _revealing(labels: Labels, kept: Floats, moves: Floats, *, n_live: int | Non
     return RelaxedDigit(labels, vectors, n_live, n_kept, transition, False, moves[:n_live, n_kept:] * labels.closed)
 
 
-def _move(row: Floats, kept: Floats, target: Floats, prior: Floats) -> None:
-    """Add where an answer leads: its state if kept, else the lottery that reveals least."""
-    if target.max() <= 0.0:
-        return
-    found = _locate(kept, target)
-    if found is not None:
-        row[found[0]] += found[1]
-        return
+def _draw(row: Floats, kept: Floats, target: Floats, prior: Floats) -> None:
+    """Add the lottery that stands for an answer leading to no kept state: the one that reveals least."""
     share = _shares(kept, target)
     stay = int(np.argmax(share * (kept @ prior)))
     row[stay] += share[stay]
@@ -170,22 +175,22 @@ def _shares(kept: Floats, target: Floats) -> Floats:
         return np.asarray(np.where(kept > 0, target / kept, math.inf).min(axis=1))
 
 
-def _locate(kept: Floats, vector: Floats) -> tuple[int, float] | None:
-    shape = vector / vector.max()
-    shapes = kept / kept.max(axis=1, keepdims=True)
-    same = np.flatnonzero(np.isclose(shapes, shape, rtol=1e-9, atol=1e-14).all(axis=1))
-    return (int(same[0]), float(vector.max() / kept[same[0]].max())) if len(same) else None
+def state_key(vector: Floats) -> bytes:
+    """Return what likelihoods of the labels have in common that differ in scale only, to nine digits."""
+    possible = vector > 0.0
+    log = np.log(np.where(possible, vector / vector.max(), 1.0)) if possible.any() else np.zeros_like(vector)
+    return possible.tobytes() + (np.round(log, 9) + 0.0).tobytes()  # no negative zero
 
 
-def useful_states(labels: Labels, vector: Floats, kept: Floats) -> Iterator[tuple[float, Floats]]:
-    """Yield the evidence states one answer beyond a state that are not kept yet, with how much keeping each helps.
+def useful_states(labels: Labels, vector: Floats, known: set[bytes]) -> Iterator[tuple[float, Floats]]:
+    """Yield the evidence states one answer beyond a state that are not known yet, with how much keeping each helps.
 
     The score is the probability of getting there by this probe alone times the uncertainty about the label left
     there, in nats: what a lottery would otherwise give away.
     """
     for outcome in range(labels.kernel.shape[1]):
         target = vector * labels.kernel[:, outcome]
-        if target.max() > 0.0 and _locate(kept, target) is None:
+        if target.max() > 0.0 and state_key(target) not in known:
             joint = target * labels.prior
             posterior = joint[joint > 0] / joint.sum() if joint.sum() > 0 else np.ones(1)
             yield float(joint.sum() * -(posterior * np.log(posterior)).sum()), target

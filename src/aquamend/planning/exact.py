@@ -164,10 +164,10 @@ class PlanTable:
         return cell
 
 
-def solve(state: InformationState, *, depth: float = math.inf) -> PlanTable | None:
+def solve(state: InformationState, *, depth: float = math.inf, most_cells: float | None = None) -> PlanTable | None:
     """Return the optimal plan of at most ``depth`` further probes; None if its lattice is too large or endless."""
     sensing = sensing_at(state, depth=depth)
-    if sensing is None or n_cells(sensing) > MOST_CELLS:
+    if sensing is None or n_cells(sensing) > (MOST_CELLS if most_cells is None else most_cells):
         return None
     limit = int(min(depth, sum(sensing.uses)))
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)

@@ -21,6 +21,7 @@ from aquamend.planning.digits import (
     labels_of,
     reading_digit,
     revealing_digit,
+    state_key,
     useful_states,
 )
 from aquamend.planning.lattice import n_digit_states
@@ -31,6 +32,8 @@ Floats = NDArray[np.float64]
 MOST_KEPT = 200
 """Evidence states one endless probe keeps; by then what is left over hardly matters."""
 
+MOST_MOVES = 5e7
+"""Numbers that working out where each kept state leads may touch: about a second."""
 
 MOST_READINGS = 64
 """Readings of a Gaussian probe that are kept apart."""
@@ -54,6 +57,8 @@ class Candidate:
     states: list[Floats] = field(default_factory=list)
     _beyond: list[tuple[float, int, Floats]] = field(default_factory=list)
     """Heap of states one answer beyond the kept ones, most useful first."""
+    _known: set[bytes] = field(default_factory=set)
+    """Keys of the states kept or on offer."""
 
     def __post_init__(self) -> None:
         self._keep(np.ones(len(self.labels.prior)))
@@ -90,7 +95,8 @@ class Candidate:
 
     def offer(self) -> float:
         """Return how useful the best state not yet kept would be; zero if there is none worth keeping."""
-        fixed = self.counted or self.gaussian or len(self.states) >= MOST_KEPT
+        moves = len(self.states) ** 2 * self.labels.kernel.size
+        fixed = self.counted or self.gaussian or len(self.states) >= MOST_KEPT or moves > MOST_MOVES
         return 0.0 if fixed or not self._beyond else -self._beyond[0][0]
 
     def accept(self) -> None:
@@ -101,9 +107,10 @@ class Candidate:
         self.states.append(state)
         if self.gaussian:
             return
-        known = np.array([*self.states, *(vector for _, _, vector in self._beyond)])
-        for score, vector in useful_states(self.labels, state, known):
-            heapq.heappush(self._beyond, (-score, len(self.states) * 1000 + len(self._beyond), vector))
+        self._known.add(state_key(state))
+        for score, vector in useful_states(self.labels, state, self._known):
+            heapq.heappush(self._beyond, (-score, len(self._known), vector))
+            self._known.add(state_key(vector))
 
 
 def candidates_at(state: InformationState) -> list[Candidate]:
@@ -132,6 +139,8 @@ def _candidate(state: InformationState, name: str) -> Candidate:
 
 def _with_closed(state: InformationState, labels: Labels) -> Labels:
     """Return the labels with those marked that leave one terminal decision best whatever else is true."""
+    if labels.of.size * len(labels.prior) > MOST_MOVES:
+        return labels
     allowed = labels.of[None, :] == np.arange(len(labels.prior))[:, None]
     return replace(labels, closed=settles(state, allowed))
 

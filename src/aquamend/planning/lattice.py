@@ -117,7 +117,12 @@ class Lattice:
             half += 1
         slow, fast = outer_product(likelihoods[:half], len(root)), outer_product(likelihoods[half:], len(root))
         weighted = (root[:, None] * functionals).T
-        sums = np.matmul(slow[None, :, :] * weighted[:, None, :], fast.T)
+        at_once = max(1, int(2e7 / slow.size))  # functionals whose products with one half fit in memory together
+        pieces = [
+            np.matmul(slow[None, :, :] * weighted[low : low + at_once, None, :], fast.T)
+            for low in range(0, len(weighted), at_once)
+        ]
+        sums = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         return np.asarray(sums.reshape(functionals.shape[1], self.n_cells))
 
 

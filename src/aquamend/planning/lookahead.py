@@ -76,9 +76,10 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
     problem = state.problem
     depth = int(min(depth, _uses_left(state)))
     specs = [problem.graph.probes[problem.graph.probe_index[name]] for name in state.legal_probes]
-    rows = [planning_likelihood(state, name) for name in state.legal_probes]
-    if depth == 1:
-        rows = [branches_of(state, [name]).likelihood for name in state.legal_probes]
+    rows = [
+        branches_of(state, [name]).likelihood if depth == 1 else planning_likelihood(state, name)
+        for name in state.legal_probes
+    ]
     work = float(sum(len(r) for r in rows)) ** depth * len(state.posterior) if depth < 100 else math.inf
     if work > MOST_WORK:
         raise TooLarge(

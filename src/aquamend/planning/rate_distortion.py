@@ -22,6 +22,7 @@ ITERATIONS = 200
 def capacity(kernel: Floats, *, iterations: int = ITERATIONS) -> float:
     """Return an upper bound, tight on convergence, on the capacity in nats of a kernel ``(n_inputs, n_outcomes)``."""
     rows = np.unique(kernel, axis=0)
+    iterations = max(1, min(iterations, int(2e7 / rows.size)))  # every iterate bounds; a large kernel gets fewer
     weight = np.full(len(rows), 1.0 / len(rows))
     bound = math.inf
     for _ in range(iterations):

@@ -48,7 +48,7 @@ def track(plan: RelaxedPlan, index: int, kernel: Floats, uses: float, cost: floa
     """Return a probe's evidence states; ``kernel`` is ``(n_hypotheses, n_outcomes)`` as the policy will see it."""
     relaxed = plan.digits[index]
     n_outcomes = kernel.shape[1]
-    limit = int(min(uses, 16))
+    limit = int(uses) if relaxed.counted else int(min(uses, 16))
     while limit > 1 and not relaxed.counted and n_digit_states(n_outcomes, limit) > MOST_LOCAL_STATES:
         limit -= 1
     states = digit(n_outcomes, limit)
