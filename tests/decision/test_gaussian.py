@@ -114,6 +114,6 @@ def test_the_distribution_function_is_the_same_by_either_route(size):
 
 def test_readings_are_not_cut_where_no_decision_depends_on_them(lid):
     state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (0.0, 1.0)})})
-    assert probe_values(state).branches.labels == ("any reading",)
+    assert len(probe_values(state).branches.likelihood) == 1
     resolved = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (5.0, 1.0)})}, q=0.0)
-    assert probe_values(resolved).branches.labels == ("any reading",)
+    assert len(probe_values(resolved).branches.likelihood) == 1

@@ -11,10 +11,10 @@ from aquamend.model.kernels import NormalTable
 
 def test_each_outcome_has_its_chance_and_the_decision_after_it(lid_state):
     yes, no = answers_to(probe_values(lid_state()), "look")
-    assert (yes.label, yes.decision) == ("yes", Continue())
-    assert (yes.probability, yes.loss) == (pytest.approx(0.62), pytest.approx(0.8 / 0.62))
-    assert (no.label, no.decision) == ("no", RollBack(("lid",), ("lift",)))
-    assert (no.probability, no.loss) == (pytest.approx(0.38), pytest.approx(3.0))
+    assert (yes.label, yes.stop.decision) == ("yes", Continue())
+    assert (yes.probability, yes.stop.loss) == (pytest.approx(0.62), pytest.approx(0.8 / 0.62))
+    assert (no.label, no.stop.decision) == ("no", RollBack(("lid",), ("lift",)))
+    assert (no.probability, no.stop.loss) == (pytest.approx(0.38), pytest.approx(3.0))
 
 
 def test_the_three_parts_of_a_probe_add_up_to_its_expected_loss(lid_state, gaussian_state, many_state):
@@ -31,7 +31,7 @@ def test_readings_with_the_same_decision_are_one_answer(gaussian_state):
     cut = 1.0 + 0.5 * math.log(9 / 14)
     assert low.label == f"below {cut:.1f}"
     assert high.label == f"above {cut:.1f}"
-    assert (low.decision, high.decision) == (Continue(), RollBack(("lid",), ("lift",)))
+    assert (low.stop.decision, high.stop.decision) == (Continue(), RollBack(("lid",), ("lift",)))
     assert low.probability + high.probability == pytest.approx(1.0)
     below = [0.5 * math.erfc(-(cut - mean) / math.sqrt(2)) for mean in (0.0, 2.0)]
     assert low.probability == pytest.approx(0.6 * below[0] + 0.4 * below[1])

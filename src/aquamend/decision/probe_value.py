@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,15 +34,13 @@ class Branches:
     """Shape ``(n_probes,)``; where each probe's branches start."""
     likelihood: Floats
     """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
-    labels: tuple[str, ...]
-    """An outcome's name, or a Gaussian probe's interval of readings."""
     cost: Floats
     """Shape ``(n_probes,)``."""
 
     def of(self, probe: str) -> slice:
         """Return where a probe's branches stand."""
         i = self.probes.index(probe)
-        end = self.first[i + 1] if i + 1 < len(self.probes) else len(self.labels)
+        end = self.first[i + 1] if i + 1 < len(self.probes) else len(self.likelihood)
         return slice(int(self.first[i]), int(end))
 
 
@@ -99,26 +96,21 @@ def branches_of(state: InformationState, probes: Sequence[str]) -> Branches:
     if unknown:
         raise UnknownName("probe", unknown[0], problem.graph.probe_index)
     blocks: list[Floats] = []
-    labels: list[str] = []
     first: list[int] = []
     discrete = True
     for probe in probes:
-        first.append(len(labels))
+        first.append(sum(block.shape[1] for block in blocks))
         match problem.model.tables[probe]:
             case OutcomeTable() as table:
                 blocks.append(table.likelihood)
-                labels += table.outcomes
             case NormalTable() as table:
                 discrete = False
-                cuts = decision_cuts(state, table)
-                blocks.append(interval_likelihood(table, cuts))
-                labels += _interval_labels(cuts)
+                blocks.append(interval_likelihood(table, decision_cuts(state, table)))
     index = problem.graph.probe_index
     branches = Branches(
         probes=key,
         first=np.array(first, dtype=np.intp),
         likelihood=np.ascontiguousarray(np.hstack(blocks)).T if blocks else np.zeros((0, len(state.posterior))),
-        labels=tuple(labels),
         cost=np.array([problem.graph.probes[index[probe]].cost for probe in probes]),
     )
     if discrete and len(cached) < 64:  # the legal sets of one recovery; a guard against long-lived growth
@@ -152,13 +144,6 @@ def decision_cuts(state: InformationState, table: NormalTable) -> Floats:
     if terminal.hard.any() or len(terminal.forbidding_plans):
         cuts = np.union1d(cuts, table.ends(possible))  # where a hypothesis becomes impossible, to the last digit
     return cuts
-
-
-def _interval_labels(cuts: Floats) -> list[str]:
-    if len(cuts) == 0:
-        return ["any reading"]
-    inner = [f"{a:.6g} to {b:.6g}" for a, b in pairwise(cuts)]
-    return [f"below {cuts[0]:.6g}", *inner, f"above {cuts[-1]:.6g}"]
 
 
 def invalidity_matrix(problem: Problem, declarations: Sequence[Declaration]) -> Floats:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import ProbeValues, decision_cuts
-from aquamend.decision.steps import Decision
 from aquamend.decision.terminal import Stop, best_terminal
 from aquamend.inference import InformationState
 from aquamend.inference.state import normalised
@@ -24,14 +23,7 @@ class Answer:
 
     label: str
     probability: float
-    decision: Decision
-    recovery: float
-    residual: float
-
-    @property
-    def loss(self) -> float:
-        """Expected remaining loss after this answer."""
-        return self.recovery + self.residual
+    stop: Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +63,8 @@ def split_of(values: ProbeValues, probe: str) -> Split:
     cost = float(values.branches.cost[values.branches.probes.index(probe)])
     rows = values.branches.likelihood[values.branches.of(probe)]
     every = _answers(values.state, [""] * len(rows), rows)
-    recovery = math.fsum(a.probability * a.recovery for a in every)
-    return Split(cost, recovery, math.fsum(a.probability * a.residual for a in every))
+    recovery = math.fsum(a.probability * a.stop.recovery for a in every)
+    return Split(cost, recovery, math.fsum(a.probability * a.stop.residual for a in every))
 
 
 def _answers(state: InformationState, labels: tuple[str, ...] | list[str], rows: NDArray[np.float64]) -> list[Answer]:
@@ -81,20 +73,19 @@ def _answers(state: InformationState, labels: tuple[str, ...] | list[str], rows:
         joint = likelihood * state.posterior
         probability = float(joint.sum())
         if probability > 0.0:
-            stop: Stop = best_terminal(replace(state, posterior=normalised(joint)))
-            found.append(Answer(label, probability, stop.decision, stop.recovery, stop.residual))
+            found.append(Answer(label, probability, best_terminal(replace(state, posterior=normalised(joint)))))
     return found
 
 
 def _joined(every: list[Answer], cuts: NDArray[np.float64], table: NormalTable) -> tuple[Answer, ...]:
-    runs = [[i for i, _ in run] for _, run in groupby(enumerate(every), key=lambda pair: pair[1].decision)]
+    runs = [[i for i, _ in run] for _, run in groupby(enumerate(every), key=lambda pair: pair[1].stop.decision)]
     labels = interval_labels(np.array([cuts[run[0] - 1] for run in runs[1:]]), table)
     joined = []
     for label, run in zip(labels, runs, strict=True):
         parts = [every[i] for i in run]
         probability = math.fsum(part.probability for part in parts)
-        residual = math.fsum(part.probability * part.residual for part in parts) / probability
-        joined.append(Answer(label, probability, parts[0].decision, parts[0].recovery, residual))
+        residual = math.fsum(part.probability * part.stop.residual for part in parts) / probability
+        joined.append(Answer(label, probability, replace(parts[0].stop, residual=residual)))
     return tuple(joined)
 
 

@@ -188,9 +188,9 @@ def _answers(report: DecisionReport) -> Iterator[Group]:
         least = sorted((answer.probability for answer in found), reverse=True)[MOST_ANSWERS - 1]
         kept = tuple(answer for answer in found if answer.probability >= least)[:MOST_ANSWERS]
     grid = grid_of(("answer", "left"), ("chance", "right"), ("then", "left"), ("loss", "right"), flexible=(0, 2))
-    losses = column(answer.loss for answer in kept)
+    losses = column(answer.stop.loss for answer in kept)
     for answer, loss in zip(kept, losses, strict=True):
-        grid.add_row(shown(answer.label), percent(answer.probability), brief(answer.decision), loss)
+        grid.add_row(shown(answer.label), percent(answer.probability), brief(answer.stop.decision), loss)
     hidden = len(found) - len(kept)
     more = [_more(hidden, "answers, less likely")] if hidden else []
     yield _section(f"After running {shown(report.step.probe)}", grid, *more)

@@ -73,9 +73,9 @@ def _what_changes(answers: tuple[Answer, ...]) -> str:
     """Return which answers lead to which decision, in one sentence."""
     groups: dict[Step, list[Answer]] = {}
     for answer in sorted(answers, key=lambda a: -a.probability):
-        groups.setdefault(answer.decision, []).append(answer)
+        groups.setdefault(answer.stop.decision, []).append(answer)
     if len(groups) == 1:
-        return f"Whatever it answers, the decision then is to {brief(answers[0].decision)}."
+        return f"Whatever it answers, the decision then is to {brief(answers[0].stop.decision)}."
     parts = [
         f"{_when(group)} ({percent(math.fsum(a.probability for a in group))}) → {brief(decision)}"
         for decision, group in list(groups.items())[:3]
