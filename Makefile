@@ -91,8 +91,8 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-str
   --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
 lock: $(UV_STAMP)
-	@$(COMPILE) pyproject.toml --output-file requirements/runtime.txt
-	@$(COMPILE) pyproject.toml --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
+	@$(COMPILE) pyproject.toml --all-extras --output-file requirements/runtime.txt
+	@$(COMPILE) pyproject.toml --all-extras --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
 

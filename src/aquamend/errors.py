@@ -86,3 +86,11 @@ class TooLarge(AquaMendError):
     def __init__(self, message: str, *, lower: float | None = None, upper: float | None = None) -> None:
         self.lower, self.upper = lower, upper
         super().__init__(message)
+
+
+class InvalidRun(AquaMendError):
+    """A benchmark's folder that cannot be read, or not be continued: which file, what is wrong, what to do."""
+
+    def __init__(self, path: object, problem: str, remedy: str) -> None:
+        self.path, self.problem, self.remedy = path, problem, remedy
+        super().__init__(f"{path}: {problem}; {remedy}")

@@ -1,0 +1,1 @@
+"""Suites of recovery problems, and the runner that lets policies meet them."""

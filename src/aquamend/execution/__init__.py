@@ -1,0 +1,1 @@
+"""Acting a recovery out: what a world is, the loop, receipts and scores."""

@@ -1,0 +1,87 @@
+"""JSON Lines, plain or gzipped, written all at once or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aquamend.errors import InvalidRun
+
+SIGNIFICANT_DIGITS = 12
+"""Floats are written this precisely: far beyond what any table shows, and short of what differs between machines."""
+
+
+def as_line(record: Mapping[str, Any]) -> str:
+    """Return a record as one line of JSON: floats shortened, infinity as the string ``"inf"``, keys as given."""
+    return json.dumps(_plain(record), allow_nan=False, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case float():
+            if math.isnan(value):
+                return None
+            return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(value) else f"{value}"
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return value
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file (``.gz`` if only that is there); an empty list if neither exists."""
+    zipped = path.with_name(path.name + ".gz")
+    if path.exists():
+        raw = path.read_bytes()
+    elif zipped.exists():
+        path = zipped
+        try:
+            raw = gzip.decompress(path.read_bytes())
+        except (OSError, EOFError) as error:
+            raise InvalidRun(
+                path, f"cannot be unpacked ({error})", "restore the file or run the benchmark again"
+            ) from None
+    else:
+        return []
+    records = []
+    for number, line in enumerate(raw.split(b"\n"), start=1):
+        if not line:
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise InvalidRun(path, f"line {number} is not JSON ({error})", "remove the line or run it again") from None
+        if not isinstance(record, dict):
+            raise InvalidRun(path, f"line {number} is not a JSON object", "remove the line or run it again")
+        records.append(record)
+    return records
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write records to a file, all or none; gzipped, with the same bytes every time, if it is named ``.gz``."""
+    data = "".join(as_line(record) for record in records).encode()
+    write_atomically(path, gzip.compress(data, compresslevel=9, mtime=0) if path.suffix == ".gz" else data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, whatever happens to the process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)  # mkstemp leaves files to their owner alone
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

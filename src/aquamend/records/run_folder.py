@@ -1,0 +1,111 @@
+"""The folder of one run: a manifest, and one JSON line a (scenario, policy, seed)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aquamend.errors import InvalidRun
+from aquamend.records.lines import read_lines
+
+Record = dict[str, Any]
+Key = tuple[int, int, str]
+"""Seed, scenario, policy: what one record is about."""
+
+FORMAT = "aquamend-run/1"
+
+
+def key_of(record: Record) -> Key:
+    """Return what a record is about."""
+    return record["seed"], record["scenario"], record["policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Where a run keeps its files."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Path:
+        """What was run, by which versions, where and when."""
+        return self.path / "manifest.json"
+
+    @property
+    def records(self) -> Path:
+        """One line a (scenario, policy, seed); the same bytes for the same run."""
+        return self.path / "records.jsonl"
+
+    @property
+    def annotations(self) -> Path:
+        """One line a scenario and seed: what was true."""
+        return self.path / "annotations.jsonl"
+
+    @property
+    def timings(self) -> Path:
+        """One line a (scenario, policy, seed) that was timed; not reproducible, so apart from the records."""
+        return self.path / "timings.jsonl"
+
+    @property
+    def parts(self) -> Path:
+        """Finished pieces of an unfinished run."""
+        return self.path / "parts"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as it lies on disk."""
+
+    folder: Path
+    manifest: Record
+    records: list[Record]
+    annotations: list[Record]
+    timings: list[Record]
+
+    @property
+    def suite(self) -> str:
+        """Name of the suite that was run."""
+        return str(self.manifest["suite"])
+
+
+def load_run(path: str | Path) -> Run:
+    """Return the run in a folder, finished or not; every fault of its files is an ``InvalidRun``."""
+    folder = RunFolder(Path(path))
+    manifest = load_manifest(folder)
+    parts = sorted(folder.parts.glob("*.jsonl")) if folder.parts.is_dir() else []
+    pieces = [read_lines(part) for part in parts]
+    kinds: dict[str, list[Record]] = {"record": [], "annotation": [], "timing": []}
+    for line in (line for piece in pieces for line in piece):
+        for kind, lines in kinds.items():
+            if kind in line:
+                lines.append(line[kind])
+    records = [*read_lines(folder.records), *kinds["record"]]
+    for number, record in enumerate(records, start=1):
+        missing = [name for name in ("suite", "scenario", "seed", "policy") if name not in record]
+        if missing:
+            raise InvalidRun(folder.records, f"record {number} lacks {missing[0]!r}", "run the benchmark again")
+    return Run(
+        folder.path,
+        manifest,
+        records,
+        [*read_lines(folder.annotations), *kinds["annotation"]],
+        [*read_lines(folder.timings), *kinds["timing"]],
+    )
+
+
+def load_manifest(folder: RunFolder) -> Record:
+    """Return the manifest of a folder."""
+    try:
+        manifest = json.loads(folder.manifest.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidRun(
+            folder.path, "there is no manifest.json in it", "give a folder that `aquamend bench` wrote"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InvalidRun(folder.manifest, f"cannot be read ({error})", "run the benchmark again") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        found = manifest.get("format") if isinstance(manifest, dict) else manifest
+        raise InvalidRun(folder.manifest, f"its format is {found!r}", f"give a run of format {FORMAT!r}")
+    return manifest

@@ -1,0 +1,1 @@
+"""Worlds to act in. They know the truth; policies never see it."""
