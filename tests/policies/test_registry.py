@@ -11,6 +11,7 @@ from aquamend.policies import (
     Decoupled,
     Exact,
     Greedy,
+    LinearChain,
     Lookahead,
     NoReprobe,
     Policy,
@@ -31,6 +32,7 @@ NAMES = {
     "rollback-only": RollbackOnly(),
     "restart": AlwaysRestart(),
     "no-reprobe": NoReprobe(),
+    "linear-chain": LinearChain(),
     "lookahead-1": Lookahead(1),
     "lookahead-12": Lookahead(12),
 }

@@ -11,7 +11,7 @@ from aquamend.errors import AquaMendError, NotStructured
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.model import Gaussian, Hypothesis, JointModel
-from aquamend.policies import POLICIES, policy_named
+from aquamend.policies import POLICIES, LinearChain, policy_named
 from aquamend.problem import Problem
 from aquamend.testing import PolicyFault, check_policy, sample_problems
 
@@ -84,11 +84,21 @@ def test_a_probe_over_the_budget_is_told():
     assert "tight budget" in fault(lambda state: Reprobe("weigh"), [tight])
 
 
-@pytest.mark.parametrize("undo", [("grasp",), (), ("grasp", "pour", "wipe")])
-def test_a_rollback_that_undoes_anything_but_the_minimal_closure_is_told(undo):
+@pytest.mark.parametrize("undo", [("grasp",), (), ("grasp", "pour", "pour")])
+def test_a_rollback_that_undoes_less_than_the_minimal_closure_or_twice_is_told(undo):
     message = fault(lambda state: RollBack(("target",), undo))
     assert f"undoes {list(undo)}" in message
     assert "minimal upper closure is ['grasp', 'pour']" in message
+
+
+def test_undoing_what_was_never_executed_is_told():
+    assert "undoes ['wipe'], which was not executed" in fault(
+        lambda state: RollBack(("target",), ("grasp", "pour", "wipe"))
+    )
+
+
+def test_undoing_more_than_the_closure_is_allowed():
+    assert check_policy(LinearChain()).states > 3
 
 
 def test_the_order_in_which_a_rollback_lists_its_actions_is_free():

@@ -26,6 +26,6 @@ PolicyName = Annotated[
         "--policy",
         metavar="NAME",
         help="Who decides: aquamend, all-candidates, structured, lookahead-K, exact, troubleshooting, decoupled, "
-        "greedy, rollback-only, restart or no-reprobe.",
+        "greedy, rollback-only, restart, no-reprobe or linear-chain.",
     ),
 ]

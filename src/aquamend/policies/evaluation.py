@@ -13,7 +13,7 @@ from aquamend.decision.terminal import best_terminal, stop_after_correcting
 from aquamend.errors import NotDiscrete, TooLarge, UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import OutcomeTable
-from aquamend.policies.planning import Exact
+from aquamend.policies.exact import Exact
 from aquamend.policies.policy import Policy
 
 MOST_STATES = 1_000_000
@@ -107,6 +107,9 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
             ending = RollBack(())
         case RollBack():
             ending = decision
+    undone = set(ending.undo)
+    if ending.plan is None:  # a policy may undo more than the closure, at its ordinary cost
+        undone.update(graph.closure(ending.correct))
     kept = np.array([belief.name not in ending.correct for belief in graph.beliefs], dtype=bool)
     left = problem.failed[:, kept].any(axis=1)
     bad, good = float(state.posterior[left].sum()), float(state.posterior[~left].sum())
@@ -118,5 +121,5 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
         possible = state.posterior > 0.0
         loss = float(np.dot(state.posterior[possible], losses[possible]))
     else:
-        loss = stop_after_correcting(state, set(ending.correct)).loss
-    return np.array([loss, 0.0, len(set(ending.undo)), good / (good + bad)])
+        loss = graph.rollback_cost(undone) + stop_after_correcting(state, set(ending.correct)).residual
+    return np.array([loss, 0.0, len(undone), good / (good + bad)])

@@ -6,11 +6,16 @@ import re
 from collections.abc import Callable
 
 from aquamend.errors import UnknownName
-from aquamend.policies.fixed import AlwaysRestart, NoReprobe, RollbackOnly
-from aquamend.policies.local import Decoupled, Greedy
+from aquamend.policies.decoupled import Decoupled
+from aquamend.policies.exact import Exact
+from aquamend.policies.greedy import Greedy
+from aquamend.policies.linear_chain import LinearChain
+from aquamend.policies.lookahead import Lookahead
 from aquamend.policies.myopic import AquaMend
-from aquamend.policies.planning import Exact, Lookahead
+from aquamend.policies.no_reprobe import NoReprobe
 from aquamend.policies.policy import Policy
+from aquamend.policies.restart import AlwaysRestart
+from aquamend.policies.rollback_only import RollbackOnly
 from aquamend.policies.structured import Structured
 from aquamend.policies.troubleshooting import Troubleshooting
 
@@ -25,6 +30,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "rollback-only": RollbackOnly,
     "restart": AlwaysRestart,
     "no-reprobe": NoReprobe,
+    "linear-chain": LinearChain,
 }
 """Without fitted coverage there is nothing to screen by, so ``aquamend`` and ``all-candidates`` are one policy here."""
 
