@@ -94,3 +94,19 @@ class InvalidRun(AquaMendError):
     def __init__(self, path: object, problem: str, remedy: str) -> None:
         self.path, self.problem, self.remedy = path, problem, remedy
         super().__init__(f"{path}: {problem}; {remedy}")
+
+
+class MissingLibrary(AquaMendError):
+    """An optional library is not installed; says how to get it, and what works without."""
+
+    def __init__(self, library: str, extra: str, instead: str) -> None:
+        self.library, self.extra = library, extra
+        super().__init__(f"{library} is not installed; install it with `pip install 'aquamend[{extra}]'`, {instead}")
+
+
+class Unreachable(AquaMendError):
+    """Something outside this process that does not answer as it should."""
+
+    def __init__(self, what: str, problem: str, remedy: str) -> None:
+        self.what = what
+        super().__init__(f"{what}: {problem}; {remedy}")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from aquamend.cli.bench import bench
 from aquamend.cli.decide import decide
 from aquamend.cli.evaluate import evaluate
 from aquamend.cli.graph import graph
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command(no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
 app.command(no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
+app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 

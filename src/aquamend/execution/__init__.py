@@ -1,1 +1,7 @@
-"""Acting a recovery out: what a world is, the loop, receipts and scores."""
+"""Acting a recovery out: what a world is, the loop, and receipts for everything done."""
+
+from aquamend.execution.episode import Episode, recover
+from aquamend.execution.receipts import Charge, Receipt, charged
+from aquamend.execution.world import Outcome, World
+
+__all__ = ["Charge", "Episode", "Outcome", "Receipt", "World", "charged", "recover"]

@@ -1,5 +1,6 @@
 """Recovery policies: one file a family, one frozen dataclass a policy."""
 
+from aquamend.policies.certified import Certified
 from aquamend.policies.decoupled import Decoupled
 from aquamend.policies.evaluation import Evaluation, evaluate
 from aquamend.policies.exact import Exact
@@ -19,6 +20,7 @@ __all__ = [
     "POLICIES",
     "AlwaysRestart",
     "AquaMend",
+    "Certified",
     "CertifyingPolicy",
     "Decoupled",
     "Evaluation",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable
 
 from aquamend.errors import UnknownName
+from aquamend.policies.certified import Certified
 from aquamend.policies.decoupled import Decoupled
 from aquamend.policies.exact import Exact
 from aquamend.policies.greedy import Greedy
@@ -24,6 +26,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "all-candidates": AquaMend,
     "structured": Structured,
     "exact": Exact,
+    "certified": Certified,
     "troubleshooting": Troubleshooting,
     "decoupled": Decoupled,
     "greedy": Greedy,
@@ -36,10 +39,25 @@ POLICIES: dict[str, Callable[[], Policy]] = {
 
 
 def policy_named(name: str) -> Policy:
-    """Return a new policy by name; ``lookahead-K`` takes any K of at least 1."""
+    """Return a new policy by name; ``lookahead-K`` takes any K of at least 1, ``module:Class`` is imported."""
+    if ":" in name:
+        return _imported(name)
     lookahead = re.fullmatch(r"lookahead-([1-9][0-9]*)", name)
     if lookahead:
         return Lookahead(int(lookahead[1]))
     if name not in POLICIES:
         raise UnknownName("policy", name, [*POLICIES, "lookahead-K"])
     return POLICIES[name]()
+
+
+def _imported(name: str) -> Policy:
+    """Return a policy of somebody's own: ``module:Class`` (called without arguments) or ``module:instance``."""
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UnknownName("policy", f"{name} ({error})", [*POLICIES, "lookahead-K", "module:Class"]) from None
+    policy = found() if isinstance(found, type) else found
+    if not isinstance(policy, Policy):
+        raise UnknownName("policy", f"{name} (it has no next_step)", [*POLICIES, "lookahead-K", "module:Class"])
+    return policy

@@ -89,10 +89,15 @@ def load_run(path: str | Path) -> Run:
     return Run(
         folder.path,
         manifest,
-        records,
-        [*read_lines(folder.annotations), *kinds["annotation"]],
-        [*read_lines(folder.timings), *kinds["timing"]],
+        _each_once(records),
+        _each_once([*read_lines(folder.annotations), *kinds["annotation"]]),
+        _each_once([*read_lines(folder.timings), *kinds["timing"]]),
     )
+
+
+def _each_once(lines: list[Record]) -> list[Record]:
+    """Return one line for each thing told: a run killed while it was put together holds some of them twice."""
+    return list({(line["seed"], line["scenario"], line.get("policy")): line for line in lines}.values())
 
 
 def load_manifest(folder: RunFolder) -> Record:

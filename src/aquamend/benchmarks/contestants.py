@@ -1,0 +1,56 @@
+"""Who takes part: every policy by name, and the oracle, which alone is told what failed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from aquamend.decision.steps import Escalate, Step
+from aquamend.decision.terminal import stop_after_correcting
+from aquamend.errors import UnknownName
+from aquamend.inference import InformationState, Observation
+from aquamend.policies import Policy, policy_named
+
+ORACLE = "oracle"
+TOLD_THE_TRUTH = (ORACLE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """Roll back the minimal closure of what truly failed, without looking; escalate where that is infeasible.
+
+    The paper's rule. A lower bound on every policy's loss only where correcting each failure costs no more than
+    leaving it; a reference elsewhere.
+    """
+
+    failed: tuple[str, ...]
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the rollback of the failed set's closure."""
+        stop = stop_after_correcting(state, set(self.failed))
+        return Escalate() if math.isinf(stop.recovery) else stop.decision
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """A policy that answers the same evidence from memory: one scenario asks for it many times."""
+
+    policy: Policy
+    _known: dict[tuple[Observation, ...], Step] = field(default_factory=dict, init=False)
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the policy's step at this evidence."""
+        if state.evidence not in self._known:
+            self._known[state.evidence] = self.policy.next_step(state)
+        return self._known[state.evidence]
+
+
+def check_names(names: list[str]) -> None:
+    """Raise where a name is nobody's, listing those that are."""
+    for name in names:
+        if name in TOLD_THE_TRUTH:
+            continue
+        try:
+            policy_named(name)
+        except UnknownName as error:
+            raise UnknownName("policy", error.name, [*error.valid, *TOLD_THE_TRUTH]) from None

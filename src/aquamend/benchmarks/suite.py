@@ -1,0 +1,81 @@
+"""What a suite is, and the kind most of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from aquamend.benchmarks.annotation import annotate
+from aquamend.benchmarks.contestants import check_names
+from aquamend.benchmarks.play import play
+from aquamend.benchmarks.scenario import Scenario
+from aquamend.benchmarks.timing import timed
+from aquamend.inference import InformationState
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What one scenario leaves behind."""
+
+    records: list[dict[str, Any]]
+    annotation: dict[str, Any] | None = None
+    timings: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Suite(Protocol):
+    """A versioned set of scenarios, each a pure function of seed and number. A suite never changes meaning."""
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+
+    @property
+    def description(self) -> str:
+        """What it asks, in a sentence or two."""
+
+    @property
+    def scenarios(self) -> int:
+        """Scenarios a seed in the full suite."""
+
+    @property
+    def seeds(self) -> int:
+        """Seeds in the full suite: 0 … seeds - 1."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Who takes part unless others are named."""
+
+    def check_policies(self, names: list[str]) -> None:
+        """Raise ``UnknownName`` where one of the names cannot take part."""
+
+    def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
+        """Return the records of these policies on one scenario."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecoverySuite:
+    """Policies recover in worlds drawn from the problem's own model."""
+
+    name: str
+    description: str
+    scenarios: int
+    seeds: int
+    policies: tuple[str, ...]
+    make: Callable[[int, int], Scenario]
+    time_decisions: bool = False
+    """Whether decision time and memory are part of the question."""
+
+    def check_policies(self, names: list[str]) -> None:
+        """Raise where a name is nobody's."""
+        check_names(names)
+
+    def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
+        """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
+        scenario = self.make(seed, number)
+        state = InformationState.alarmed(scenario.problem)
+        return Played(
+            records=[play(scenario, name, state) for name in policies],
+            annotation=annotate(scenario, state),
+            timings=[timed(scenario, name) for name in policies] if self.time_decisions else [],
+        )

@@ -1,0 +1,49 @@
+"""How long a policy thinks, and how much memory it takes: kept apart from the records, which are reproducible."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from statistics import median
+from typing import Any
+
+from aquamend.benchmarks.scenario import Scenario
+from aquamend.inference import InformationState
+from aquamend.policies import AquaMend, policy_named
+from aquamend.problem import Problem
+
+CALLS = 3
+ENOUGH_S = 0.5
+"""A decision that takes longer than this is timed once."""
+
+
+def timed(scenario: Scenario, name: str) -> dict[str, Any]:
+    """Return the median time of the first decision, and the peak of Python's memory while it is made.
+
+    Every call gets a new policy and a new state, so nothing decided before is remembered; what is compiled once for a
+    problem (closures, kernels as arrays) is compiled before the clock starts.
+    """
+    AquaMend().next_step(InformationState.alarmed(scenario.problem))
+    times: list[float] = []
+    while len(times) < CALLS and sum(times) < ENOUGH_S:
+        policy, state = policy_named(name), InformationState.alarmed(scenario.problem)
+        start = time.perf_counter()
+        policy.next_step(state)
+        times.append(time.perf_counter() - start)
+    return scenario.label | {
+        "policy": name,
+        "decision_ms": 1e3 * median(times),
+        "peak_kib": _peak_kib(name, scenario.problem),
+    }
+
+
+def _peak_kib(name: str, problem: Problem) -> float:
+    policy, state = policy_named(name), InformationState.alarmed(problem)
+    if tracemalloc.is_tracing():  # somebody else is measuring
+        return float("nan")
+    tracemalloc.start()
+    try:
+        policy.next_step(state)
+        return tracemalloc.get_traced_memory()[1] / 1024
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,113 @@
+"""``aquamend bench``: run a suite, or list the suites there are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.output import print_text
+from aquamend.cli.progress import progress_bar
+from aquamend.errors import AquaMendError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aquamend.records import Run
+
+INTERRUPTED = 130
+
+
+def bench(
+    suite: Annotated[
+        str, typer.Argument(metavar="SUITE", help="A suite by name, or `list` to see them.", show_default=False)
+    ],
+    *,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            "--policies",
+            metavar="A,B",
+            help="Who takes part, by name; `module:Class` takes a policy of your own. Default: the suite's own list.",
+            show_default=False,
+        ),
+    ] = None,
+    scenarios: Annotated[
+        int | None, typer.Option(min=1, help="Scenarios a seed. Default: all of the suite's.", show_default=False)
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds 0 to N-1. Default: the suite's number.", show_default=False)
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one a core.")] = -1,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder for the records. Default: runs/SUITE.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in the folder, or extend it by what is asked.")
+    ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Let a Dask cluster do the work instead.", show_default=False),
+    ] = None,
+) -> None:
+    """Let policies meet the same scenarios, and keep one record for each.
+
+    An interrupted or killed run loses nothing that was finished: the same command with --resume goes on from there.
+    """
+    if suite == "list":
+        print_text(_print_suites)
+        return
+    from aquamend.benchmarks.runner import Asked, run_suite
+
+    complaints = Complaints()
+    folder = Path(out) if out is not None else Path("runs") / suite
+    names = None if policies is None else tuple(dict.fromkeys(name.strip() for name in policies.split(",")))
+    if names and any(":" in name for name in names):
+        sys.path.insert(0, "")  # a policy of one's own usually lies where one stands
+    try:
+        if jobs == 0:
+            raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")
+        with progress_bar(f"{suite}") as progress:
+            run = run_suite(
+                suite,
+                folder,
+                asked=Asked(names, scenarios, seeds),
+                jobs=jobs,
+                cluster=cluster,
+                resume=resume,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; what is finished is kept. Go on with: {_continuation(suite, out)}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except AquaMendError as error:
+        complaints.about("aquamend bench", error)
+        complaints.exit()
+    else:
+        print_text(lambda console: _print_done(console, run))
+
+
+def _continuation(suite: str, out: str | None) -> str:
+    return f"aquamend bench {suite} {'' if out is None else f'--out {out} '}--resume"
+
+
+def _print_suites(console: Console) -> None:
+    from aquamend.benchmarks.catalogue import SUITES
+
+    for suite in SUITES.values():
+        console.print(suite.name, style="bold")
+        console.print(f"  {suite.description}")
+        console.print(f"  {suite.seeds} seeds × {suite.scenarios} scenarios; {', '.join(suite.policies)}", style="dim")
+        console.print()
+
+
+def _print_done(console: Console, run: Run) -> None:
+    failures = sum("error" in record for record in run.records)
+    console.print(f"{len(run.records):,} records in {run.folder}")
+    if failures:
+        console.print(f"{failures:,} of them say that a policy refused or failed, and why", style="yellow")
+    console.print(f"Read them with: aquamend report {run.folder}", style="dim")

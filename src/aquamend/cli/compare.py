@@ -1,0 +1,150 @@
+"""``aquamend compare``: two policies of a run, or two runs, scenario by scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import AsJson
+from aquamend.cli.output import print_json, print_text
+from aquamend.errors import AquaMendError
+
+if TYPE_CHECKING:
+    from aquamend.analysis.comparison import Comparison, Metric, Side
+
+RUNS = Path("runs")
+"""Where runs are looked for when none is named."""
+
+
+class _Unclear(AquaMendError):
+    """The arguments do not say what to compare."""
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="A policy, or the folder of a run.", show_default=False)],
+    second: Annotated[str, typer.Argument(metavar="B", help="What to compare it with, of the same kind.")],
+    *,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="DIR",
+            help="The run that holds both policies; may be left out if there is just one in runs/.",
+            show_default=False,
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy", metavar="NAME", help="With two runs: compare this policy only, not all they share.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        Literal["loss", "expected-risk"],
+        typer.Option("--metric", help="Compare what recovering cost, or what it was expected to cost."),
+    ] = "loss",
+    drivers: Annotated[
+        int, typer.Option("--drivers", metavar="N", min=0, help="Scenarios to show that the difference comes from.")
+    ] = 5,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Compare two policies, or two runs, on the scenarios that both met.
+
+    Says who loses less and by how much, with a bootstrap interval, an exact signed-rank test and the scenarios that
+    the difference comes from. Differences are A minus B: negative favours A.
+    """
+    complaints = Complaints()
+    found: list[list[Comparison]] = []
+    try:
+        sides = _sides(first, second, run=run, policy=policy)
+        found = _compared(sides, "loss" if metric == "loss" else "expected_risk", drivers=drivers)
+    except AquaMendError as error:
+        complaints.about("aquamend compare", error)
+    complaints.exit()
+    _print(found, as_json=as_json)
+
+
+def _sides(first: str, second: str, *, run: str | None, policy: str | None) -> list[tuple[Side, Side]]:
+    from aquamend.analysis.comparison import side
+    from aquamend.records import load_run
+
+    folders = [name for name in (first, second) if _is_folder(name)]
+    if len(folders) == 1:
+        other = second if folders[0] == first else first
+        raise _Unclear(
+            f"{folders[0]!r} is a folder but {other!r} is not; give two policies, or the folders of two runs"
+        )
+    if folders:
+        if run is not None:
+            raise _Unclear(f"--run {run} says where two policies are, but two runs are given; leave it out")
+        return _common(first, second, policy)
+    if policy is not None:
+        raise _Unclear(
+            f"--policy {policy} goes with two runs, but {first!r} and {second!r} are no folders; leave it out"
+        )
+    loaded = load_run(run if run is not None else _only_run())
+    return [(side(loaded, first), side(loaded, second))]
+
+
+def _is_folder(name: str) -> bool:
+    """Return whether a run's folder is meant, sound or not: no policy has a separator in its name."""
+    return (Path(name) / "manifest.json").is_file() or "/" in name or "\\" in name
+
+
+def _only_run() -> Path:
+    found = sorted(path.parent for path in RUNS.glob("*/manifest.json"))
+    if len(found) == 1:
+        return found[0]
+    listed = f"there are {len(found)}: {', '.join(map(str, found[:10]))}" if found else "there is none"
+    raise _Unclear(f"which run? in {RUNS}/ {listed}; name one with --run DIR")
+
+
+def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Side]]:
+    """Return the policies that two runs share, each with the other run's."""
+    from aquamend.analysis.comparison import require_same_suite, side
+    from aquamend.analysis.record_values import policies_in
+    from aquamend.records import load_run
+
+    ours, theirs = load_run(first), load_run(second)
+    require_same_suite(ours, theirs)
+    of_second = policies_in(theirs.records)
+    shared = [name for name in policies_in(ours.records, ours.manifest.get("policies") or ()) if name in of_second]
+    if policy is None and not shared:
+        raise _Unclear(f"{first} and {second} have no policy in common; give runs that share one")
+    return [
+        (side(ours, name, name=f"{name} in {first}"), side(theirs, name, name=f"{name} in {second}"))
+        for name in ([policy] if policy is not None else shared)
+    ]
+
+
+def _compared(sides: list[tuple[Side, Side]], metric: Metric, *, drivers: int) -> list[list[Comparison]]:
+    from aquamend.analysis.comparison import adjusted
+    from aquamend.analysis.comparison import compare as compared
+
+    found = [compared(first, second, metric=metric, drivers=drivers) for first, second in sides]
+    if not any(one.pairs for several in found for one in several):
+        raise _Unclear(f"no scenario has the metric {metric!r} on both sides; choose another --metric, or other runs")
+    together = iter(adjusted([one for several in found for one in several]))
+    return [[next(together) for _ in several] for several in found]
+
+
+def _print(found: list[list[Comparison]], *, as_json: bool) -> None:
+    family = sum(len(several) for several in found)
+    for several in found:
+        if as_json:
+            from aquamend.analysis.comparison_words import as_data
+
+            for one in several:
+                print_json(as_data(one))
+        else:
+            _print_text(several, family)
+
+
+def _print_text(several: list[Comparison], family: int) -> None:
+    from aquamend.analysis.comparison_text import print_comparisons
+
+    print_text(lambda console: print_comparisons(several, console, family=family))

@@ -1,0 +1,176 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from aquamend.analysis.comparison import adjusted, compare, side
+from aquamend.analysis.comparison_words import as_data, left_out, p_text, verdict
+from aquamend.analysis.statistics import holm, paired_bootstrap, signed_rank
+from aquamend.errors import InvalidRun, UnknownName
+from aquamend.records import Run
+
+
+def record(policy, scenario, loss, *, seed=0, group=None, **fields):
+    return {
+        "suite": "m1-v1", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
+        **fields,
+    }  # fmt: skip
+
+
+def run_of(records, suite="m1-v1", folder="runs/one"):
+    return Run(Path(folder), {"suite": suite}, list(records), [], [])
+
+
+def paired(ours, theirs, *, metric="loss", drivers=5, **fields):
+    """Return the comparison of two lists of losses."""
+    records = [
+        record(name, i, loss, **fields) for name, side in (("a", ours), ("b", theirs)) for i, loss in enumerate(side)
+    ]
+    run = run_of(records)
+    (found,) = compare(side(run, "a"), side(run, "b"), metric=metric, drivers=drivers)
+    return found
+
+
+def test_differences_are_first_minus_second_so_negative_favours_the_first():
+    found = paired([1.0, 2.0, 3.0, 9.0], [2.0, 2.0, 5.0, 8.0])
+    assert (found.pairs, found.wins, found.ties, found.losses) == (4, 2, 1, 1)
+    assert found.mean_difference == -0.5
+
+
+def test_the_statistics_are_those_of_the_differences():
+    found = paired([1.0, 2.0, 3.0, 9.0], [2.0, 2.0, 5.0, 8.0])
+    differences = [-1.0, 0.0, -2.0, 1.0]
+    assert found.p_value == signed_rank(differences).p_value
+    assert found.interval == paired_bootstrap(differences)
+
+
+def test_a_difference_beyond_nine_decimals_is_a_tie():
+    found = paired([1.0, 1.0], [1.0 + 1e-12, 1.0])
+    assert (found.wins, found.ties, found.drivers) == (0, 2, ())
+    assert verdict(found) == "A tie: all 2 differences are zero."
+
+
+def test_pairs_share_seed_and_scenario_whatever_the_order_of_the_records():
+    records = [record("a", 1, 1.0), record("a", 0, 2.0), record("a", 0, 7.0, seed=1)]
+    records += [record("b", 0, 7.0, seed=1), record("b", 0, 2.5), record("b", 1, 1.25)]
+    run = run_of(records)
+    (found,) = compare(side(run, "a"), side(run, "b"))
+    assert [(d.seed, d.scenario, d.difference) for d in found.drivers] == [(0, 0, -0.5), (0, 1, -0.25)]
+
+
+def test_several_groups_are_compared_together_first_and_then_one_by_one():
+    records = [
+        record(name, i, loss + i, group={"n": 3 + i % 2}) for name, loss in (("a", 1.0), ("b", 2.0)) for i in range(6)
+    ]
+    run = run_of(records)
+    found = compare(side(run, "a"), side(run, "b"))
+    assert [(one.group, one.pairs) for one in found] == [(None, 6), ({"n": 3}, 3), ({"n": 4}, 3)]
+    family = holm({str(i): one.p_value for i, one in enumerate(found)})
+    assert [one.p_holm for one in found] == list(family.values())
+
+
+def test_refusals_and_missing_records_are_left_out_and_counted():
+    records = [record("a", i, 1.0) for i in range(3)]
+    records += [record("b", 0, 2.0), record("b", 1, None, error="too large")]
+    run = run_of(records)
+    (found,) = compare(side(run, "a"), side(run, "b"))
+    assert (found.pairs, found.unpaired, found.first_errors, found.second_errors) == (1, 2, 0, 1)
+    assert (
+        left_out(found) == "2 of 3 scenarios lack one of the two numbers (b refused or failed on 1) and are left out."
+    )
+
+
+def test_the_metric_may_be_the_expected_risk():
+    records = [record("a", 0, 9.0, expected_risk=1.0), record("b", 0, 9.0, expected_risk=3.0)]
+    run = run_of(records)
+    (found,) = compare(side(run, "a"), side(run, "b"), metric="expected_risk")
+    assert found.mean_difference == -2.0
+    assert verdict(found).startswith("a has 2 less expected risk on average")
+
+
+def test_without_the_metric_there_is_nothing_to_compare():
+    found = paired([1.0], [2.0], metric="expected_risk")
+    assert (found.pairs, found.unpaired, found.mean_difference, found.interval, found.p_value) == (
+        0,
+        1,
+        None,
+        None,
+        None,
+    )
+    assert verdict(found) == "No scenario could be compared."
+
+
+def test_drivers_are_the_largest_differences_with_their_share_and_steps():
+    found = paired([1.0, 4.0, 2.0], [2.0, 1.0, 2.0], drivers=2, steps=["p1: off"])
+    assert [(d.scenario, d.difference, d.share) for d in found.drivers] == [(1, 3.0, 0.75), (0, -1.0, 0.25)]
+    assert found.drivers[0].first_steps == ("p1: off",)
+    assert (found.drivers[0].first, found.drivers[0].second) == (4.0, 1.0)
+
+
+def test_two_infinite_losses_tie():
+    found = paired(["inf", 1.0], ["inf", 2.0])
+    assert (found.wins, found.ties, found.mean_difference) == (1, 1, -0.5)
+
+
+def test_an_infinite_loss_against_a_finite_one_is_a_loss_without_a_share():
+    found = paired(["inf", 1.0], [2.0, 2.0])
+    assert (found.losses, found.mean_difference) == (1, math.inf)
+    assert found.drivers[0].share is None
+    assert verdict(found).startswith("a has infinite loss where b has not; 0 of 2 scenarios tie.")
+    assert as_data(found)["mean_difference"] == "inf"
+
+
+def test_infinities_on_both_sides_leave_no_mean():
+    found = paired(["inf", 1.0], [2.0, "inf"])
+    assert (found.mean_difference, found.interval) == (None, None)
+    assert "each have infinite loss" in verdict(found)
+
+
+def test_significance_is_not_claimed_at_five_percent_or_more():
+    found = paired([1.0] * 5, [2.0] * 5)  # 2 / 2^5
+    assert found.p_value == 0.0625
+    assert verdict(found) == (
+        "a loses 1 less on average; 0 of 5 scenarios tie. "
+        "That may be chance (exact p = 0.0625): no difference is established."
+    )
+
+
+def test_significance_is_claimed_below_five_percent():
+    found = paired([2.0] * 6 + [1.0], [1.0] * 6 + [1.0])  # 2 / 2^6
+    assert verdict(found) == (
+        "b loses 0.857 less on average; 1 of 7 scenarios ties. "
+        "The difference is statistically significant (exact p = 0.0312)."
+    )
+
+
+def test_what_is_not_significant_after_correction_is_not_claimed():
+    one = paired([2.0] * 6, [1.0] * 6)
+    family = adjusted([one, one])
+    assert [f.p_holm for f in family] == [0.0625, 0.0625]
+    assert "may be chance (exact p = 0.0625 after Holm's correction)" in verdict(family[0])
+
+
+def test_a_test_that_disagrees_with_the_mean_says_so():
+    found = paired([0.0] * 20 + [40.0], [1.0] * 20 + [0.0])
+    assert found.mean_difference > 0.0
+    assert found.p_value < 0.05
+    assert "though the interval of the mean difference includes zero" in verdict(found)
+
+
+def test_a_policy_the_run_lacks_is_named_with_those_it_has():
+    with pytest.raises(UnknownName, match="unknown policy 'c'; valid names: 'a'"):
+        side(run_of([record("a", 0, 1.0)]), "c")
+
+
+def test_runs_of_different_suites_are_not_compared():
+    first = side(run_of([record("a", 0, 1.0)]), "a")
+    second = side(run_of([record("a", 0, 1.0)], suite="other-v1", folder="runs/two"), "a")
+    with pytest.raises(InvalidRun, match="runs/two: its suite is 'other-v1', that of runs/one is 'm1-v1'"):
+        compare(first, second)
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(0.0, "< 1e-300"), (2.02e-5, "2.0e-05"), (0.04567, "0.0457"), (1.0, "1"), (None, "–")]
+)
+def test_p_values_show_the_digits_that_matter(p, text):
+    assert p_text(p) == text

@@ -1,0 +1,168 @@
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from aquamend.analysis.statistics import Interval
+from aquamend.analysis.summary import Summary, as_data, summarise
+from aquamend.errors import InvalidRun
+from aquamend.records import Run
+
+
+def record(policy="aquamend", scenario=0, seed=0, *, loss=3.0, group=None, **fields):
+    return {
+        "suite": "m1-v1", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
+        "success": 1.0, "expected_risk": loss, "sensing": 1.0, "recovery": 2.0, "escalation": 0.0, "residual": 0.0,
+        "probes": 1, "undone": 0, "ending": "roll_back", "false_alarm": False, **fields,
+    }  # fmt: skip
+
+
+def refusal(policy="aquamend", scenario=0, seed=0, **fields):
+    empty = dict.fromkeys(["loss", "success", "expected_risk", "sensing", "recovery", "escalation", "residual"])
+    return record(policy, scenario, seed, **{**empty, "probes": None, "undone": None, "error": "too large", **fields})
+
+
+def run_of(*records, timings=(), **manifest):
+    return Run(Path("somewhere"), {"suite": "m1-v1", **manifest}, list(records), [], list(timings))
+
+
+def only(*records, **options) -> Summary:
+    (found,) = summarise(run_of(*records, **options))
+    return found
+
+
+def test_groups_come_as_they_appear_and_policies_as_the_manifest_lists_them():
+    records = [
+        record(policy, scenario, group={"n": n})
+        for scenario, n in enumerate((6, 3))
+        for policy in ("extra", "restart", "aquamend")
+    ]
+    found = summarise(run_of(*records, policies=["aquamend", "never-run", "restart"]))
+    assert [(s.group["n"], s.policy) for s in found] == [
+        (n, policy) for n in (6, 3) for policy in ("aquamend", "restart", "extra")
+    ]
+
+
+def test_scenarios_count_seeds_apart_and_numbers_are_means():
+    found = only(record(seed=0, loss=2.0, probes=1), record(seed=1, loss=5.0, probes=2, success=0.5))
+    assert (found.scenarios, found.errors) == (2, 0)
+    assert (found.success, found.mean_loss, found.expected_risk, found.probes) == (0.75, 3.5, 3.5, 1.5)
+
+
+def test_a_refusal_counts_as_a_scenario_and_as_no_success_and_leaves_the_means_alone():
+    found = only(record(loss=2.0), refusal(scenario=1))
+    assert (found.scenarios, found.errors, found.success, found.mean_loss) == (2, 1, 0.5, 2.0)
+
+
+def test_a_policy_that_refused_everything_has_no_loss():
+    found = only(refusal())
+    assert (found.success, found.mean_loss, found.mean_loss_interval, found.saving) == (0.0, None, None, None)
+
+
+def test_a_number_that_some_records_lack_is_unavailable():
+    found = only(record(loss=2.0), record(scenario=1, loss=4.0, expected_risk=None))
+    assert (found.mean_loss, found.expected_risk, found.expected_risk_interval) == (3.0, None, None)
+
+
+def test_an_infinite_loss_makes_the_mean_infinite():
+    found = only(record(loss="inf"), record(scenario=1))
+    assert found.mean_loss == math.inf
+    assert as_data(found)["mean_loss"] == "inf"
+
+
+def test_intervals_hold_the_mean():
+    found = only(*(record(scenario=i, loss=float(i % 7)) for i in range(50)))
+    assert found.mean_loss_interval.low < found.mean_loss < found.mean_loss_interval.high
+
+
+def test_saving_is_against_restart_on_the_scenarios_that_both_finished():
+    found = summarise(
+        run_of(
+            record("aquamend", 0, sensing=1.0, recovery=2.0, residual=50.0),
+            record("aquamend", 1, sensing=0.0, recovery=900.0),
+            record("restart", 0, sensing=0.0, recovery=4.0),
+            refusal("restart", 1),
+        )
+    )
+    assert [s.saving for s in found] == [0.25, 0.0]
+
+
+def test_without_restart_there_is_no_saving():
+    assert only(record()).saving is None
+
+
+def test_zero_rollback_is_over_false_alarms_only():
+    found = only(
+        record(scenario=0, undone=0, false_alarm=True),
+        record(scenario=1, undone=0, false_alarm=True, success=0.0),
+        record(scenario=2, undone=3, false_alarm=True),
+        record(scenario=3, undone=0, false_alarm=False),
+        record(scenario=4, undone=0, false_alarm=None),
+    )
+    assert found.zero_rollback_rate == pytest.approx(2 / 3)
+    assert found.zero_rollback_and_success_rate == pytest.approx(1 / 3)
+
+
+def test_a_restart_on_a_false_alarm_is_no_zero_rollback():
+    assert only(record("restart", undone=0, false_alarm=True, ending="restart")).zero_rollback_rate == 0.0
+
+
+def test_without_false_alarms_zero_rollback_is_unavailable():
+    assert only(record()).zero_rollback_rate is None
+
+
+def test_timings_are_medians_of_what_was_timed():
+    timings = [
+        {"suite": "m1-v1", "scenario": i, "seed": 0, "policy": policy, "decision_ms": ms, "peak_kib": None}
+        for policy, times in (("aquamend", (1.0, 9.0, 2.0)), ("restart", (100.0,)))
+        for i, ms in enumerate(times)
+    ]
+    found = only(*(record(scenario=i) for i in range(5)), timings=timings)
+    assert (found.decision_ms, found.peak_kib) == (2.0, None)
+
+
+def test_estimators_are_summarised_by_their_error():
+    def estimate(scenario, exact, estimate, disjoint):
+        return {
+            "suite": "m1-proxy-v1", "scenario": scenario, "seed": 0, "policy": "beam-32",
+            "group": {"mode": "correlated"}, "exact": exact, "estimate": estimate, "disjoint": disjoint,
+        }  # fmt: skip
+
+    found = only(estimate(0, 1.0, 2.0, False), estimate(1, 3.0, 3.0, True), estimate(2, 2.0, 1.5, True))
+    assert (found.mean_absolute_error, found.normalised_error) == (0.5, 0.25)
+    assert found.proxy.disjoint_states == 2
+    assert found.proxy.disjoint_mean_absolute_error == 0.25
+    assert found.proxy.disjoint_normalised_error == pytest.approx(0.1)
+    assert (found.success, found.mean_loss, found.saving, found.zero_rollback_rate) == (None, None, None, None)
+
+
+def test_data_has_the_same_keys_for_every_suite_and_null_where_unavailable():
+    data = as_data(only(record(group={"n": 6}, scenario=4)))
+    assert list(data) == [
+        "suite", "group", "policy", "scenarios", "errors", "success", "mean_loss", "mean_loss_interval",
+        "expected_risk", "expected_risk_interval", "sensing", "recovery", "escalation", "residual", "probes", "undone",
+        "saving", "zero_rollback_rate", "zero_rollback_and_success_rate", "decision_ms", "peak_kib",
+        "mean_absolute_error", "normalised_error", "disjoint_states", "disjoint_mean_absolute_error",
+        "disjoint_normalised_error",
+    ]  # fmt: skip
+    assert (data["group"], data["mean_loss"], data["mean_loss_interval"]) == ({"n": 6}, 3.0, [3.0, 3.0])
+    assert data["saving"] is None
+    assert data["normalised_error"] is None
+    json.dumps(data, allow_nan=False)
+
+
+def test_an_infinite_end_of_an_interval_is_written_as_text():
+    summary = only(*(record(scenario=i, loss="inf" if i == 0 else 1.0) for i in range(3)))
+    assert summary.mean_loss_interval == Interval(1.0, math.inf)
+    assert as_data(summary)["mean_loss_interval"] == [1.0, "inf"]
+
+
+def test_a_run_without_records_has_no_summaries():
+    assert summarise(run_of()) == []
+
+
+@pytest.mark.parametrize("bad", ["much", [1.0], "nan"])
+def test_what_is_no_number_is_reported_with_its_scenario(bad):
+    with pytest.raises(InvalidRun, match=r"scenario 7, seed 2, aquamend: 'loss' is .* no number"):
+        only(record(scenario=7, seed=2, loss=bad))

@@ -1,0 +1,76 @@
+"""JSON Lines: exact text, whole files, faults with their place."""
+
+import gzip
+import json
+import math
+import os
+
+import pytest
+
+from aquamend.errors import InvalidRun
+from aquamend.records import as_line, read_lines, write_atomically, write_lines
+
+
+def test_a_line_is_one_json_object_with_keys_in_the_order_given():
+    assert as_line({"b": 1, "a": [True, None, "x"]}) == '{"b":1,"a":[true,null,"x"]}\n'
+
+
+def test_floats_are_shortened_to_what_machines_agree_on():
+    assert as_line({"x": 0.1 + 0.2}) == '{"x":0.3}\n'
+    assert as_line({"x": 1 / 3}) == '{"x":0.333333333333}\n'
+
+
+def test_infinity_is_written_out_and_what_is_not_a_number_is_null():
+    assert json.loads(as_line({"x": math.inf, "y": math.nan, "z": (math.inf,)})) == {
+        "x": "inf",
+        "y": None,
+        "z": ["inf"],
+    }
+
+
+def test_what_was_written_is_read_back_packed_or_not(tmp_path):
+    records = [{"n": 1, "name": "Käse"}, {"n": 2.5, "name": "x"}]
+    write_lines(tmp_path / "plain.jsonl", records)
+    write_lines(tmp_path / "packed.jsonl.gz", records)
+    assert read_lines(tmp_path / "plain.jsonl") == read_lines(tmp_path / "packed.jsonl") == records
+
+
+def test_packing_gives_the_same_bytes_every_time(tmp_path):
+    for name in ("one.gz", "two.gz"):
+        write_lines(tmp_path / name, [{"n": 1}])
+    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
+
+
+def test_a_file_that_is_not_there_has_no_lines(tmp_path):
+    assert read_lines(tmp_path / "nothing.jsonl") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("{}\nnope\n", "line 2 is not JSON"), ("[1]\n", "line 1 is not a JSON object")]
+)
+def test_a_broken_line_is_told_with_its_number(tmp_path, text, told):
+    path = tmp_path / "records.jsonl"
+    path.write_text(text)
+    with pytest.raises(InvalidRun, match=told) as error:
+        read_lines(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_damaged_archive_is_told(tmp_path):
+    (tmp_path / "records.jsonl.gz").write_bytes(gzip.compress(b"{}\n")[:-6])
+    with pytest.raises(InvalidRun, match="cannot be unpacked"):
+        read_lines(tmp_path / "records.jsonl")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_rubbish(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
