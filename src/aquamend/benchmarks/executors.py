@@ -9,7 +9,7 @@ from aquamend.benchmarks.manifest import code_fingerprint
 from aquamend.benchmarks.work import Piece, do
 from aquamend.errors import MissingLibrary, Unreachable
 
-REACH_TIMEOUT_S = 20
+REACH_TIMEOUT_S = 10
 
 
 def on_this_machine(pieces: Sequence[Piece], *, jobs: int) -> Iterator[tuple[Piece, list[str]]]:
@@ -33,7 +33,7 @@ def on_a_cluster(pieces: Sequence[Piece], *, address: str) -> Iterator[tuple[Pie
         raise MissingLibrary("distributed", "cluster", "or run without --cluster") from None
     dask: Any = distributed  # it has no types
     try:
-        client: Any = dask.Client(address, timeout=REACH_TIMEOUT_S, set_as_default=False)
+        client: Any = dask.Client(address, timeout=REACH_TIMEOUT_S)
     except (OSError, ValueError, TimeoutError) as error:
         raise Unreachable(
             f"cluster {address!r}", f"{error}", "check the address, and that a scheduler runs there"

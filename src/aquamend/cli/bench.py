@@ -96,13 +96,15 @@ def _continuation(suite: str, out: str | None) -> str:
 
 
 def _print_suites(console: Console) -> None:
+    from rich.padding import Padding
+
     from aquamend.benchmarks.catalogue import SUITES
 
     for suite in SUITES.values():
+        size = f"{suite.seeds:,} seeds × {suite.scenarios:,} scenarios; {', '.join(suite.policies)}"
         console.print(suite.name, style="bold")
-        console.print(f"  {suite.description}")
-        console.print(f"  {suite.seeds} seeds × {suite.scenarios} scenarios; {', '.join(suite.policies)}", style="dim")
-        console.print()
+        console.print(Padding(suite.description, (0, 0, 0, 2)))
+        console.print(Padding(size, (0, 0, 1, 2), style="dim"))
 
 
 def _print_done(console: Console, run: Run) -> None:

@@ -23,11 +23,15 @@ def planning_likelihood(state: InformationState, probe: str) -> NDArray[np.float
         case OutcomeTable() as table:
             return table.likelihood.T
         case NormalTable() as table:
-            likely = state.posterior > 0
-            even = np.arange(1, BINS) / BINS
-            quantiles = predictive_quantiles(table.mean[likely], table.sd[likely], state.posterior[likely], even)
-            cuts = np.union1d(decision_cuts(state, table), quantiles)
-            return interval_likelihood(table, cuts).T
+            return interval_likelihood(table, planning_cuts(state, table)).T
+
+
+def planning_cuts(state: InformationState, table: NormalTable) -> NDArray[np.float64]:
+    """Return the readings at which a plan tells intervals apart, sorted: where decisions change, and even quantiles."""
+    likely = state.posterior > 0
+    even = np.arange(1, BINS) / BINS
+    quantiles = predictive_quantiles(table.mean[likely], table.sd[likely], state.posterior[likely], even)
+    return np.union1d(decision_cuts(state, table), quantiles)
 
 
 def predictive_quantiles(

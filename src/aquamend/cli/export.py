@@ -1,0 +1,85 @@
+"""``aquamend export``: a problem in a format that other people's solvers read."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.options import Observations
+from aquamend.errors import AquaMendError
+
+
+class ExportFormat(StrEnum):
+    """Formats a problem can be exported in."""
+
+    POMDP = "pomdp"
+
+
+def _checked_discount(discount: float) -> float:
+    if not 0.0 < discount <= 1.0:
+        raise typer.BadParameter(f"{discount} is not above 0 and at most 1")
+    return discount
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file, JSON or YAML.", show_default=False)],
+    *,
+    language: Annotated[
+        ExportFormat, typer.Option("--format", help="pomdp: the format of pomdp-solve, SARSOP and others.")
+    ] = ExportFormat.POMDP,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="PATH", help="Write this file instead of standard output.", show_default=False),
+    ] = None,
+    discount: Annotated[
+        float,
+        typer.Option(
+            "--discount",
+            metavar="D",
+            callback=_checked_discount,
+            help="Discount factor; some solvers want one below 1.",
+        ),
+    ] = 1.0,
+    observe: Observations = [],  # noqa: B006 - typer copies it
+) -> None:
+    """Write the problem as a POMDP, so that its optimal loss can be checked with other solvers.
+
+    The optimal expected loss is minus the value at the start. The comments in the file say what every name stands for.
+    """
+    complaints, text = Complaints(), ""
+    try:
+        check_shape(observe)
+        text = _text(file, observe, language, discount)
+    except AquaMendError as error:
+        complaints.about(file, error)
+    complaints.exit()
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        _write(out, text, complaints)
+    complaints.exit()
+
+
+def _text(file: str, observe: list[str], language: ExportFormat, discount: float) -> str:
+    from aquamend.explanation.pomdp_model import pomdp_of
+    from aquamend.explanation.pomdp_text import pomdp_text
+    from aquamend.problem_file import load_problem
+
+    state = state_after(load_problem(file), observe)
+    match language:
+        case ExportFormat.POMDP:
+            return pomdp_text(pomdp_of(state), discount=discount)
+
+
+def _write(path: Path, text: str, complaints: Complaints) -> None:
+    from aquamend.records import write_atomically
+
+    try:
+        write_atomically(path, text.encode("ascii"))
+    except OSError as error:
+        complaints.about(str(path), AquaMendError(f"cannot be written ({error.strerror}); give another --out"))

@@ -1,0 +1,105 @@
+"""``aquamend report``: one page about one or more runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import AsJson
+from aquamend.cli.output import print_json, print_text
+from aquamend.errors import AquaMendError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aquamend.records import Run
+
+
+def report(
+    folders: Annotated[
+        list[str], typer.Argument(metavar="DIR", help="Folders that `aquamend bench` wrote.", show_default=False)
+    ],
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="Where to write. Default: DIR/report for one run, report for several.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page about one or more runs, from their records alone.
+
+    report.html stands alone: tables beside the paper's, paired comparisons, figures, every scenario to look through.
+    report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line a policy and group is printed
+    and nothing written.
+    """
+    complaints = Complaints()
+    runs = _loaded(folders, complaints)
+    complaints.exit()
+    if as_json:
+        _print_summaries(runs)
+        return
+    written: list[Path] = []
+    folder = Path(out) if out is not None else _usual_place(runs)
+    try:
+        from aquamend.analysis.report.build import write_report
+
+        written = write_report(runs, folder)
+    except AquaMendError as error:
+        complaints.about("aquamend report", error)
+    except OSError as error:
+        complaints.about("aquamend report", AquaMendError(f"{folder} cannot be written ({error}); give another --out"))
+    complaints.exit()
+    print_text(lambda console: _print_done(console, runs, written))
+
+
+def _loaded(folders: list[str], complaints: Complaints) -> list[Run]:
+    from aquamend.records import load_run
+
+    runs = []
+    for folder in dict.fromkeys(folders):
+        try:
+            runs.append(load_run(folder))
+        except AquaMendError as error:
+            complaints.about("aquamend report", error)
+    return runs
+
+
+def _usual_place(runs: list[Run]) -> Path:
+    return runs[0].folder / "report" if len(runs) == 1 else Path("report")
+
+
+def _print_summaries(runs: list[Run]) -> None:
+    from aquamend.analysis.summary import as_data, summarise
+
+    for run in runs:
+        for summary in summarise(run):
+            print_json(as_data(summary))
+
+
+def _print_done(console: Console, runs: list[Run], written: list[Path]) -> None:
+    from aquamend.analysis.paper import paper_table
+    from aquamend.analysis.report.provenance import notices
+    from aquamend.analysis.report.tables import compact_table
+    from aquamend.analysis.report.terminal import print_table
+    from aquamend.analysis.summary import summarise
+
+    for run in runs:
+        console.print(run.suite, style="bold")
+        for notice in notices(run):
+            console.print(notice.text, style="yellow")
+        if run.records:
+            print_table(compact_table(summarise(run), paper_table(run.suite)), console)
+        console.print()
+    pages = [path for path in written if path.suffix in (".html", ".md")]
+    for path in pages:
+        console.print(str(path), soft_wrap=True)
+    if figures := [path for path in written if path not in pages]:
+        console.print(f"{figures[0].parent} ({len(figures)} files)", soft_wrap=True)
