@@ -105,6 +105,18 @@ def test_two_policies_asked_for_one_after_the_other_before_the_end_are_both_kept
     assert [r["policy"] for r in run.records] == ["aquamend", "restart"] * 4
 
 
+def test_a_packed_run_holds_the_same_and_can_be_extended(tmp_path):
+    plain = run_suite("m1-v1", tmp_path / "plain", asked=SMALL, jobs=1)
+    packed = run_suite("m1-v1", tmp_path / "packed", asked=Asked(("aquamend",), 6, 2), jobs=1, compress=True)
+    assert not (tmp_path / "packed" / "records.jsonl").exists()
+    assert len(packed.records) == 12
+    extended = run_suite("m1-v1", tmp_path / "packed", asked=SMALL, jobs=1, resume=True, compress=True)
+    assert extended.records == plain.records
+    assert sorted(p.name for p in (tmp_path / "packed").iterdir()) == [
+        "annotations.jsonl.gz", "manifest.json", "records.jsonl.gz",
+    ]  # fmt: skip
+
+
 def test_an_existing_run_is_not_touched_without_being_asked_to(tmp_path):
     run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
     before = records_of(tmp_path)

@@ -52,7 +52,7 @@ M1_DEPTH_SCALED = RecoverySuite(
         "every n while no short horizon can see that."
     ),
     scenarios=len(m1_depth.SCALED_SIZES),
-    seeds=20,
+    seeds=10,
     policies=("aquamend", "troubleshooting", "lookahead-2", "lookahead-3", "certified", "exact"),
     make=m1_depth.make_scaled,
     time_decisions=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,11 @@ def on_this_machine(pieces: Sequence[Piece], *, jobs: int) -> Iterator[tuple[Pie
         from joblib import Parallel, delayed
     except ImportError:
         raise MissingLibrary("joblib", "bench", "or run with --jobs 1") from None
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_with_piece)(piece) for piece in pieces)
+    with warnings.catch_warnings():
+        # A worker that has grown large is replaced by a new one; nothing is lost.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+        tasks = (delayed(_with_piece)(piece) for piece in pieces)
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
 
 
 def on_a_cluster(pieces: Sequence[Piece], *, address: str) -> Iterator[tuple[Piece, list[str]]]:

@@ -1,8 +1,9 @@
 """The proxy study: three cheap estimates of residual rollback risk against its exact value.
 
 Posterior states on M1's random graphs. *Independent* states multiply the beliefs' own failure probabilities;
-*correlated* ones multiply in M1's joint odds for joined pairs. *Small* support is the paper's: at most 2⁵ failure sets,
-which a beam of 32 holds entirely. *Large* support has 8 to 12 beliefs, 256 to 4,096 sets, where the beam must choose.
+*correlated* ones move that weight, among the sets of each size, towards joined pairs by M1's joint odds. *Small*
+support is the paper's: at most 2⁵ failure sets, which a beam of 32 holds entirely. *Large* support has 8 to 12 beliefs,
+256 to 4,096 sets, where the beam must choose.
 """
 
 from __future__ import annotations
@@ -96,13 +97,20 @@ def _mass(rng: np.random.Generator, graph: RecoveryGraph, patterns: np.ndarray, 
     score = rng.normal(np.where(failed, MONITOR_D_PRIME / 2, -MONITOR_D_PRIME / 2), 1.0)
     log_odds = np.log(rate / (1 - rate)) + MONITOR_D_PRIME * score
     log = patterns @ log_odds
-    if mode == "correlated":
-        index = graph.belief_index
-        for pair in joined_pairs(graph):
-            a, b = sorted(index[name] for name in pair)
-            log = log + np.log(JOINT_ODDS) * patterns[:, a] * patterns[:, b]
     mass = np.exp(log - log.max())
-    return np.asarray(mass / mass.sum())
+    mass /= mass.sum()
+    return _correlated(graph, patterns, mass) if mode == "correlated" else np.asarray(mass)
+
+
+def _correlated(graph: RecoveryGraph, patterns: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return the mass moved towards joined pairs among the sets of each size, so that as many fail as before."""
+    joint = np.zeros(len(patterns))
+    for pair in joined_pairs(graph):
+        a, b = sorted(graph.belief_index[name] for name in pair)
+        joint += patterns[:, a] * patterns[:, b]
+    size = patterns.sum(axis=1).astype(int)
+    weight = mass * JOINT_ODDS**joint
+    return np.asarray(weight * (np.bincount(size, mass) / np.bincount(size, weight))[size])
 
 
 def _state(graph: RecoveryGraph, patterns: np.ndarray, mass: np.ndarray) -> InformationState:

@@ -106,7 +106,7 @@ def _realisations(scenario: Scenario, episodes: list[Episode]) -> list[Record]:
 
 def _steps(episode: Episode) -> list[str]:
     """Return what was done, one short text a step."""
-    return [*(f"{o.probe}: {o.outcome}" for o in episode.evidence), _told(episode.decision)]
+    return [*(f"{o.probe}: {o.told}" for o in episode.evidence), _told(episode.decision)]
 
 
 def _told(decision: Decision) -> str:

@@ -53,6 +53,7 @@ def run_suite(
     jobs: int = -1,
     cluster: str | None = None,
     resume: bool = False,
+    compress: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Run:
     """Run a suite into a folder and return the run; what the folder has of it already is kept and not done again."""
@@ -62,7 +63,7 @@ def run_suite(
     done = {key_of(record) for record in load_run(folder.path).records}
     units = missing_units(manifest["policies"], scenarios=manifest["scenarios"], seeds=manifest["seeds"], done=done)
     _work(folder, suite.name, units, jobs=jobs, cluster=cluster, progress=progress, total=_n_scenarios(manifest))
-    _put_together(folder, manifest)
+    _put_together(folder, manifest, compress=compress)
     save_manifest(folder, manifest | {"finished": manifest["finished"] if not units else now()})
     return load_run(folder.path)
 
@@ -134,7 +135,7 @@ def _work(
         progress(done, total)
 
 
-def _put_together(folder: RunFolder, manifest: dict[str, Any]) -> None:
+def _put_together(folder: RunFolder, manifest: dict[str, Any], *, compress: bool) -> None:
     """Turn the parts into the run's files, in the order of seeds, scenarios and policies."""
     run = load_run(folder.path)
     rank = {name: i for i, name in enumerate(manifest["policies"])}
@@ -145,6 +146,7 @@ def _put_together(folder: RunFolder, manifest: dict[str, Any]) -> None:
     files = {folder.records: run.records, folder.annotations: run.annotations, folder.timings: run.timings}
     for path, lines in files.items():
         if lines:
-            write_lines(path, sorted(lines, key=order))
-            path.with_name(f"{path.name}.gz").unlink(missing_ok=True)  # packed before the run was extended
+            packed = path.with_name(f"{path.name}.gz")
+            write_lines(packed if compress else path, sorted(lines, key=order))
+            (path if compress else packed).unlink(missing_ok=True)  # as the run was before it was extended
     shutil.rmtree(folder.parts, ignore_errors=True)

@@ -49,6 +49,7 @@ def bench(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in the folder, or extend it by what is asked.")
     ] = False,
+    compress: Annotated[bool, typer.Option("--compress", help="Keep the records gzipped.")] = False,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Let a Dask cluster do the work instead.", show_default=False),
@@ -71,7 +72,7 @@ def bench(
     try:
         if jobs == 0:
             raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")
-        with progress_bar(f"{suite}") as progress:
+        with progress_bar(suite) as progress:
             run = run_suite(
                 suite,
                 folder,
@@ -79,6 +80,7 @@ def bench(
                 jobs=jobs,
                 cluster=cluster,
                 resume=resume,
+                compress=compress,
                 progress=progress,
             )
     except KeyboardInterrupt:

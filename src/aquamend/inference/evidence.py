@@ -13,4 +13,9 @@ class Observation:
     outcome: str | float
 
     def __str__(self) -> str:
-        return f"{self.probe} = {self.outcome}"
+        return f"{self.probe} = {self.told}"
+
+    @property
+    def told(self) -> str:
+        """The answer in a few digits."""
+        return self.outcome if isinstance(self.outcome, str) else f"{self.outcome:.6g}"

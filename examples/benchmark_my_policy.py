@@ -1,0 +1,24 @@
+"""Benchmark a policy of your own: the same scenarios, the same answers, an exact paired test."""
+
+import tempfile
+
+from aquamend import InformationState, Reprobe, best_terminal
+from aquamend.analysis.comparison import compare, side
+from aquamend.analysis.comparison_words import verdict
+from aquamend.benchmarks.runner import Asked, run_suite
+
+
+class LookOnce:
+    """Run the cheapest probe, whatever it costs and tells; then take the best decision."""
+
+    def next_step(self, state: InformationState):
+        if state.evidence:
+            return best_terminal(state).decision
+        return Reprobe(min(state.problem.graph.probes, key=lambda probe: probe.cost).name)
+
+
+if __name__ == "__main__":  # or: aquamend bench m1-v1 --policies aquamend,benchmark_my_policy:LookOnce
+    mine = "benchmark_my_policy:LookOnce"
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_suite("m1-v1", folder, asked=Asked(("aquamend", mine), scenarios=100, seeds=1), jobs=1)
+        print(verdict(compare(side(run, "aquamend"), side(run, mine, name="LookOnce"))[0]))
