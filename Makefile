@@ -14,7 +14,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-all lint format types layers pytest bench lock clean
+.PHONY: help setup demo test test-all lint format types layers pytest bench results lock clean
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
@@ -26,7 +26,8 @@ help:
 	@echo 'make types     mypy, strict, on src'
 	@echo 'make layers    import-linter'
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
-	@echo 'make bench     run the benchmarks'
+	@echo 'make bench     time decisions and planning'
+	@echo 'make results   run every benchmark suite anew into results/, and the tables of the README from them'
 	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
 
@@ -85,6 +86,13 @@ pytest: $(STAMP)
 
 bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+
+SUITES := m1-v1 m1-depth-v1 m1-depth-scaled-v1 m1-proxy-v1
+
+results: $(STAMP)
+	@for suite in $(SUITES); do \
+	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
+	@$(BIN)/python docs/make_results.py
 
 # One version of each package for every Python (fewest forks), no registry address, no local path.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \

@@ -3,9 +3,10 @@ import io
 import pytest
 from rich.console import Console
 
-from aquamend.explanation.as_text import end_of, print_decision
+from aquamend.explanation.as_text import print_decision
 from aquamend.explanation.report import decision_report
 from aquamend.policies import policy_named
+from aquamend.text.layout import end_of
 
 
 def text_of(state, *, name="aquamend", width=80, file="file.yaml"):

@@ -3,7 +3,8 @@ import math
 import pytest
 
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack
-from aquamend.explanation.wording import bar, brief, column, listed, percent, quantity, shown
+from aquamend.explanation.wording import brief
+from aquamend.text.words import bar, column, listed, percent, quantity, shown
 
 
 @pytest.mark.parametrize(

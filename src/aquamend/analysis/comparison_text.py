@@ -12,8 +12,8 @@ from rich.text import Text
 
 from aquamend.analysis.comparison import Comparison, Driver
 from aquamend.analysis.comparison_words import METRICS, group_text, left_out, p_text, verdict
-from aquamend.explanation.as_text import FAINT, HEADING, Side, grid_of
-from aquamend.explanation.wording import column, percent, quantity, shown
+from aquamend.text.layout import FAINT, HEADING, Side, grid_of
+from aquamend.text.words import column, percent, quantity, shown
 
 
 def print_comparisons(found: Sequence[Comparison], console: Console, *, family: int) -> None:

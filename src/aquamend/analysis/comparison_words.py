@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from aquamend.analysis.comparison import Comparison
-from aquamend.explanation.as_json import json_number
-from aquamend.explanation.wording import quantity, shown
+from aquamend.records import json_number
+from aquamend.text.words import quantity, shown
 
 SIGNIFICANT = 0.05
 SMALLEST_P = 1e-300

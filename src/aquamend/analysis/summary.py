@@ -27,7 +27,7 @@ from aquamend.analysis.statistics import (
     zero_rollback_and_success_rate,
     zero_rollback_rate,
 )
-from aquamend.records import Run
+from aquamend.records import Run, json_number
 
 RESTART = "restart"
 """The policy that savings are measured against, and the ending that undoes everything."""
@@ -113,7 +113,6 @@ def as_data(summary: Summary) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    from aquamend.explanation.as_json import json_number
 
     match value:
         case float():

@@ -81,7 +81,7 @@ def _evaluated(
 
 
 def _as_data(file: str, name: str, found: Evaluation) -> dict[str, str | float | None]:
-    from aquamend.explanation.as_json import json_number
+    from aquamend.records import json_number
 
     return {
         "file": file,

@@ -43,12 +43,12 @@ def report(
     complaints = Complaints()
     runs = _loaded(folders, complaints)
     complaints.exit()
-    if as_json:
-        _print_summaries(runs)
-        return
-    written: list[Path] = []
     folder = Path(out) if out is not None else _usual_place(runs)
+    written: list[Path] = []
     try:
+        if as_json:
+            _print_summaries(runs)
+            return
         from aquamend.analysis.report.build import write_report
 
         written = write_report(runs, folder)
@@ -79,9 +79,8 @@ def _usual_place(runs: list[Run]) -> Path:
 def _print_summaries(runs: list[Run]) -> None:
     from aquamend.analysis.summary import as_data, summarise
 
-    for run in runs:
-        for summary in summarise(run):
-            print_json(as_data(summary))
+    for summary in [summary for run in runs for summary in summarise(run)]:  # all of them first: one may be unsound
+        print_json(as_data(summary))
 
 
 def _print_done(console: Console, runs: list[Run], written: list[Path]) -> None:

@@ -10,8 +10,8 @@ from aquamend.decision.steps import Continue, Decision, Reprobe, RollBack, Step
 from aquamend.decision.terminal import Stop, correction_alternatives, flat_stops
 from aquamend.explanation.answers import split_of
 from aquamend.explanation.report import DecisionReport, stop_of
-from aquamend.explanation.wording import listed, shown
 from aquamend.graph import RecoveryGraph
+from aquamend.text.words import listed, shown
 
 MOST_ROWS = 14
 MANY_CORRECTIONS, FEW_CORRECTIONS = 8, 4

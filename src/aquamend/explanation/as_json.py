@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from aquamend.decision.steps import Continue, Decision, Reprobe, RollBack, step_kind
 from aquamend.decision.terminal import Stop
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, DeclarationLine, ProbeLine
 from aquamend.inference import Observation
+from aquamend.records import json_number
 
 FORMAT = "aquamend-decision/1"
-
-
-def json_number(value: float | None) -> float | str | None:
-    """Return a plain number; infinity as text, since JSON has none, and what is unavailable as None."""
-    if value is None or math.isnan(value):
-        return None
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return float(value) + 0.0  # no negative zero
 
 
 def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -15,16 +14,14 @@ from aquamend.explanation.alternatives import Alternatives, alternatives, unavai
 from aquamend.explanation.answers import answers_to
 from aquamend.explanation.reasons import certificate, flips, reasons
 from aquamend.explanation.report import BeliefLine, DecisionReport
-from aquamend.explanation.wording import bar, brief, column, like, listed, percent, quantity, shown
+from aquamend.explanation.wording import brief, like
+from aquamend.text.layout import CHOSEN, FAINT, HEADING, Side, end_of, grid_of
+from aquamend.text.words import bar, column, listed, percent, quantity, shown
 
 MOST_BELIEFS = 12
 MOST_ANSWERS = 12
 MOST_NOTES = 8
 MOST_NAMED = 12
-Side = Literal["left", "right"]
-CHOSEN = "bold green"
-HEADING = "bold"
-FAINT = "dim"
 
 
 def print_decision(report: DecisionReport, console: Console, *, file: str) -> None:
@@ -64,12 +61,6 @@ def _headline(report: DecisionReport, file: str, width: int) -> Group:
     )
 
 
-def end_of(file: str, width: int) -> str:
-    """Return a file's name cut from the left, where paths differ least, to fit the width."""
-    name = shown(file)
-    return name if len(name) <= width else f"…{name[len(name) - max(width, 2) + 1 :]}"
-
-
 def _verdict(report: DecisionReport, table: Alternatives) -> Table:
     undo = report.step.undo if isinstance(report.step, RollBack) else ()
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -77,15 +68,6 @@ def _verdict(report: DecisionReport, table: Alternatives) -> Table:
     if undo:
         grid.add_row(Text("  Undo", style=HEADING), Text(listed(undo, most=MOST_NAMED)))
     grid.add_row(Text("  Why", style=HEADING), Text(reasons(report, table)))
-    return grid
-
-
-def grid_of(*columns: tuple[str, Side], flexible: tuple[int, ...]) -> Table:
-    """Return a table whose flexible columns give way, and wrap within themselves, so that the others never do."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=FAINT)
-    for i, (title, side) in enumerate(columns):
-        gives_way = i in flexible
-        grid.add_column(title, justify=side, no_wrap=not gives_way, overflow="fold" if gives_way else "ellipsis")
     return grid
 
 

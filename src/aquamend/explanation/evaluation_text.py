@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from aquamend.decision.terminal import TIE
-from aquamend.explanation.as_text import CHOSEN, FAINT, HEADING, end_of, grid_of
-from aquamend.explanation.wording import column, percent, shown
 from aquamend.policies import Evaluation
 from aquamend.problem import Problem
+from aquamend.text.layout import CHOSEN, FAINT, HEADING, end_of, grid_of
+from aquamend.text.words import column, percent, shown
 
 
 def print_evaluations(problem: Problem, found: Mapping[str, Evaluation], console: Console, *, file: str) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from aquamend.decision.steps import Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal
-from aquamend.explanation.wording import brief, percent, shown
+from aquamend.explanation.wording import brief
 from aquamend.graph import Edge, EdgeKind
 from aquamend.inference import InformationState
+from aquamend.text.words import percent, shown
 
 DOT_STYLE = {
     "probe": {"shape": "ellipse", "color": "#4a6fa5"},

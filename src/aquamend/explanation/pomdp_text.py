@@ -14,7 +14,8 @@ import numpy as np
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Restart, RollBack
 from aquamend.explanation.pomdp_model import Pomdp, ProbeAction
-from aquamend.explanation.wording import brief, shown
+from aquamend.explanation.wording import brief
+from aquamend.text.words import shown
 
 DONE = "done"
 NOTHING = "nothing"

@@ -10,7 +10,8 @@ from aquamend.decision.steps import Escalate, Reprobe, Step
 from aquamend.explanation.alternatives import Alternatives
 from aquamend.explanation.answers import Answer, answers_to
 from aquamend.explanation.report import DecisionReport
-from aquamend.explanation.wording import brief, listed, percent, quantity, shown
+from aquamend.explanation.wording import brief
+from aquamend.text.words import listed, percent, quantity, shown
 
 if TYPE_CHECKING:
     from aquamend.decision.robustness import BeliefThreshold, Robustness

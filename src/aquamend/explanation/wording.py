@@ -1,84 +1,11 @@
-"""How names, numbers and steps read in a terminal: plain words, no control characters, no false precision."""
+"""How steps read in a terminal."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
-
-MOST_NAMES = 3
-"""Names listed in running text before the rest is counted."""
-
-
-def shown(name: object) -> str:
-    """Return a name with whatever could disturb a terminal (control characters, line breaks) replaced."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
-
-
-def listed(names: Sequence[str], *, most: int = MOST_NAMES) -> str:
-    """Return the names separated by commas; beyond ``most``, how many more there are."""
-    kept = names if len(names) <= most + 1 else names[:most]
-    more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
-    return ", ".join(shown(name) for name in kept) + more
-
-
-def quantity(value: float, unit: str = "") -> str:
-    """Return a number to about three figures with its unit, without an exponent where one can be avoided."""
-    if math.isinf(value):
-        return "infinite"
-    return f"{_figures(value)} {shown(unit)}".rstrip()
-
-
-def _figures(value: float) -> str:
-    if value == 0.0:
-        return "0"
-    if not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.3g}"
-    decimals = max(2, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def percent(probability: float) -> str:
-    """Return a probability as a percentage that never rounds to certainty."""
-    p = 100.0 * probability
-    if p <= 0.0 or p >= 100.0:
-        return "0%" if p <= 0.0 else "100%"
-    if p < 0.1:
-        return "<0.1%"
-    if p > 99.9:
-        return ">99.9%"
-    return f"{p:.1f}%" if p < 9.95 or p >= 99.5 else f"{p:.0f}%"
-
-
-def column(values: Iterable[float | None]) -> list[str]:
-    """Return the numbers of one table with the decimals aligned; unavailable ones are a dash."""
-    numbers = list(values)
-    finite = [abs(v) for v in numbers if v is not None and math.isfinite(v) and v != 0.0]
-    largest = max(finite, default=1.0)
-    decimals = min(6, 2 - min(0, math.floor(math.log10(largest)))) if largest < 1000.0 else int(largest < 1e5)
-    return [_cell(value, decimals) for value in numbers]
-
-
-def _cell(value: float | None, decimals: int) -> str:
-    if value is None:
-        return "–"
-    if math.isinf(value):
-        return "inf"
-    text = f"{value:.{decimals}f}"
-    if value != 0.0 and float(text) == 0.0:
-        return f"<{10.0**-decimals:.{decimals}f}" if value > 0 else "0"
-    return "0" if value == 0.0 else text
-
-
-def bar(probability: float, *, width: int = 10) -> str:
-    """Return a bar of fixed width; any chance of failure shows, and only certainty fills it."""
-    filled = round(probability * width)
-    if 0.0 < probability < 1.0:
-        filled = min(max(filled, 1), width - 1)
-    return "█" * filled + "·" * (width - filled)
+from aquamend.text.words import MOST_NAMES, listed, shown
 
 
 def brief(step: Step, *, most: int = MOST_NAMES) -> str:

@@ -17,6 +17,15 @@ SIGNIFICANT_DIGITS = 12
 """Floats are written this precisely: far beyond what any table shows, and short of what differs between machines."""
 
 
+def json_number(value: float | None) -> float | str | None:
+    """Return a plain number; infinity as text, since JSON has none, and what is unavailable as None."""
+    if value is None or math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(value) + 0.0  # no negative zero
+
+
 def as_line(record: Mapping[str, Any]) -> str:
     """Return a record as one line of JSON: floats shortened, infinity as the string ``"inf"``, keys as given."""
     return json.dumps(_plain(record), allow_nan=False, separators=(",", ":"), ensure_ascii=False) + "\n"
@@ -25,9 +34,8 @@ def as_line(record: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     match value:
         case float():
-            if math.isnan(value):
-                return None
-            return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(value) else f"{value}"
+            number = json_number(value)
+            return float(f"{number:.{SIGNIFICANT_DIGITS}g}") if isinstance(number, float) else number
         case Mapping():
             return {str(key): _plain(item) for key, item in value.items()}
         case list() | tuple():

@@ -1,0 +1,1 @@
+"""Words, numbers and tables as a person reads them; knows nothing of recoveries."""

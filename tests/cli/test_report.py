@@ -1,0 +1,101 @@
+"""``aquamend report``: what it writes, where, and what it says about bad folders."""
+
+import json
+import sys
+
+import pytest
+
+from aquamend.records import write_lines
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "m1"
+    manifest = {"format": "aquamend-run/1", "suite": "m1-v1", "policies": ["aquamend", "exact"]}
+    path.mkdir()
+    (path / "manifest.json").write_text(json.dumps(manifest | {"scenarios": 2, "seeds": 1}), encoding="utf-8")
+    records = [
+        {"suite": "m1-v1", "scenario": i, "seed": 0, "policy": name, "group": {}, "loss": loss, "success": 1.0}
+        for name, losses in (("aquamend", [2.0, 4.0]), ("exact", [2.0, 3.0]))
+        for i, loss in enumerate(losses)
+    ]
+    write_lines(path / "records.jsonl", records)
+    return path
+
+
+def test_one_run_is_reported_beside_its_records(run, folder):
+    result = run("report", str(folder), columns=300)
+    assert (result.exit_code, result.stderr) == (0, "")
+    for name in ("report.html", "report.md"):
+        assert (folder / "report" / name).is_file()
+        assert str(folder / "report" / name) in result.stdout
+    assert list((folder / "report" / "figures").glob("*.svg"))
+
+
+def test_several_runs_are_reported_together_where_one_stands(run, folder, tmp_path, monkeypatch):
+    other = folder.with_name("again")
+    other.mkdir()
+    for name in ("manifest.json", "records.jsonl"):
+        (other / name).write_bytes((folder / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert run("report", str(folder), str(other)).exit_code == 0
+    assert (tmp_path / "report" / "report.html").is_file()
+    assert not (folder / "report").exists()
+
+
+def test_out_says_where_to_write(run, folder, tmp_path):
+    assert run("report", str(folder), "--out", str(tmp_path / "there")).exit_code == 0
+    assert (tmp_path / "there" / "report.md").is_file()
+
+
+def test_a_plain_table_sums_it_up(run, folder):
+    lines = run("report", str(folder)).stdout.splitlines()
+    assert lines[0] == "m1-v1"
+    assert any(line.split() == ["AquaMend", "1.000", "3.000", "8.594"] for line in lines)
+
+
+def test_an_incomplete_run_says_so_in_the_terminal(run, folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"seeds": 3}))
+    assert "incomplete: 4 of 12 records" in run("report", str(folder)).stdout
+
+
+def test_json_prints_a_line_a_policy_and_writes_nothing(run, folder):
+    result = run("report", str(folder), "--json")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(line["policy"], line["mean_loss"]) for line in lines] == [("aquamend", 3.0), ("exact", 2.5)]
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "records.jsonl"]
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_bad_folder_exits_2_and_nothing_is_written(run, folder, tmp_path, as_json):
+    result = run("report", str(folder), str(tmp_path / "nowhere"), *(["--json"] if as_json else []))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "nowhere: there is no manifest.json in it; give a folder that `aquamend bench` wrote" in result.stderr
+    assert not (folder / "report").exists()
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_record_that_is_unsound_exits_2_and_nothing_is_printed(run, folder, as_json):
+    lines = (folder / "records.jsonl").read_text()
+    (folder / "records.jsonl").write_text(lines.replace('"loss":3.0', '"loss":"much"'))
+    result = run("report", str(folder), *(["--json"] if as_json else []))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'loss' is 'much'" in result.stderr
+    assert not (folder / "report").exists()
+
+
+def test_a_place_that_cannot_be_written_exits_2(run, folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run("report", str(folder), "--out", str(tmp_path / "file"))
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
+
+
+def test_without_matplotlib_it_says_what_to_install(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("report", str(folder))
+    assert result.exit_code == 2
+    assert "pip install 'aquamend[report]'" in result.stderr
+    assert not (folder / "report").exists()
+    assert run("report", str(folder), "--json").exit_code == 0
