@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aquamend import AquaMend, InformationState, Reprobe
+from aquamend.benchmarks.catalogue import M1, M1_DEPTH
 from aquamend.decision.screening import Coverage, FitGroup, PowerScreen
 from aquamend.decision.terminal_table import terminal_table
 from aquamend.planning.anytime import plan_anytime
@@ -162,6 +163,24 @@ def hypotheses(report: Report) -> None:
     report.add("next_step, 100,000 hypotheses", first, target=1.0, note=note)
 
 
+def suites(report: Report) -> None:
+    """One scenario of a suite with all its policies, exact risk and annotation, on one core."""
+    for suite, n, target_s in ((M1, 80, 120.0), (M1_DEPTH, 40, 60.0)):
+        scenarios = [(i // suite.scenarios, i % suite.scenarios) for i in range(n)]
+        start = time.perf_counter()
+        for seed, number in scenarios:
+            suite.play(seed, number, suite.policies)
+        each = (time.perf_counter() - start) / n
+        total = suite.scenarios * suite.seeds
+        # The target is for the full suite on two cores.
+        report.add(
+            f"{suite.name}, {len(suite.policies)} policies, one scenario",
+            each,
+            target=2 * target_s / total,
+            note=f"\n  all {total:,} on two cores: about {each * total / 2:.0f} s",
+        )
+
+
 def starting(report: Report) -> None:
     """Import and the whole command, as separate processes."""
 
@@ -182,7 +201,7 @@ def main() -> None:
     report, console = Report(), Console()
     console.print("timing; about a minute on two slow cores …")
     # Memory is read at the peak so far, so what needs least of it goes first.
-    for part in (starting, decision, hypotheses, minimum_cut, exact, anytime):
+    for part in (starting, decision, hypotheses, minimum_cut, exact, anytime, suites):
         part(report)
     console.width = max(console.width, 112)
     console.print(report.table)

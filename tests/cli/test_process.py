@@ -20,7 +20,7 @@ def test_the_version_is_printed(process):
 def test_help_names_every_command(process):
     result = process("--help")
     assert result.returncode == 0
-    for command in ("decide", "evaluate", "validate", "graph"):
+    for command in ("decide", "evaluate", "bench", "report", "compare", "validate", "graph", "export"):
         assert command in result.stdout
 
 

@@ -15,6 +15,7 @@ from aquamend.cli.decide import decide
 from aquamend.cli.evaluate import evaluate
 from aquamend.cli.export import export
 from aquamend.cli.graph import graph
+from aquamend.cli.report import report
 from aquamend.cli.validate import validate
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command(no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
 app.command(no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
 app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)
+app.command(no_args_is_help=True, short_help="Write one page about one or more runs.")(report)
 app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)

@@ -1,0 +1,1 @@
+"""One page about one or more runs, as HTML and Markdown with figures, made from their records alone."""

@@ -1,0 +1,39 @@
+"""The compact tables that the README shows, so that it can be checked against the committed results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aquamend.analysis.paper import paper_table
+from aquamend.analysis.report.as_markdown import escaped, table_as_markdown
+from aquamend.analysis.report.numbers import count
+from aquamend.analysis.report.tables import compact_table
+from aquamend.analysis.summary import summarise
+from aquamend.records import Run
+
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+"""What the tables stand between in the README."""
+
+
+def markdown_tables(runs: Sequence[Run]) -> str:
+    """Return one small table a run, ours beside the paper's, under the name of its suite."""
+    return "\n\n".join(_titled(run) for run in runs) + "\n"
+
+
+def _titled(run: Run) -> str:
+    paper = paper_table(run.suite)
+    scenarios = len({(record["seed"], record["scenario"]) for record in run.records})
+    beside = f"; beside it the paper’s {paper.label}" if paper else ""
+    table = compact_table(summarise(run), paper)
+    told = table.caption.lower().rstrip(".")
+    return (
+        f"**{escaped(run.suite)}**, {count(scenarios)} scenarios{f', {told}' if told else ''}{beside}:\n\n"
+        f"{table_as_markdown(table)}"
+    )
+
+
+def with_tables(readme: str, runs: Sequence[Run]) -> str:
+    """Return a README with the tables between its markers; as it is where it has none."""
+    before, found, rest = readme.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{markdown_tables(runs)}{END}{after}" if found and ended else readme

@@ -1,0 +1,117 @@
+"""What must hold scenario by scenario, and what usually does: violations counted, the largest shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aquamend.analysis.report.document import Bullets, Cell, Column, Table
+from aquamend.analysis.report.grid import Grid
+from aquamend.analysis.report.names import knows_the_truth, policy_name
+from aquamend.analysis.report.numbers import DASH, count, decimal
+
+TOLERANCE = 1e-9
+"""Differences below this are floating point."""
+_NO_THEOREMS = (("lookahead-2", "aquamend"), ("lookahead-3", "lookahead-2"), ("certified", "aquamend"))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCheck:
+    """Whether one policy's expected risk was at most another's, on every scenario where both have one."""
+
+    lower: str
+    upper: str
+    theorem: bool
+    scenarios: int
+    violations: int
+    equal: int
+    largest: float | None
+    """The largest amount by which ``lower`` exceeded ``upper``."""
+    worst: tuple[int, int] | None
+    """Seed and scenario where it did."""
+
+
+def order_checks(grid: Grid) -> list[OrderCheck]:
+    """Return every check that the policies of a run allow: the theorem about ``exact`` first."""
+    honest = [policy for policy in grid.policies if not knows_the_truth(policy)]
+    pairs = [("exact", policy, True) for policy in honest if "exact" in honest and policy != "exact"]
+    pairs += [(low, high, False) for low, high in _NO_THEOREMS if low in honest and high in honest]
+    if not pairs:
+        return []
+    risks, gaps = grid.values("expected_risk"), grid.values("upper") - grid.values("lower")
+    columns = {policy: risks[:, column] for column, policy in enumerate(grid.policies)}
+    if "exact" in columns:  # beyond its limits it is the best plan found by a deadline, of which nothing is proved
+        columns["exact"] = np.where(gaps[:, grid.policies.index("exact")] > TOLERANCE, np.nan, columns["exact"])
+    checks = [_check(grid, low, high, columns, theorem=theorem) for low, high, theorem in pairs]
+    return [check for check in checks if check.scenarios]
+
+
+def _check(grid: Grid, lower: str, upper: str, columns: dict[str, np.ndarray], *, theorem: bool) -> OrderCheck:
+    low, high = columns[lower], columns[upper]
+    rows = np.flatnonzero(~np.isnan(low) & ~np.isnan(high))
+    with np.errstate(invalid="ignore"):
+        excess = np.where(low[rows] == high[rows], 0.0, low[rows] - high[rows])  # two infinities are equal
+    violated = excess > TOLERANCE
+    worst = int(rows[np.argmax(excess)]) if violated.any() else None
+    return OrderCheck(
+        lower,
+        upper,
+        theorem,
+        scenarios=len(rows),
+        violations=int(violated.sum()),
+        equal=int((np.abs(excess) <= TOLERANCE).sum()),
+        largest=float(excess.max()) if worst is not None else None,
+        worst=grid.scenarios[worst] if worst is not None else None,
+    )
+
+
+def verdict(checks: list[OrderCheck]) -> Bullets:
+    """Return in words whether the theorem held, and how often what is none failed."""
+    theorem = [check for check in checks if check.theorem]
+    broken = sum(check.violations for check in theorem)
+    items = []
+    if theorem:
+        pairs = sum(check.scenarios for check in theorem)
+        items.append(
+            f"Theorem: no policy that sees the public evidence only has less expected risk than {policy_name('exact')}."
+            + (f" It held in all {count(pairs)} comparisons." if not broken else f" BROKEN {count(broken)} times.")
+        )
+    for check in (check for check in checks if not check.theorem):
+        names = f"{policy_name(check.lower)} ≤ {policy_name(check.upper)}"
+        held = f"It held on all {count(check.scenarios)} scenarios here."
+        failed = (
+            f"It failed on {count(check.violations)} of {count(check.scenarios)} scenarios, "
+            f"by at most {decimal(check.largest, decimals=6)}."
+        )
+        items.append(f"No theorem: {names} in expected risk. {failed if check.violations else held}")
+    return Bullets(tuple(items))
+
+
+def check_table(checks: list[OrderCheck]) -> Table:
+    """Return one row a check."""
+    columns = (
+        Column("at most", numeric=False),
+        Column("expected risk of", numeric=False),
+        Column("", numeric=False),
+        Column("scenarios"),
+        Column("equal"),
+        Column("violations"),
+        Column("largest"),
+        Column("where", numeric=False),
+    )
+    rows = tuple(
+        (
+            Cell(policy_name(check.lower)),
+            Cell(policy_name(check.upper)),
+            Cell("theorem" if check.theorem else "not a theorem"),
+            Cell(count(check.scenarios)),
+            Cell(count(check.equal)),
+            Cell(count(check.violations), strong=check.theorem and check.violations > 0),
+            Cell(DASH if check.largest is None else decimal(check.largest, decimals=6)),
+            Cell(DASH if check.worst is None else f"seed {check.worst[0]}, scenario {check.worst[1]}"),
+        )
+        for check in checks
+    )
+    caption = f"Expected risk of the first policy at most that of the second, beyond {TOLERANCE:g}."
+    return Table(caption, columns, rows)

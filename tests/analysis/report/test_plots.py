@@ -1,0 +1,88 @@
+"""Drawings: what is in them, and the same policy in the same colour everywhere."""
+
+import re
+
+import pytest
+from tests.analysis.report.conftest import losses
+
+from aquamend.analysis.figures import require_matplotlib
+from aquamend.analysis.figures.appearance import look_of
+from aquamend.analysis.paper import paper_table
+from aquamend.analysis.report.grid import grid_of
+from aquamend.analysis.report.inline_svg import inline_svg
+from aquamend.analysis.report.plots import error_dots, gap_distribution, loss_dots, risk_by_size
+from aquamend.analysis.summary import summarise
+from aquamend.errors import MissingLibrary
+
+POLICIES = (
+    "exact", "lookahead-2", "lookahead-3", "aquamend", "all-candidates", "linear-chain", "troubleshooting",
+    "decoupled", "greedy", "restart", "rollback-only", "no-reprobe", "certified", "structured", "oracle",
+)  # fmt: skip
+
+
+def test_no_two_policies_look_the_same():
+    assert len({look_of(policy) for policy in POLICIES}) == len(POLICIES)
+
+
+def test_a_policy_of_ones_own_always_looks_the_same():
+    assert look_of("mine:Careful") == look_of("mine:Careful")
+
+
+def test_a_drawing_names_its_policies_and_the_paper(m1):
+    figure = loss_dots("here", summarise(m1), paper_table("m1-v1"))
+    for text in (b"AquaMend, all candidates", b"Exact adaptive", b"mean realised loss", b"paper"):
+        assert text in figure.svg
+    assert "hollow: the paper’s value" in figure.caption
+    assert figure.png.startswith(b"\x89PNG")
+
+
+def test_without_the_papers_numbers_nothing_is_hollow(m1):
+    assert "paper" not in loss_dots("here", summarise(m1), None).caption
+
+
+def test_an_infinite_mean_is_not_drawn(make):
+    run = make(losses("aquamend", ["inf"]), losses("exact", [1.0]))
+    assert b"AquaMend" not in loss_dots("here", summarise(run), None).svg
+
+
+def test_risk_is_drawn_against_size_only_where_groups_are_sizes(m1, depth, proxies):
+    assert b"mean expected risk" in risk_by_size("here", summarise(depth), grid_of(depth), None).svg
+    assert risk_by_size("here", summarise(m1), grid_of(m1), None) is None
+    assert risk_by_size("here", summarise(proxies), grid_of(proxies), None) is None
+
+
+def test_certified_bounds_are_shaded_where_they_do_not_meet(make):
+    def sized(lower):
+        lines = losses("certified", [3.0, 3.0])
+        return [line | {"group": {"n": line["scenario"]}, "lower": lower, "upper": 3.0} for line in lines]
+
+    for lower, shaded in ((2.0, True), (3.0, False)):
+        run = make(sized(lower))
+        assert ("certified bounds" in risk_by_size("here", summarise(run), grid_of(run), None).caption) is shaded
+
+
+def test_the_distribution_says_the_share_without_a_gap(m1):
+    text = gap_distribution("here", grid_of(m1)).svg.decode()
+    assert "AquaMend (75 %)" in text
+    assert "Restart (0 %)" in text
+    assert "Oracle" not in text
+
+
+def test_estimators_are_drawn_group_by_group(proxies):
+    text = error_dots("here", summarise(proxies), paper_table("m1-proxy-v1")).svg.decode()
+    assert "mode = correlated, support = small" in text
+    assert "Beam-32" in text
+
+
+def test_a_drawing_in_a_page_takes_the_pages_colours_and_has_its_own_identifiers(m1):
+    figure = loss_dots("here", summarise(m1), None)
+    inside = inline_svg(figure)
+    assert "currentColor" in inside
+    assert "xmlns" not in inside
+    assert all(name.startswith("here-") for name in re.findall(r'\bid="([^"]+)"', inside))
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(MissingLibrary, match=r"pip install 'aquamend\[report\]'"):
+        require_matplotlib()

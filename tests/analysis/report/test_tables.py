@@ -1,0 +1,96 @@
+"""Tables: ours beside the paper's, the best emphasised, nothing empty."""
+
+from tests.analysis.report.conftest import losses
+
+from aquamend.analysis.paper import paper_table
+from aquamend.analysis.report.tables import compact_table, pivot_tables, result_table
+from aquamend.analysis.summary import summarise
+
+
+def columns(table):
+    return [column.title for column in table.columns]
+
+
+def column(table, title):
+    place = columns(table).index(title)
+    return {row[table.header].text: row[place] for row in table.rows}
+
+
+def test_oracles_come_first_and_the_rest_by_mean_loss(m1):
+    table = result_table(summarise(m1), paper_table("m1-v1"), caption="")
+    names = [row[0].text for row in table.rows]
+    assert names == ["Oracle", "Exact adaptive", "AquaMend", "AquaMend, all candidates", "Restart"]
+
+
+def test_the_papers_numbers_stand_beside_ours(m1):
+    table = result_table(summarise(m1), paper_table("m1-v1"), caption="")
+    assert column(table, "realised loss")["AquaMend"].text == "4.000"
+    assert column(table, "paper’s realised cost")["AquaMend"].text == "8.594"
+    assert column(table, "paper’s expected risk")["AquaMend, all candidates"].text == "–"
+
+
+def test_the_best_is_emphasised_but_never_the_oracle(m1):
+    losses_shown = column(result_table(summarise(m1), None, caption=""), "realised loss")
+    assert [name for name, cell in losses_shown.items() if cell.strong] == ["Exact adaptive"]
+
+
+def test_all_that_tie_for_the_best_are_emphasised(make):
+    run = make(losses("aquamend", [1, 2]), losses("all-candidates", [2, 1]), losses("restart", [5, 5]))
+    shown = column(result_table(summarise(run), None, caption=""), "realised loss")
+    assert [cell.strong for cell in shown.values()] == [True, True, False]
+
+
+def test_nothing_is_emphasised_where_all_are_equal(m1):
+    shown = column(result_table(summarise(m1), None, caption=""), "success")
+    assert not any(cell.strong for cell in shown.values())
+
+
+def test_the_gap_to_the_oracle_is_the_difference_of_the_means(m1):
+    gaps = column(result_table(summarise(m1), None, caption=""), "gap to oracle")
+    assert [gaps[name].text for name in ("Oracle", "Exact adaptive", "AquaMend")] == ["0.000", "1.000", "1.500"]
+
+
+def test_a_column_without_numbers_is_left_out(m1, depth):
+    assert "time (ms)" not in columns(result_table(summarise(m1), None, caption=""))
+    table = result_table(summarise(depth), paper_table("m1-depth-v1"), caption="")
+    assert {"time (ms)", "paper’s time (ms)", "paper’s memory (KiB)"} <= set(columns(table))
+
+
+def test_groups_stand_first_and_are_set_apart(depth):
+    table = result_table(summarise(depth), paper_table("m1-depth-v1"), caption="")
+    assert (columns(table)[:2], table.header, table.breaks) == (["n", "policy"], 1, {2})
+    assert [row[0].text for row in table.rows] == ["3", "3", "4", "4"]
+
+
+def test_the_papers_numbers_never_stand_alone(make):
+    unknown = [line | {"expected_risk": None} for line in losses("aquamend", [1.0])]
+    table = result_table(summarise(make(unknown)), paper_table("m1-v1"), caption="")
+    assert "paper’s expected risk" not in columns(table)
+
+
+def test_errors_have_a_column_as_soon_as_there_is_one(make):
+    refused = losses("exact", [None]) + losses("exact", [3.0], seed=1)
+    refused[0] |= {"error": "too large", "success": 0.0}
+    table = result_table(summarise(make(refused)), None, caption="")
+    assert column(table, "errors")["Exact adaptive"].text == "1"
+    assert column(table, "success")["Exact adaptive"].text == "0.500"
+
+
+def test_estimators_have_their_error_beside_the_papers(proxies):
+    table = compact_table(summarise(proxies), paper_table("m1-proxy-v1"))
+    rows = [[cell.text for cell in row] for row in table.rows]
+    assert columns(table)[:3] == ["mode", "support", "estimator"]
+    assert rows[0] == ["independent", "small", "Independence", "20.000 %", "27.613 %"]
+
+
+def test_the_realised_loss_is_left_out_where_it_says_the_same_as_the_risk(depth):
+    table = compact_table(summarise(depth), None)
+    assert columns(table) == ["n", "policy", "success", "expected risk"]
+
+
+def test_a_pivot_has_a_row_a_group_and_a_gap_where_a_policy_was_not_run(make):
+    whole = [line | {"group": {"n": line["scenario"]}} for line in losses("exact", [1, 2])]
+    part = [line | {"group": {"n": line["scenario"]}} for line in losses("aquamend", [3])]
+    table = pivot_tables(summarise(make(whole, part)), only="expected risk")[0]
+    assert [[cell.text for cell in row] for row in table.rows] == [["n = 0", "1.000", "3.000"], ["n = 1", "2.000", "–"]]
+    assert [[cell.strong for cell in row] for row in table.rows] == [[False, True, False], [False, False, False]]

@@ -1,0 +1,52 @@
+"""The paper's numbers are the paper's, under the names our suites use."""
+
+import pytest
+
+from aquamend.analysis.paper import PAPER_TABLES, differences_from_paper, paper_table
+
+
+@pytest.mark.parametrize(
+    ("policy", "loss", "risk"),
+    [("exact", 8.560, 9.253), ("aquamend", 8.594, 9.290), ("rollback-only", 18.323, 18.226), ("oracle", 7.406, None)],
+)
+def test_m1_is_as_printed(policy, loss, risk):
+    row = paper_table("m1-v1").row(policy, {})
+    assert (row.loss, row.expected_risk) == (loss, risk)
+
+
+def test_the_gaps_of_m1_are_the_differences_to_its_oracle():
+    rows = paper_table("m1-v1").rows
+    assert [row.gap_to_oracle for row in rows] == [pytest.approx(row.loss - 7.406, abs=1e-9) for row in rows]
+
+
+def test_m1_depth_is_as_printed():
+    row = paper_table("m1-depth-v1").row("lookahead-3", {"n": 5})
+    assert (row.success, row.expected_risk, row.decision_ms, row.peak_kib) == (0.400, 3.815, 10.646, 358.9)
+
+
+def test_proxy_errors_belong_to_the_small_support_and_to_any_number_of_samples():
+    table = paper_table("m1-proxy-v1")
+    small = {"mode": "correlated", "support": "small"}
+    assert table.row("independent", small).normalised_error == 0.29028
+    assert table.row("monte-carlo-500", small).normalised_error == 0.01557
+    assert table.row("independent", small | {"support": "large"}) is None
+
+
+def test_a_policy_the_paper_did_not_run_has_no_row():
+    assert paper_table("m1-v1").row("lookahead-3", {}) is None
+
+
+def test_a_new_version_of_a_suite_keeps_its_table_and_another_suite_has_none():
+    assert paper_table("m1-v2") is paper_table("m1-v1")
+    assert paper_table("m1-depth-scaled-v1") is None
+    assert differences_from_paper("m1-depth-scaled-v1") == ()
+
+
+def test_every_table_of_the_paper_says_why_ours_differ():
+    assert all(differences_from_paper(table.family) for table in PAPER_TABLES)
+
+
+def test_no_table_has_a_row_twice():
+    for table in PAPER_TABLES:
+        names = [(row.policy, tuple(row.group.items())) for row in table.rows]
+        assert len(names) == len(set(names))
