@@ -27,7 +27,7 @@ help:
 	@echo 'make layers    import-linter'
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
-	@echo 'make results   run every benchmark suite anew into results/, and the tables of the README from them'
+	@echo 'make results   run every benchmark suite anew into results/, and the tables of README and docs from them'
 	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
 

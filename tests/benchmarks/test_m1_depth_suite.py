@@ -81,3 +81,9 @@ def test_decisions_are_timed_apart_from_the_records():
     played = M1_DEPTH.play(0, 0, ("aquamend", "exact"))
     assert all(t["decision_ms"] > 0 and t["peak_kib"] > 0 for t in played.timings)
     assert not any("decision_ms" in record for record in played.records)
+
+
+def test_who_is_told_the_truth_or_refuses_is_not_timed():
+    played = M1_DEPTH.play(0, 1, ("oracle", "structured", "aquamend"))
+    assert [t["policy"] for t in played.timings] == ["aquamend"]
+    assert [("error" in r) for r in played.records] == [False, True, False]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from aquamend.benchmarks.annotation import annotate
-from aquamend.benchmarks.contestants import check_names
+from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, check_names
 from aquamend.benchmarks.play import play
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.timing import timed
@@ -74,8 +74,8 @@ class RecoverySuite:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
         state = InformationState.alarmed(scenario.problem)
-        return Played(
-            records=[play(scenario, name, state) for name in policies],
-            annotation=annotate(scenario, state),
-            timings=[timed(scenario, name) for name in policies] if self.time_decisions else [],
-        )
+        records = [play(scenario, name, state) for name in policies]
+        # Who is told the truth does not think, and who failed has no time to show.
+        thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
+        timings = [timed(scenario, name) for name in thought] if self.time_decisions else []
+        return Played(records, annotate(scenario, state), timings)

@@ -106,13 +106,13 @@ _PROXIES = (
 PAPER_TABLES = (
     PaperTable(
         "m1",
-        "Table tab:m1",
+        "M1 table",
         "“Exact small-graph comparison on M1”, 4,000 graphs, 5 seeds",
         tuple(PaperRow(policy, loss=loss, expected_risk=risk, gap_to_oracle=gap) for policy, loss, risk, gap in _M1),
     ),
     PaperTable(
         "m1-depth",
-        "Table tab:m1depth",
+        "M1-Depth table",
         "“Controlled planning-depth results on M1-Depth”, 5 seeds",
         tuple(
             PaperRow(
