@@ -1,0 +1,61 @@
+"""Names and numbers as they read in a terminal."""
+
+import math
+
+import pytest
+
+from aquamend.text.words import bar, column, listed, percent, quantity, shown
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0 s"),
+        (4.0, "4 s"),
+        (0.5601, "0.56 s"),
+        (1.3149, "1.31 s"),
+        (0.01234, "0.0123 s"),
+        (23456.789, "23456.79 s"),
+        (1e-7, "1e-07 s"),
+        (2.5e12, "2.5e+12 s"),
+        (-0.25, "-0.25 s"),
+        (math.inf, "infinite"),
+    ],
+)
+def test_a_quantity_has_about_three_figures_and_its_unit(value, text):
+    assert quantity(value, "s") == text
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [
+        (0.0, "0%"),
+        (1.0, "100%"),
+        (1e-9, "<0.1%"),
+        (1 - 1e-9, ">99.9%"),
+        (0.042, "4.2%"),
+        (0.415, "42%"),
+        (0.997, "99.7%"),
+    ],
+)
+def test_only_certainty_reads_as_certain(probability, text):
+    assert percent(probability) == text
+
+
+def test_a_column_aligns_its_decimals_and_hides_no_small_number():
+    assert column([12.5, 0.0, None, math.inf, 0.0001]) == ["12.50", "0", "–", "inf", "<0.01"]
+    assert column([0.0123, 0.4]) == ["0.012", "0.400"]
+    assert column([]) == []
+
+
+def test_a_bar_is_empty_or_full_only_for_certainty():
+    assert [bar(p, width=4) for p in (0.0, 0.01, 0.5, 0.99, 1.0)] == ["····", "█···", "██··", "███·", "████"]
+
+
+def test_long_lists_are_counted():
+    assert listed(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+
+
+def test_control_characters_never_reach_the_terminal():
+    assert shown("a\x1b[31mb\nc") == "a\ufffd[31mb\ufffdc"
