@@ -7,6 +7,7 @@ from aquamend.policies import (
     POLICIES,
     AlwaysRestart,
     AquaMend,
+    Certified,
     CertifyingPolicy,
     Decoupled,
     Exact,
@@ -26,6 +27,7 @@ NAMES = {
     "all-candidates": AquaMend(),
     "structured": Structured(),
     "exact": Exact(),
+    "certified": Certified(),
     "troubleshooting": Troubleshooting(),
     "decoupled": Decoupled(),
     "greedy": Greedy(),
@@ -39,13 +41,13 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_of_the_format_is_a_policy(name):
+def test_every_name_is_a_policy(name):
     policy = policy_named(name)
     assert policy == NAMES[name]
     assert isinstance(policy, Policy)
 
 
-def test_the_format_names_every_registered_policy():
+def test_every_registered_policy_is_among_them():
     assert set(POLICIES) == {name for name in NAMES if not name.startswith("lookahead")}
 
 
@@ -66,5 +68,5 @@ def test_looking_no_probe_ahead_is_refused():
 
 def test_policies_that_bound_the_optimum_say_so():
     assert {name for name, policy in NAMES.items() if isinstance(policy, CertifyingPolicy)} == {
-        "aquamend", "all-candidates", "exact", "lookahead-1", "lookahead-12",
+        "aquamend", "all-candidates", "exact", "certified", "lookahead-1", "lookahead-12",
     }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,8 +66,6 @@ def bench(
     complaints = Complaints()
     folder = Path(out) if out is not None else Path("runs") / suite
     names = None if policies is None else tuple(dict.fromkeys(name.strip() for name in policies.split(",")))
-    if names and any(":" in name for name in names):
-        sys.path.insert(0, "")  # a policy of one's own usually lies where one stands
     try:
         if jobs == 0:
             raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")

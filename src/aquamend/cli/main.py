@@ -60,6 +60,7 @@ def main() -> None:
     # Before NumPy is imported: at this size more threads only cost time.
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    sys.path.append(os.getcwd())  # a policy of one's own (module:Class) usually lies where one stands
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
     for stream in (sys.stdout, sys.stderr):

@@ -25,7 +25,7 @@ PolicyName = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help="Who decides: aquamend, all-candidates, structured, lookahead-K, exact, troubleshooting, decoupled, "
-        "greedy, rollback-only, restart, no-reprobe or linear-chain.",
+        help="Who decides: aquamend, all-candidates, structured, lookahead-K, exact, certified, troubleshooting, "
+        "decoupled, greedy, rollback-only, restart, no-reprobe, linear-chain, or a class of your own as module:Class.",
     ),
 ]
