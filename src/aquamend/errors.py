@@ -110,3 +110,7 @@ class Unreachable(AquaMendError):
     def __init__(self, what: str, problem: str, remedy: str) -> None:
         self.what = what
         super().__init__(f"{what}: {problem}; {remedy}")
+
+
+class BadStep(AquaMendError):
+    """A policy returned something that is no step, or probes without end."""

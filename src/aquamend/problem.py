@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.errors import Fault, InvalidProblem
+from aquamend.errors import Fault, InvalidProblem, UnknownName
 from aquamend.graph import RecoveryGraph
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
@@ -92,6 +92,13 @@ class Problem:
             )
             for i, belief in enumerate(self.graph.beliefs)
         )
+
+    def plan_named(self, name: str) -> Plan:
+        """Return one of the problem's own plans by name."""
+        plans = {plan.name: plan for plan in self.plans}
+        if name not in plans:
+            raise UnknownName("plan", name, plans)
+        return plans[name]
 
     @cached_property
     def restart_loss(self) -> float:

@@ -40,7 +40,7 @@ def straight(tmp_path_factory):
     folder = tmp_path_factory.mktemp("straight") / "run"
     done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder)
     assert done.returncode == 0, done.stderr
-    return (folder / "records.jsonl").read_bytes(), (folder / "annotations.jsonl").read_bytes()
+    return files(folder)
 
 
 def files(folder):
@@ -92,9 +92,18 @@ def test_a_cluster_of_two_processes_writes_the_same_bytes(tmp_path, straight):
         cluster.communicate("", timeout=60)
 
 
-def test_a_cluster_that_does_not_answer_is_told(tmp_path, monkeypatch):
+@pytest.mark.parametrize("hash_seed", ["0", "77"])
+def test_the_bytes_do_not_depend_on_the_order_of_sets(tmp_path, straight, hash_seed):
+    folder = tmp_path / "run"
+    done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder, env=os.environ | {"PYTHONHASHSEED": hash_seed})
+    assert done.returncode == 0, done.stderr
+    assert files(folder) == straight
+
+
+def test_a_cluster_that_does_not_answer_is_told_and_nothing_is_written(tmp_path):
     done = aquamend("bench", *SIZE, "--cluster", "tcp://127.0.0.1:1", "--out", tmp_path / "run")
     assert done.returncode == 2
     assert "cluster 'tcp://127.0.0.1:1'" in done.stderr
     assert "check the address" in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()

@@ -6,7 +6,7 @@ import pytest
 
 from aquamend.benchmarks import runner
 from aquamend.benchmarks.runner import Asked, run_suite
-from aquamend.errors import InvalidRun, UnknownName
+from aquamend.errors import InvalidRun, UnknownName, Unreachable
 from aquamend.records import load_run
 from aquamend.records.run_folder import key_of
 
@@ -58,8 +58,10 @@ def test_a_run_that_stops_midway_goes_on_without_loss_or_repetition(tmp_path, mo
     kept = {key_of(r) for r in load_run(broken).records}
     assert 0 < len(kept) < 24
     done_again = []
-    work = runner.missing_units
-    monkeypatch.setattr(runner, "missing_units", lambda *a, **k: done_again.extend(work(*a, **k)) or done_again)
+    cut = runner.cut
+    monkeypatch.setattr(
+        runner, "cut", lambda suite, units, size: done_again.extend(units) or cut(suite, units, size=size)
+    )
     run_suite("m1-v1", broken, jobs=1, resume=True)
     assert len(done_again) == 12 - len(kept) // 2
     assert records_of(broken) == records_of(straight)
@@ -74,12 +76,13 @@ def test_a_run_killed_while_it_was_put_together_is_put_together_again(tmp_path, 
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner.shutil, "rmtree", dies)
+        patch.setattr(runner.Path, "unlink", dies)
         with pytest.raises(Killed):
             run_suite("m1-v1", broken, asked=SMALL, jobs=1)
     assert (broken / "parts").exists()
-    run_suite("m1-v1", broken, jobs=1, resume=True)
+    run = run_suite("m1-v1", broken, jobs=1, resume=True)
     assert records_of(broken) == records_of(straight)
+    assert run.manifest["finished"]
 
 
 def test_a_run_can_be_extended_by_policies_scenarios_and_seeds(tmp_path):
@@ -131,7 +134,7 @@ def test_results_of_two_programs_are_not_mixed(tmp_path):
     run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"code": "0123456789abcdef"}))
-    with pytest.raises(InvalidRun, match="run by other code"):
+    with pytest.raises(InvalidRun, match="made with code 0123456789abcdef, and this is"):
         run_suite("m1-v1", tmp_path, jobs=1, resume=True)
 
 
@@ -149,6 +152,9 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
         ("m2", None, "unknown suite 'm2'; valid names: 'm1-v1'"),
         ("m1-v1", ("no_such_module:Policy",), "no_such_module"),
         ("m1-v1", ("json:dumps",), "it has no next_step"),
+        ("m1-v1", ("fractions:Fraction.nothing",), "AttributeError"),
+        ("m1-v1", ("datetime:date",), "TypeError"),
+        ("m1-v1", ("..:X",), "TypeError"),
     ],
 )
 def test_unknown_names_are_told_before_anything_is_written(tmp_path, suite, policies, told):
@@ -187,3 +193,93 @@ def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tm
         for policy in run.manifest["policies"]:
             assert risk[scenario, policy] >= best - 1e-9 or policy == "oracle"
         assert risk[scenario, "oracle"] <= best + 1e-9
+
+
+def test_a_run_that_is_being_extended_is_not_called_finished(tmp_path):
+    run_suite("m1-v1", tmp_path, asked=Asked(("aquamend",), 2, 1), jobs=1)
+
+    def dies_at_once(done, total):
+        raise Killed
+
+    with pytest.raises(Killed):
+        run_suite("m1-v1", tmp_path, asked=Asked(None, 50), jobs=1, resume=True, progress=dies_at_once)
+    manifest = load_run(tmp_path).manifest
+    assert (manifest["scenarios"], manifest["finished"]) == (50, None)
+
+
+def test_a_run_resumed_with_nothing_left_keeps_its_date(tmp_path):
+    before = run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1).manifest
+    (tmp_path / "manifest.json").write_text(json.dumps(before | {"finished": "2001-01-01T00:00:00+00:00"}))
+    after = run_suite("m1-v1", tmp_path, jobs=1, resume=True).manifest
+    assert after["finished"] == "2001-01-01T00:00:00+00:00"
+    assert len(after["resumed"]) == 1
+
+
+def test_two_runs_do_not_work_in_one_folder(tmp_path):
+    def second(done, total):
+        with pytest.raises(InvalidRun, match="another run is at work in it"):
+            run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1, resume=True)
+
+    run = run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1, progress=second)
+    assert len(run.records) == 24
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_what_a_killed_process_had_begun_to_write_is_swept_away(tmp_path):
+    (tmp_path / ".manifest.json.abc.tmp").write_text('{"form')
+    run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_records_are_not_taken_to_be_there_when_they_are_gone(tmp_path):
+    """Somebody empties the folder of parts while the run goes on."""
+
+    def vandal(done, total):
+        for part in (tmp_path / "parts").glob("*.jsonl") if done == 6 else ():
+            part.unlink()
+
+    with pytest.raises(InvalidRun, match="records that were finished are gone"):
+        run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1, progress=vandal)
+    assert load_run(tmp_path).manifest["finished"] is None
+
+
+@pytest.mark.parametrize("place", ["file", "file/run"])
+def test_a_place_where_no_folder_can_be_is_told(tmp_path, place):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidRun, match=r"it is not a folder|nothing can be written there"):
+        run_suite("m1-v1", tmp_path / place, asked=SMALL, jobs=1)
+
+
+def test_a_policy_of_ones_own_that_changed_is_not_mixed_with_what_it_was(tmp_path, monkeypatch):
+    module = tmp_path / "changing.py"
+    module.write_text(
+        "from aquamend import Continue\nclass P:\n    def next_step(self, state):\n        return Continue()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    run_suite("m1-v1", tmp_path / "run", asked=Asked(("changing:P",), 2, 1), jobs=1)
+    module.write_text(module.read_text() + "# better now\n")
+    with pytest.raises(InvalidRun, match="the module of changing:P has changed since"):
+        run_suite("m1-v1", tmp_path / "run", asked=Asked(None, 4), jobs=1, resume=True)
+
+
+def test_a_policy_that_ends_the_program_or_returns_nothing_leaves_a_record(tmp_path, monkeypatch):
+    (tmp_path / "rude.py").write_text(
+        "class Exits:\n    def next_step(self, state):\n        raise SystemExit(5)\n"
+        "class Silent:\n    def next_step(self, state):\n        pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    run = run_suite("m1-v1", tmp_path / "run", asked=Asked(("rude:Exits", "rude:Silent"), 1, 1), jobs=1)
+    assert [r["error"] for r in run.records] == [
+        "SystemExit: 5",
+        "BadStep: the policy returned None, which is not a step; return one of the five in aquamend.decision",
+    ]
+
+
+def test_a_worker_that_dies_is_told_and_the_run_can_go_on(tmp_path, monkeypatch):
+    (tmp_path / "deadly.py").write_text(
+        "import os\nclass Dies:\n    def next_step(self, state):\n        os._exit(3)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Unreachable, match=r"a worker process: it died.*go on with --resume"):
+        run_suite("m1-v1", tmp_path / "run", asked=Asked(("deadly:Dies",), 40, 1), jobs=2)
+    assert (tmp_path / "run" / "manifest.json").exists()

@@ -2,14 +2,25 @@
 
 import math
 
+import numpy as np
 import pytest
 
+from aquamend.benchmarks.contestants import Oracle
 from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Discrete, Hypothesis, JointModel
-from aquamend.policies import AlwaysRestart, Decoupled, Greedy, NoReprobe, RollbackOnly, Troubleshooting
-from aquamend.problem import Problem
+from aquamend.policies import (
+    AlwaysRestart,
+    Decoupled,
+    Greedy,
+    NoReprobe,
+    RollbackOnly,
+    Troubleshooting,
+    evaluate,
+    policy_named,
+)
+from aquamend.problem import Plan, Problem
 
 FAILED = {"neither": (), "x": ("x",), "y": ("y",)}
 
@@ -128,3 +139,54 @@ def test_where_nothing_is_feasible_everybody_escalates(policy):
     )
     model = JointModel([Hypothesis("ok", 0.5), Hypothesis("bad", 0.5, ("x",))])
     assert policy.next_step(InformationState.alarmed(Problem(graph, model))) == Escalate()
+
+
+def only_plans(policy):
+    """A problem whose graph offers no correction: a world's own two plans are all there is."""
+    problem = Problem(
+        RecoveryGraph(
+            [Belief("x", 10.0)], [Action("ax", undo=1.0, executed=True)], [], [("x", "ax", "belief_to_action")]
+        ),
+        JointModel([Hypothesis("fine", 0.5), Hypothesis("bad", 0.5, ("x",))]),
+        plans=[Plan("wash", np.array([0.5, 0.5]), ("x",), ("ax",)), Plan("wait", np.array([0.0, 9.0]))],
+        corrections=False,
+    )
+    return policy.next_step(InformationState.alarmed(problem))
+
+
+@pytest.mark.parametrize("name", ["aquamend", "troubleshooting", "decoupled", "rollback-only", "no-reprobe"])
+def test_where_only_plans_end_a_recovery_every_policy_takes_one(name):
+    assert only_plans(policy_named(name)) == RollBack(("x",), ("ax",), plan="wash")
+
+
+def test_the_oracle_takes_the_plan_that_is_best_for_what_failed():
+    assert only_plans(Oracle(("x",))) == RollBack(("x",), ("ax",), plan="wash")
+    assert only_plans(Oracle(())) == RollBack((), (), plan="wait")
+
+
+def test_troubleshooting_weighs_plans_beside_its_repairs():
+    state = InformationState.alarmed(
+        Problem(
+            RecoveryGraph(
+                [Belief("x", 10.0)], [Action("ax", undo=3.0, executed=True)], [], [("x", "ax", "belief_to_action")]
+            ),
+            JointModel([Hypothesis("fine", 0.5), Hypothesis("bad", 0.5, ("x",))]),
+            plans=[Plan("wash", np.array([0.5, 2.0]), ("x",))],
+        )
+    )
+    assert Troubleshooting().next_step(state) == RollBack(("x",), plan="wash")
+
+
+def test_decoupled_ends_with_a_probe_that_never_resolves():
+    """An aggregate that always answers "off" tells nothing new: running it once more would never end."""
+    graph = RecoveryGraph(
+        [Belief("x", 10.0), Belief("y", 10.0)],
+        [Action("ax", undo=4.0, executed=True), Action("ay", undo=4.0, executed=True)],
+        [Probe("both", 0.1, max_uses=math.inf)],
+        [("both", "x", "aggregation"), ("both", "y", "aggregation"),
+         ("x", "ax", "belief_to_action"), ("y", "ay", "belief_to_action")],
+    )  # fmt: skip
+    off = Discrete(["holds", "off"], {"x": [0, 1], "y": [0, 1]})
+    model = JointModel([Hypothesis("x", 0.5, ("x",)), Hypothesis("y", 0.5, ("y",))], {"both": off})
+    seen = evaluate(Decoupled(), InformationState.alarmed(Problem(graph, model)))
+    assert seen.expected_probes == 1.0

@@ -89,7 +89,7 @@ def test_a_probe_run_twice_is_paid_twice_and_answers_independently():
     ],
 )
 def test_every_decision_is_charged_counted_and_scored(decision, expected):
-    state = lid(restart=7.0, escalate=6.0, plans=[Plan("by hand", np.array([1.0, 2.0]))])
+    state = lid(restart=7.0, escalate=6.0, plans=[Plan("by hand", np.array([1.0, 2.0]), ("lid",), ("lift",))])
     seen = evaluate(Fixed(0, decision, decision), state)
     assert seen.expected_loss == pytest.approx(expected.expected_loss)
     assert (seen.expected_probes, seen.expected_undone, seen.success) == (

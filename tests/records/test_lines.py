@@ -58,7 +58,21 @@ def test_a_broken_line_is_told_with_its_number(tmp_path, text, told):
 
 def test_a_damaged_archive_is_told(tmp_path):
     (tmp_path / "records.jsonl.gz").write_bytes(gzip.compress(b"{}\n")[:-6])
-    with pytest.raises(InvalidRun, match="cannot be unpacked"):
+    with pytest.raises(InvalidRun, match="cannot be read"):
+        read_lines(tmp_path / "records.jsonl")
+
+
+def test_an_archive_with_a_flipped_bit_is_told(tmp_path):
+    packed = bytearray(gzip.compress(b'{"n": 1}\n' * 100))
+    packed[20] ^= 0xFF
+    (tmp_path / "records.jsonl.gz").write_bytes(bytes(packed))
+    with pytest.raises(InvalidRun, match="cannot be read"):
+        read_lines(tmp_path / "records.jsonl")
+
+
+def test_a_folder_where_a_file_should_be_is_told(tmp_path):
+    (tmp_path / "records.jsonl").mkdir()
+    with pytest.raises(InvalidRun, match="cannot be read"):
         read_lines(tmp_path / "records.jsonl")
 
 

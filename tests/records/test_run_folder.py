@@ -7,8 +7,8 @@ import pytest
 from aquamend.errors import InvalidRun
 from aquamend.records import as_line, load_run
 
-MANIFEST = {"format": "aquamend-run/1", "suite": "toy-v1"}
-ONE = {"suite": "toy-v1", "scenario": 0, "seed": 0, "policy": "a", "loss": 1.0}
+MANIFEST = {"format": "aquamend-run/1", "suite": "toy-v1", "policies": ["a", "b"], "scenarios": 1, "seeds": 1}
+ONE = {"suite": "toy-v1", "scenario": 0, "seed": 0, "policy": "a", "group": {}, "loss": 1.0}
 TWO = ONE | {"policy": "b"}
 
 
@@ -57,7 +57,33 @@ def test_what_is_no_run_is_told(tmp_path, text, told):
         load_run(tmp_path)
 
 
-def test_a_record_that_does_not_say_what_it_is_about_is_told(folder):
-    (folder / "records.jsonl").write_text('{"suite": "toy-v1", "scenario": 0, "seed": 0}\n')
-    with pytest.raises(InvalidRun, match="record 1 lacks 'policy'"):
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"policy": None}, "has None for 'policy', which is no text"),
+        ({"seed": "zero"}, "has 'zero' for 'seed', which is no whole number"),
+        ({"group": "n"}, "has 'n' for 'group', which is no object"),
+        ({"group": {"n": [1]}}, "whose values are not plain"),
+    ],
+)
+@pytest.mark.parametrize("file", ["records.jsonl", "timings.jsonl"])
+def test_a_line_that_does_not_say_what_it_is_about_is_told(folder, file, wrong, told):
+    (folder / file).write_text(as_line(ONE) + as_line(TWO | wrong))
+    with pytest.raises(InvalidRun, match=f"{file}: line 2 has.*{told}|{file}: line 2.*{told}"):
         load_run(folder)
+
+
+def test_an_annotation_needs_no_policy_but_a_seed(folder):
+    annotation = {name: value for name, value in ONE.items() if name != "policy"}
+    (folder / "annotations.jsonl").write_text(as_line(annotation))
+    assert load_run(folder).annotations == [annotation]
+    (folder / "annotations.jsonl").write_text(as_line({"suite": "toy-v1", "scenario": 0, "group": {}}))
+    with pytest.raises(InvalidRun, match=r"annotations\.jsonl: line 1 has None for 'seed'"):
+        load_run(folder)
+
+
+@pytest.mark.parametrize("field", ["suite", "policies", "scenarios", "seeds"])
+def test_a_manifest_without_what_every_run_has_is_told(tmp_path, field):
+    (tmp_path / "manifest.json").write_text(json.dumps({k: v for k, v in MANIFEST.items() if k != field}))
+    with pytest.raises(InvalidRun, match=f"it has None for '{field}'"):
+        load_run(tmp_path)

@@ -24,23 +24,25 @@ def annotate(scenario: Scenario, state: InformationState) -> dict[str, Any]:
     return scenario.label | {
         "features": scenario.features,
         "restart_cost": problem.restart_loss,
-        "truths": [_truth(state, views, truth.hypothesis) for truth in scenario.truths],
+        "truths": [_truth(scenario, state, views, truth.hypothesis) for truth in scenario.truths],
     }
 
 
-def _truth(state: InformationState, views: dict[str, RecoveryGraph], hypothesis: int) -> dict[str, Any]:
+def _truth(
+    scenario: Scenario, state: InformationState, views: dict[str, RecoveryGraph], hypothesis: int
+) -> dict[str, Any]:
     true = state.problem.model.hypotheses[hypothesis]
     rollback = {name: view.closure(true.failed) for name, view in views.items()}
     return {
         "failed": true.failed,
         "rollback": rollback,
         "rollback_cost": {name: state.problem.graph.rollback_cost(undo) for name, undo in rollback.items()},
-        "minimal_reprobe": minimal_reprobe(state, hypothesis),
+        "minimal_reprobe": minimal_reprobe(state, hypothesis, scenario.stream),
         "attribution": str(true.cause),
     }
 
 
-def minimal_reprobe(state: InformationState, hypothesis: int) -> tuple[str, ...] | None:
+def minimal_reprobe(state: InformationState, hypothesis: int, seed: tuple[int, ...] = (0,)) -> tuple[str, ...] | None:
     """Return P*: the cheapest set of probes whose true answers lead to the decision that is best under the truth.
 
     By enumeration, each probe once; of equally dear sets the smaller, then the first in graph order. The empty set
@@ -54,7 +56,7 @@ def minimal_reprobe(state: InformationState, hypothesis: int) -> tuple[str, ...]
     cost = {probe.name: probe.cost for probe in graph.probes}
     sets = [s for k in range(len(names) + 1) for s in itertools.combinations(names, k)]
     for chosen in sorted(sets, key=lambda s: sum(cost[name] for name in s)):
-        after = _answered(state, hypothesis, chosen)
+        after = _answered(ModelWorld(state, hypothesis, seed), chosen)
         if after is not None and _loss_of_stopping(after, hypothesis) <= best + TIE:
             return chosen
     return None
@@ -72,9 +74,9 @@ def _loss_of_stopping(state: InformationState, hypothesis: int) -> float:
     return charged(world.commit(best_terminal(state).decision).receipts)
 
 
-def _answered(state: InformationState, hypothesis: int, probes: tuple[str, ...]) -> InformationState | None:
-    """Return the state after these probes answered truly; None where they may not all run."""
-    world = ModelWorld(state, hypothesis)
+def _answered(world: ModelWorld, probes: tuple[str, ...]) -> InformationState | None:
+    """Return the state after these probes answered in the world; None where they may not all run."""
+    state = world.alarm()
     for name in probes:
         if state.why_illegal(name):
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aquamend.decision.steps import Escalate, Step
-from aquamend.decision.terminal import stop_after_correcting
+from aquamend.decision.terminal import best_terminal, stop_after_correcting
 from aquamend.errors import UnknownName
 from aquamend.inference import InformationState, Observation
+from aquamend.inference.state import normalised
 from aquamend.policies import Policy, policy_named
 
 ORACLE = "oracle"
@@ -19,16 +20,22 @@ TOLD_THE_TRUTH = (ORACLE,)
 class Oracle:
     """Roll back the minimal closure of what truly failed, without looking; escalate where that is infeasible.
 
-    The paper's rule. A lower bound on every policy's loss only where correcting each failure costs no more than
-    leaving it; a reference elsewhere.
+    The paper's rule; where only a world's own plans end a recovery, the best of them for what failed. A lower bound on
+    every policy's loss only where correcting each failure costs no more than leaving it; a reference elsewhere.
     """
 
     failed: tuple[str, ...]
 
     def next_step(self, state: InformationState) -> Step:
         """Return the rollback of the failed set's closure."""
+        if not state.problem.corrections:
+            return best_terminal(self._informed(state)).decision
         stop = stop_after_correcting(state, set(self.failed))
         return Escalate() if math.isinf(stop.recovery) else stop.decision
+
+    def _informed(self, state: InformationState) -> InformationState:
+        true = [set(hypothesis.failed) == set(self.failed) for hypothesis in state.problem.model.hypotheses]
+        return replace(state, posterior=normalised(state.posterior * true))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,45 +1,81 @@
-"""What a run was: suite, seeds, versions, code and machine."""
+"""The manifest of a run: what it is to hold, by which program, and who worked on it when."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import platform
-import subprocess
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import aquamend
+from aquamend.benchmarks.environment import computing_environment, own_policies, session
+from aquamend.benchmarks.suite import Suite
+from aquamend.errors import InvalidRun
 from aquamend.records import write_atomically
-from aquamend.records.run_folder import FORMAT, RunFolder
+from aquamend.records.run_folder import FORMAT, RunFolder, load_manifest
 
-LIBRARIES = ("numpy", "scipy", "joblib", "distributed")
+Manifest = dict[str, Any]
 
 
-def new_manifest(suite: str, description: str, *, jobs: int, cluster: str | None) -> dict[str, Any]:
-    """Return the manifest of a run that starts now; what it will hold is added by the runner."""
-    return {
-        "format": FORMAT,
-        "suite": suite,
-        "description": description,
-        "aquamend": aquamend.__version__,
-        "code": code_fingerprint(),
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "libraries": {name: found for name in LIBRARIES if (found := _version(name))},
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "jobs": jobs,
-        "cluster": cluster is not None,
-        "started": now(),
-        "finished": None,
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run should hold; None leaves it to the run being continued, or else to the suite."""
+
+    policies: tuple[str, ...] | None = None
+    scenarios: int | None = None
+    seeds: int | None = None
+
+
+def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:
+    """Return the manifest of the run to do: a new one, or the one in the folder, extended by what is asked."""
+    if folder.manifest.exists():
+        manifest = _continued(suite, folder, asked, resume=resume, workers=workers)
+    else:
+        manifest = _new(suite, asked, workers=workers)
+    suite.check_policies(manifest["policies"])
+    hashes = own_policies(manifest["policies"])
+    changed = [name for name, before in manifest["own_policies"].items() if hashes.get(name) != before]
+    if changed:
+        _refuse_to_mix(folder, f"the module of {changed[0]} has changed since")
+    return manifest | {"own_policies": hashes}
+
+
+def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
+    head = {"format": FORMAT, "suite": suite.name, "description": suite.description}
+    size = {
+        "policies": list(asked.policies or suite.policies),
+        "scenarios": asked.scenarios or suite.scenarios,
+        "seeds": asked.seeds or suite.seeds,
+    }
+    work: Manifest = {"workers": workers, "started": now(), "finished": None, "resumed": [], "own_policies": {}}
+    return head | size | computing_environment() | session() | work
+
+
+def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:
+    """Return the folder's manifest; what it asked for stays asked for, and more may be added."""
+    before = load_manifest(folder)
+    if not resume:
+        problem = f"it already holds a run of {before['suite']}"
+        raise InvalidRun(folder.path, problem, "continue it with --resume, or give another --out")
+    if before["suite"] != suite.name:
+        raise InvalidRun(folder.path, f"it holds a run of {before['suite']}, not of {suite.name}", "give another --out")
+    for what, ours in computing_environment().items():
+        if before.get(what) != ours:
+            _refuse_to_mix(folder, f"it was made with {what} {before.get(what)}, and this is {ours}")
+    return before | {
+        "policies": [*before["policies"], *(name for name in asked.policies or () if name not in before["policies"])],
+        "scenarios": max(before["scenarios"], asked.scenarios or 0),
+        "seeds": max(before["seeds"], asked.seeds or 0),
+        "resumed": [*before.get("resumed", []), session() | {"workers": workers, "started": now()}],
+        "own_policies": before.get("own_policies", {}),
     }
 
 
-def save_manifest(folder: RunFolder, manifest: dict[str, Any]) -> None:
+def _refuse_to_mix(folder: RunFolder, problem: str) -> None:
+    remedy = "continue it with that, or start over in another folder: results of two programs do not mix"
+    raise InvalidRun(folder.path, problem, remedy)
+
+
+def save_manifest(folder: RunFolder, manifest: Manifest) -> None:
     """Write the manifest, whole or not at all."""
     write_atomically(folder.manifest, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
 
@@ -47,37 +83,3 @@ def save_manifest(folder: RunFolder, manifest: dict[str, Any]) -> None:
 def now() -> str:
     """Return the time, to the second, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@cache
-def code_fingerprint() -> str:
-    """Return a hash of this package's source: records of one run must come from one program."""
-    root = Path(aquamend.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _version(library: str) -> str | None:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return None
-
-
-def _commit() -> str | None:
-    """Return the commit of the source tree, marked if it was changed since; None where there is no repository."""
-    root = Path(aquamend.__file__).parent
-    try:
-        commit = _git(root, "rev-parse", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--", ".")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return f"{commit}+changes" if changed else commit
-
-
-def _git(folder: Path, *command: str) -> str:
-    done = subprocess.run(["git", "-C", str(folder), *command], capture_output=True, text=True, check=True, timeout=10)
-    return done.stdout.strip()

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
-from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Continue, Decision, Escalate, Restart, RollBack, step_kind
+from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.execution import Charge, Episode, charged, recover
 from aquamend.inference import InformationState
-from aquamend.policies import CertifyingPolicy, Policy, evaluate, policy_named
+from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
 from aquamend.worlds import ModelWorld
 
 Record = dict[str, Any]
+
+EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
 
 
 def play(scenario: Scenario, name: str, state: InformationState) -> Record:
@@ -25,25 +27,36 @@ def play(scenario: Scenario, name: str, state: InformationState) -> Record:
     ``state`` is the scenario's public evidence, shared by all policies so that it is compiled once.
     """
     label = scenario.label | {"policy": name}
+    if name in TOLD_THE_TRUTH:
+        return label | _played_told(scenario, state)
+    policy = policy_named(name)  # a name that is nobody's is no result of a policy
     try:
-        if name in TOLD_THE_TRUTH:
-            return label | _played_told(scenario, state)
-        policy = policy_named(name)
+        _refuse_to_hurry(policy, state)
         return label | _played(scenario, state, Remembering(policy)) | _certificate(policy, state)
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong in a policy is a result, and is kept as one
-        unavailable = dict.fromkeys(("loss", "expected_risk", *map(str, Charge), "probes", "undone", "ending"))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
+        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
+
+
+def _refuse_to_hurry(policy: Policy, state: InformationState) -> None:
+    """Refuse a plan that a deadline cuts off: its steps would depend on the machine."""
+    if isinstance(policy, Exact) and not policy.completes(state):
+        raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
 
 
 def _played(scenario: Scenario, state: InformationState, policy: Policy) -> Record:
     episodes = [recover(policy, _world(scenario, state, truth.hypothesis)) for truth in scenario.truths]
-    expected = evaluate(policy, state)
-    return _scores(scenario, episodes) | {
-        "expected_risk": expected.expected_loss,
-        "expected_success": expected.success,
-        "expected_probes": expected.expected_probes,
-        "expected_undone": expected.expected_undone,
-    }
+    return _scores(scenario, episodes) | _expected(policy, state)
+
+
+def _expected(policy: Policy, state: InformationState) -> Record:
+    """Return the exact expectations, unavailable where outcomes cannot be enumerated."""
+    try:
+        found = evaluate(policy, state)
+    except (NotDiscrete, TooLarge):
+        return dict.fromkeys(EXPECTED)
+    values = (found.expected_loss, found.success, found.expected_probes, found.expected_undone)
+    return dict(zip(EXPECTED, values, strict=True))
 
 
 def _played_told(scenario: Scenario, state: InformationState) -> Record:
@@ -65,7 +78,7 @@ def _played_told(scenario: Scenario, state: InformationState) -> Record:
 
 
 def _world(scenario: Scenario, state: InformationState, hypothesis: int) -> ModelWorld:
-    return ModelWorld(state, hypothesis, stream(scenario.suite, scenario.seed, scenario.number))
+    return ModelWorld(state, hypothesis, scenario.stream)
 
 
 def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
@@ -88,7 +101,8 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
         only = episodes[0]
         failed = scenario.problem.failed[scenario.truths[0].hypothesis].any()
         return scores | {"ending": step_kind(only.decision), "steps": _steps(only), "false_alarm": not failed}
-    return scores | {"ending": None, "steps": [], "realisations": _realisations(scenario, episodes)}
+    played = _realisations(scenario, episodes)
+    return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
 
 
 def _realisations(scenario: Scenario, episodes: list[Episode]) -> list[Record]:

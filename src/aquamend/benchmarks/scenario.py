@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from aquamend.benchmarks.random_source import stream
 from aquamend.problem import Problem
 
 
@@ -31,6 +32,11 @@ class Scenario:
     """What tables are broken down by; empty where a suite has one table."""
     features: dict[str, Any] = field(default_factory=dict)
     """How the scenario was made, for filtering."""
+
+    @property
+    def stream(self) -> tuple[int, int, int]:
+        """Seed of what probes answer here, the same for every policy."""
+        return stream(self.suite, self.seed, self.number)
 
     @property
     def label(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +57,8 @@ def bench(
 ) -> None:
     """Let policies meet the same scenarios, and keep one record for each.
 
-    An interrupted or killed run loses nothing that was finished: the same command with --resume goes on from there.
+    An interrupted or killed run loses only what was in the making: with --resume it goes on from there. What the
+    folder was asked to hold stays asked for; --resume with more seeds, scenarios or policies adds to it.
     """
     if suite == "list":
         print_text(_print_suites)
@@ -81,7 +83,8 @@ def bench(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what is finished is kept. Go on with: {_continuation(suite, out)}", err=True)
+        again = _continuation(suite, out, compress=compress, cluster=cluster)
+        typer.echo(f"interrupted; what is finished is kept. Go on with: {again}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except AquaMendError as error:
         complaints.about("aquamend bench", error)
@@ -90,8 +93,13 @@ def bench(
         print_text(lambda console: _print_done(console, run))
 
 
-def _continuation(suite: str, out: str | None) -> str:
-    return f"aquamend bench {suite} {'' if out is None else f'--out {out} '}--resume"
+def _continuation(suite: str, out: str | None, *, compress: bool, cluster: str | None) -> str:
+    """Return the command that goes on from here; what was asked for is in the folder."""
+    words = ["aquamend", "bench", suite, "--resume"]
+    words += ["--out", out] if out is not None else []
+    words += ["--compress"] if compress else []
+    words += ["--cluster", cluster] if cluster is not None else []
+    return shlex.join(words)
 
 
 def _print_suites(console: Console) -> None:
@@ -108,7 +116,7 @@ def _print_suites(console: Console) -> None:
 
 def _print_done(console: Console, run: Run) -> None:
     failures = sum("error" in record for record in run.records)
-    console.print(f"{len(run.records):,} records in {run.folder}")
+    console.print(f"{len(run.records):,} records in {run.folder}", soft_wrap=True)
     if failures:
         console.print(f"{failures:,} of them say that a policy refused or failed, and why", style="yellow")
-    console.print(f"Read them with: aquamend report {run.folder}", style="dim")
+    console.print(f"Read them with: aquamend report {shlex.quote(str(run.folder))}", style="dim", soft_wrap=True)

@@ -5,15 +5,48 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EVERY_S = 15.0
 """How often a log that is no terminal hears of it."""
 
+Told = Callable[[int, int], None]
+"""Is told how many are done, and of how many."""
+
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that is told how many are done, and of how many; draws a bar with rate and time left."""
+def progress_bar(what: str) -> Iterator[Told]:
+    """Give a function to tell progress to; it is drawn with rate and time left."""
     from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with _bar(what, console) as told:
+            yield told
+    else:
+        yield _Log(what, console).told
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How fast it goes, from the first time it is told."""
+
+    started: float = field(default_factory=time.monotonic)
+    first: int | None = None
+
+    def rate(self, done: int) -> float | None:
+        if self.first is None:
+            self.started, self.first = time.monotonic(), done
+        took = time.monotonic() - self.started
+        return (done - self.first) / took if done > self.first and took > 0 else None
+
+
+@contextmanager
+def _bar(what: str, console: Console) -> Iterator[Told]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -23,10 +56,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _log_lines(what, console)
-        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -36,40 +65,32 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(what, total=None, rate="")
-        started: list[tuple[float, int]] = []
-
-        def told(done: int, total: int) -> None:
-            if not started:
-                started.append((time.monotonic(), done))
-            since, first = started[0]
-            took = time.monotonic() - since
-            rate = f"{(done - first) / took:,.1f}/s" if done > first and took > 0 else ""
-            bar.update(task, completed=done, total=total, rate=rate)
-
-        yield told
-
-
-def _log_lines(what: str, console: object) -> Callable[[int, int], None]:
-    from rich.console import Console
-
-    started: list[tuple[float, int]] = []
-    last = [0.0]
+    pace, bar = _Pace(), Progress(*columns, console=console)
+    task = bar.add_task(what, total=None, rate="")
 
     def told(done: int, total: int) -> None:
-        now = time.monotonic()
-        if not started:
-            started.append((now, done))
-            last[0] = now
-            return
-        if now - last[0] < EVERY_S and done < total:
-            return
-        last[0] = now
-        since, first = started[0]
-        rate = (done - first) / max(now - since, 1e-9)
-        left = f", about {(total - done) / rate:,.0f} s left" if 0 < done < total and rate > 0 else ""
-        if isinstance(console, Console):
-            console.print(f"{what}: {done:,} of {total:,}, {rate:,.1f}/s{left}", markup=False, highlight=False)
+        bar.start()  # not before there is something to tell: what is asked may be wrong
+        rate = pace.rate(done)
+        bar.update(task, completed=done, total=total, rate="" if rate is None else f"{rate:,.1f}/s")
 
-    return told
+    try:
+        yield told
+    finally:
+        bar.stop()
+
+
+@dataclass(slots=True)
+class _Log:
+    what: str
+    console: Console
+    pace: _Pace = field(default_factory=_Pace)
+    last: float = field(default_factory=time.monotonic)
+
+    def told(self, done: int, total: int) -> None:
+        rate = self.pace.rate(done)
+        if rate is None or (time.monotonic() - self.last < EVERY_S and done < total):
+            return
+        self.last = time.monotonic()
+        left = f", about {(total - done) / rate:,.0f} s left" if done < total else ""
+        line = f"{self.what}: {done:,} of {total:,}, {rate:,.1f}/s{left}"
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)

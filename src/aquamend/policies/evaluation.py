@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -10,13 +12,17 @@ from numpy.typing import NDArray
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import best_terminal, stop_after_correcting
-from aquamend.errors import NotDiscrete, TooLarge, UnknownName
+from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import OutcomeTable
 from aquamend.policies.exact import Exact
 from aquamend.policies.policy import Policy
 
 MOST_STATES = 1_000_000
+
+MOST_PROBES = 2_000
+CERTAIN_ENOUGH = 1e-6
+"""A policy that still probes after so many, with more than this probability, is taken to have no end."""
 
 NEGLIGIBLE = 1e-14
 """Probability below which a state no longer probes: it changes no expectation that a float can show."""
@@ -39,15 +45,18 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
 
     States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
-    Endless probing is cut where a state's probability has fallen below 1e-14: it then takes its best terminal decision.
+    A state whose probability has fallen below 1e-14 takes its best terminal decision, so that probing which may go on
+    for ever still has a value. Probing that goes on with certainty is refused.
     """
     if isinstance(policy, Exact) and not policy.completes(state):
         _refuse(policy, state)
     total = np.zeros(4)
     layer = {_key(state): (state, 1.0)}
-    visited = 0
+    visited = probes = 0
     while layer:
         visited += len(layer)
+        if probes > MOST_PROBES and math.fsum(p for _, p in layer.values()) > CERTAIN_ENOUGH:
+            raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
         if visited > MOST_STATES:
             raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
         following: dict[tuple[tuple[str, str], ...], tuple[InformationState, float]] = {}
@@ -62,7 +71,7 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
                 key = _key(child)
                 known = following.get(key, (child, 0.0))
                 following[key] = known[0], known[1] + probability * p
-        layer = following
+        layer, probes = following, probes + 1
     return Evaluation(*(float(x) for x in total))
 
 
@@ -107,19 +116,19 @@ def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64
             ending = RollBack(())
         case RollBack():
             ending = decision
-    undone = set(ending.undo)
-    if ending.plan is None:  # a policy may undo more than the closure, at its ordinary cost
-        undone.update(graph.closure(ending.correct))
-    kept = np.array([belief.name not in ending.correct for belief in graph.beliefs], dtype=bool)
-    left = problem.failed[:, kept].any(axis=1)
-    bad, good = float(state.posterior[left].sum()), float(state.posterior[~left].sum())
     if ending.plan is not None:
-        plans = {plan.name: plan for plan in problem.plans}
-        if ending.plan not in plans:
-            raise UnknownName("plan", ending.plan, plans)
-        losses = plans[ending.plan].loss
+        plan = problem.plan_named(ending.plan)
         possible = state.posterior > 0.0
-        loss = float(np.dot(state.posterior[possible], losses[possible]))
-    else:
-        loss = graph.rollback_cost(undone) + stop_after_correcting(state, set(ending.correct)).residual
-    return np.array([loss, 0.0, len(undone), good / (good + bad)])
+        loss = float(np.dot(state.posterior[possible], plan.loss[possible]))
+        return np.array([loss, 0.0, len(set(plan.undo)), _nothing_left(state, plan.correct)])
+    undone = {*graph.closure(ending.correct), *ending.undo}  # more than the closure may be undone, at ordinary cost
+    loss = graph.rollback_cost(undone) + stop_after_correcting(state, set(ending.correct)).residual
+    return np.array([loss, 0.0, len(undone), _nothing_left(state, ending.correct)])
+
+
+def _nothing_left(state: InformationState, correct: Sequence[str]) -> float:
+    """Return the probability that correcting these beliefs leaves nothing failed."""
+    kept = np.array([belief.name not in correct for belief in state.problem.graph.beliefs], dtype=bool)
+    left = state.problem.failed[:, kept].any(axis=1)
+    bad, good = float(state.posterior[left].sum()), float(state.posterior[~left].sum())
+    return good / (good + bad)

@@ -53,11 +53,12 @@ def policy_named(name: str) -> Policy:
 def _imported(name: str) -> Policy:
     """Return a policy of somebody's own: ``module:Class`` (called without arguments) or ``module:instance``."""
     module, _, attribute = name.partition(":")
+    valid = [*POLICIES, "lookahead-K", "module:Class"]
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UnknownName("policy", f"{name} ({error})", [*POLICIES, "lookahead-K", "module:Class"]) from None
-    policy = found() if isinstance(found, type) else found
+        policy = found() if isinstance(found, type) else found
+    except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
+        raise UnknownName("policy", f"{name} ({type(error).__name__}: {error})", valid) from None
     if not isinstance(policy, Policy):
-        raise UnknownName("policy", f"{name} (it has no next_step)", [*POLICIES, "lookahead-K", "module:Class"])
+        raise UnknownName("policy", f"{name} (it has no next_step)", valid)
     return policy

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import branches_of
-from aquamend.decision.steps import Decision, Escalate, Reprobe, Restart, Step
+from aquamend.decision.steps import Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import TIE, best_terminal, stop_after_correcting
 from aquamend.graph.recovery_graph import bits
 from aquamend.inference import InformationState
@@ -47,7 +47,21 @@ class Troubleshooting:
 
 
 def _repair(problem: Problem, posterior: NDArray[np.float64]) -> tuple[float, set[str] | Decision]:
-    """Return the greedy repair plan's expected loss and the beliefs it corrects, or a flat decision if cheaper."""
+    """Return what is done without observing, and its expected loss: the repair plan, or another decision if cheaper."""
+    options: list[tuple[float, set[str] | Decision]] = [_greedy_plan(problem, posterior)] if problem.corrections else []
+    for plan in problem.plans:
+        possible = posterior > 0.0
+        loss = float(posterior[possible] @ plan.loss[possible])
+        options.append((loss, RollBack(plan.correct, plan.undo, plan=plan.name)))
+    options += [(problem.restart_loss, Restart()), (problem.escalate_loss, Escalate())]
+    least = min(loss for loss, _ in options)
+    if math.isinf(least):
+        return least, Escalate()
+    return next(option for option in options if option[0] <= least + TIE)
+
+
+def _greedy_plan(problem: Problem, posterior: NDArray[np.float64]) -> tuple[float, set[str]]:
+    """Return the expected loss of repairing greedily, and the beliefs repaired."""
     graph = problem.graph
     risk = np.array(
         [
@@ -64,18 +78,9 @@ def _repair(problem: Problem, posterior: NDArray[np.float64]) -> tuple[float, se
         }
         worth = {i: a for i, a in added.items() if math.isfinite(a) and risk[i] - a > TIE}
         if not worth:
-            break
+            left = sum(float(risk[i]) for i in range(len(risk)) if i not in planned)
+            return cost + left, {graph.beliefs[i].name for i in planned}
         best = max(worth, key=lambda i: risk[i] / worth[i] if worth[i] > 0 else math.inf)
         planned.add(best)
         paid |= graph.belief_charges[best]
         cost += worth[best]
-    left = sum(float(risk[i]) for i in range(len(risk)) if i not in planned)
-    options: list[tuple[float, set[str] | Decision]] = [
-        (cost + left, {graph.beliefs[i].name for i in planned}),
-        (problem.restart_loss, Restart()),
-        (problem.escalate_loss, Escalate()),
-    ]
-    least = min(loss for loss, _ in options)
-    return (
-        next(option for option in options if option[0] <= least + TIE) if math.isfinite(least) else (least, Escalate())
-    )

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,19 +47,16 @@ def _plain(value: Any) -> Any:
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file (``.gz`` if only that is there); an empty list if neither exists."""
-    zipped = path.with_name(path.name + ".gz")
-    if path.exists():
-        raw = path.read_bytes()
-    elif zipped.exists():
-        path = zipped
-        try:
-            raw = gzip.decompress(path.read_bytes())
-        except (OSError, EOFError) as error:
-            raise InvalidRun(
-                path, f"cannot be unpacked ({error})", "restore the file or run the benchmark again"
-            ) from None
-    else:
+    if not path.exists():
+        path = path.with_name(f"{path.name}.gz")
+    if not path.exists():
         return []
+    try:
+        raw = path.read_bytes()
+        if path.suffix == ".gz":
+            raw = gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidRun(path, f"cannot be read ({error})", "restore the file or run the benchmark again") from None
     records = []
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if not line:
@@ -90,6 +88,21 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp leaves files to their owner alone
         os.replace(temporary, path)
+        _settle(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _settle(folder: Path) -> None:
+    """Have the folder itself written down, so that a new name in it survives a power cut; not everywhere possible."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)

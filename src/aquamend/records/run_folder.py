@@ -16,6 +16,9 @@ Key = tuple[int, int, str]
 
 FORMAT = "aquamend-run/1"
 
+Fields = dict[str, type]
+_KINDS: dict[type, str] = {str: "text", int: "whole number", dict: "object", list: "list"}
+
 
 def key_of(record: Record) -> Key:
     """Return what a record is about."""
@@ -82,17 +85,25 @@ def load_run(path: str | Path) -> Run:
             if kind in line:
                 lines.append(line[kind])
     records = [*read_lines(folder.records), *kinds["record"]]
-    for number, record in enumerate(records, start=1):
-        missing = [name for name in ("suite", "scenario", "seed", "policy") if name not in record]
-        if missing:
-            raise InvalidRun(folder.records, f"record {number} lacks {missing[0]!r}", "run the benchmark again")
-    return Run(
-        folder.path,
-        manifest,
-        _each_once(records),
-        _each_once([*read_lines(folder.annotations), *kinds["annotation"]]),
-        _each_once([*read_lines(folder.timings), *kinds["timing"]]),
-    )
+    annotations = [*read_lines(folder.annotations), *kinds["annotation"]]
+    timings = [*read_lines(folder.timings), *kinds["timing"]]
+    whose: Fields = {"suite": str, "scenario": int, "seed": int, "group": dict}
+    _check(folder.records, records, whose | {"policy": str})
+    _check(folder.annotations, annotations, whose)
+    _check(folder.timings, timings, whose | {"policy": str})
+    return Run(folder.path, manifest, _each_once(records), _each_once(annotations), _each_once(timings))
+
+
+def _check(path: Path, lines: list[Record], fields: Fields) -> None:
+    """Raise at the first line that does not say what it is about."""
+    for number, line in enumerate(lines, start=1):
+        for name, kind in fields.items():
+            if not isinstance(line.get(name), kind):
+                problem = f"line {number} has {line.get(name)!r} for {name!r}, which is no {_KINDS[kind]}"
+                raise InvalidRun(path, problem, "mend the line, or run the benchmark again")
+        if any(isinstance(value, dict | list) for value in line["group"].values()):
+            problem = f"line {number} has {line['group']!r} for 'group', whose values are not plain"
+            raise InvalidRun(path, problem, "mend the line, or run the benchmark again")
 
 
 def _each_once(lines: list[Record]) -> list[Record]:
@@ -113,4 +124,9 @@ def load_manifest(folder: RunFolder) -> Record:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         found = manifest.get("format") if isinstance(manifest, dict) else manifest
         raise InvalidRun(folder.manifest, f"its format is {found!r}", f"give a run of format {FORMAT!r}")
+    fields: Fields = {"suite": str, "policies": list, "scenarios": int, "seeds": int}
+    for name, kind in fields.items():
+        if not isinstance(manifest.get(name), kind):
+            problem = f"it has {manifest.get(name)!r} for {name!r}, which is no {_KINDS[kind]}"
+            raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
     return manifest

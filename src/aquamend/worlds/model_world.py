@@ -74,11 +74,11 @@ class ModelWorld:
                 return self._outcome(undone=tuple(a.name for a in graph.executed), left=[])
             case Continue():
                 return self._outcome(undone=(), left=failed)
-            case RollBack():
+            case RollBack(plan=None):
                 left = [name for name in failed if name not in decision.correct]
-                if decision.plan is not None:
-                    return self._follow(decision, left)
                 return self._outcome(undone=self._undo(decision), left=left)
+            case RollBack():
+                return self._follow(str(decision.plan), failed)
             case _:
                 assert_never(decision)
 
@@ -99,14 +99,12 @@ class ModelWorld:
                     self._ledger.append(Receipt(Charge.RECOVERY, f"undo: {operation.name}", operation.cost))
         return undone
 
-    def _follow(self, decision: RollBack, left: list[str]) -> Outcome:
-        """Follow a plan that the problem prices itself, residual included."""
-        plans = {plan.name: plan for plan in self._problem.plans}
-        if decision.plan not in plans:
-            raise UnknownName("plan", str(decision.plan), plans)
-        plan = plans[decision.plan]
+    def _follow(self, name: str, failed: list[str]) -> Outcome:
+        """Follow a plan that the problem prices itself, residual included; it corrects what the problem says."""
+        plan = self._problem.plan_named(name)
+        left = tuple(belief for belief in failed if belief not in plan.correct)
         self._ledger.append(Receipt(Charge.RECOVERY, plan.name, float(plan.loss[self.truth])))
-        return Outcome(tuple(self._ledger), decision.undo, tuple(left), success=not left)
+        return Outcome(tuple(self._ledger), plan.undo, left, success=not left)
 
     def _outcome(self, *, undone: tuple[str, ...], left: list[str], handed_over: bool = False) -> Outcome:
         if not handed_over:  # a person sees to what is wrong; the flat loss of calling one is all that is paid
