@@ -6,14 +6,13 @@ import pytest
 
 from aquamend.benchmarks import m1_depth
 from aquamend.benchmarks.catalogue import M1_DEPTH, M1_DEPTH_SCALED
-from aquamend.inference import InformationState
 from aquamend.planning.exact import solve
 
 
 def test_costs_and_weights_are_the_papers():
     for seed in range(30):
         for number, n in enumerate(m1_depth.SIZES):
-            problem = m1_depth.make(seed, number).problem
+            problem = m1_depth.make(seed, number).state.problem
             middle = 0.3 + 1.5 / n
             assert all(0.97 * middle <= p.cost <= 1.03 * middle for p in problem.graph.probes)
             assert all(1.8 <= a.undo <= 2.2 for a in problem.graph.actions)
@@ -25,7 +24,7 @@ def test_costs_and_weights_are_the_papers():
 
 def test_every_realisation_is_scored_with_its_posterior_weight():
     scenario = m1_depth.make(0, 3)
-    assert [t.weight for t in scenario.truths] == pytest.approx(scenario.problem.model.prior)
+    assert [t.weight for t in scenario.truths] == pytest.approx(scenario.state.problem.model.prior)
     assert scenario.group == {"n": 6}
 
 
@@ -38,7 +37,7 @@ def test_expected_probes_of_a_search_is_the_mean_over_positions(n):
 @pytest.mark.parametrize("number", range(5))
 def test_scaled_searching_pays_at_every_size(number):
     scenario = m1_depth.make_scaled(0, number)
-    table = solve(InformationState.alarmed(scenario.problem))
+    table = solve(scenario.state)
     assert table is not None
     assert table.loss < 3.95
 
@@ -56,7 +55,7 @@ def test_means_over_a_hundred_seeds_are_near_those_of_many(n, policy, risk, succ
     records = [M1_DEPTH.make(seed, n - 3) for seed in range(100)]
     from aquamend.benchmarks.play import play
 
-    played = [play(s, policy, InformationState.alarmed(s.problem)) for s in records]
+    played = [play(s, policy) for s in records]
     assert math.fsum(r["expected_risk"] for r in played) / 100 == pytest.approx(risk, abs=0.06)
     assert math.fsum(r["success"] for r in played) / 100 == pytest.approx(success, abs=0.13)
 

@@ -5,44 +5,42 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from aquamend.benchmarks.scenario import Scenario
+import numpy as np
+
+from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Reprobe
 from aquamend.decision.terminal import TIE, best_terminal
-from aquamend.execution import charged
+from aquamend.execution import World, charged
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
-from aquamend.worlds import ModelWorld
 
 MOST_PROBES = 12
 """Up to here every set of probes is tried; beyond, the minimal set is not annotated."""
 
 
-def annotate(scenario: Scenario, state: InformationState) -> dict[str, Any]:
+def annotate(scenario: Scenario) -> dict[str, Any]:
     """Return the annotation record of a scenario, with one entry for every hidden realisation."""
-    problem = scenario.problem
+    problem = scenario.state.problem
     views = {"fine": problem.graph, "linear-chain": problem.graph.linear_chain()}
     return scenario.label | {
         "features": scenario.features,
         "restart_cost": problem.restart_loss,
-        "truths": [_truth(scenario, state, views, truth.hypothesis) for truth in scenario.truths],
+        "truths": [_truth(scenario.state, views, truth) for truth in scenario.truths],
     }
 
 
-def _truth(
-    scenario: Scenario, state: InformationState, views: dict[str, RecoveryGraph], hypothesis: int
-) -> dict[str, Any]:
-    true = state.problem.model.hypotheses[hypothesis]
-    rollback = {name: view.closure(true.failed) for name, view in views.items()}
+def _truth(state: InformationState, views: dict[str, RecoveryGraph], truth: Truth) -> dict[str, Any]:
+    rollback = {name: view.closure(truth.failed) for name, view in views.items()}
     return {
-        "failed": true.failed,
+        "failed": truth.failed,
         "rollback": rollback,
         "rollback_cost": {name: state.problem.graph.rollback_cost(undo) for name, undo in rollback.items()},
-        "minimal_reprobe": minimal_reprobe(state, hypothesis, scenario.stream),
-        "attribution": str(true.cause),
+        "minimal_reprobe": minimal_reprobe(state, truth) if truth.hypothesis is not None else None,
+        "attribution": str(truth.cause),
     }
 
 
-def minimal_reprobe(state: InformationState, hypothesis: int, seed: tuple[int, ...] = (0,)) -> tuple[str, ...] | None:
+def minimal_reprobe(state: InformationState, truth: Truth) -> tuple[str, ...] | None:
     """Return P*: the cheapest set of probes whose true answers lead to the decision that is best under the truth.
 
     By enumeration, each probe once; of equally dear sets the smaller, then the first in graph order. The empty set
@@ -51,30 +49,29 @@ def minimal_reprobe(state: InformationState, hypothesis: int, seed: tuple[int, .
     graph = state.problem.graph
     if len(graph.probes) > MOST_PROBES:
         return None
-    best = _loss_of_stopping(_certain(state, hypothesis), hypothesis)
+    best = _loss_of_stopping(_certain(state, truth), truth)
     names = [probe.name for probe in graph.probes]
     cost = {probe.name: probe.cost for probe in graph.probes}
     sets = [s for k in range(len(names) + 1) for s in itertools.combinations(names, k)]
     for chosen in sorted(sets, key=lambda s: sum(cost[name] for name in s)):
-        after = _answered(ModelWorld(state, hypothesis, seed), chosen)
-        if after is not None and _loss_of_stopping(after, hypothesis) <= best + TIE:
+        after = _answered(truth.enter(), chosen)
+        if after is not None and _loss_of_stopping(after, truth) <= best + TIE:
             return chosen
     return None
 
 
-def _certain(state: InformationState, hypothesis: int) -> InformationState:
-    mass = state.posterior * 0.0
-    mass[hypothesis] = 1.0
+def _certain(state: InformationState, truth: Truth) -> InformationState:
+    mass = np.zeros_like(state.posterior)
+    mass[truth.hypothesis] = 1.0
     return InformationState(state.problem, mass, declarations=state.declarations)
 
 
-def _loss_of_stopping(state: InformationState, hypothesis: int) -> float:
-    """Return what the best stop at this state really loses under the truth."""
-    world = ModelWorld(state, hypothesis)
-    return charged(world.commit(best_terminal(state).decision).receipts)
+def _loss_of_stopping(state: InformationState, truth: Truth) -> float:
+    """Return what the best stop at this state really loses under the truth, what was spent on probes apart."""
+    return charged(truth.enter().commit(best_terminal(state).decision).receipts)
 
 
-def _answered(world: ModelWorld, probes: tuple[str, ...]) -> InformationState | None:
+def _answered(world: World, probes: tuple[str, ...]) -> InformationState | None:
     """Return the state after these probes answered in the world; None where they may not all run."""
     state = world.alarm()
     for name in probes:

@@ -18,13 +18,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from aquamend.benchmarks.m1_graph import random_graph
 from aquamend.benchmarks.random_source import generator
-from aquamend.benchmarks.scenario import Scenario, Truth
+from aquamend.benchmarks.scenario import Scenario, truths_of_model
 from aquamend.graph import RecoveryGraph
+from aquamend.inference import InformationState
 from aquamend.model import Alarm, Cause, Discrete, Hypothesis, JointModel
 from aquamend.problem import Problem
 
@@ -54,12 +56,15 @@ def make(seed: int, number: int) -> Scenario:
     prior = _prior(graph, sets, mode)
     truth = int(rng.choice(len(sets), p=prior))
     likelihood = _monitor(rng, graph, sets, sets[truth])
+    state = InformationState.alarmed(_problem(graph, sets, prior, likelihood, mode))
+    possible = truths_of_model(state, NAME, seed, number)
     return Scenario(
         suite=NAME,
         seed=seed,
         number=number,
-        problem=_problem(graph, sets, prior, likelihood, mode),
-        truths=(Truth(truth),),
+        state=state,
+        truths=tuple(replace(t, weight=1.0) for t in possible if t.hypothesis == truth),
+        possible=possible,
         features={"nodes": nodes, "beliefs": len(graph.beliefs), "wiring": wiring, "mode": mode},
     )
 

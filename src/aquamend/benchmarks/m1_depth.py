@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from aquamend.benchmarks.random_source import generator
-from aquamend.benchmarks.scenario import Scenario, Truth
+from aquamend.benchmarks.scenario import Scenario, truths_of_model
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.inference import InformationState
 from aquamend.model import Cause, Discrete, Hypothesis, JointModel
 from aquamend.problem import Problem
 
@@ -76,11 +77,6 @@ def _scenario(suite: str, seed: int, number: int, *, n: int, probe_cost: float) 
         ],
         {f"p{i + 1}": Discrete(("holds", "off"), np.column_stack([1 - changed[i], changed[i]])) for i in range(n)},
     )
-    return Scenario(
-        suite=suite,
-        seed=seed,
-        number=number,
-        problem=Problem(graph, model, restart=RESTART, name=suite),
-        truths=tuple(Truth(i, float(w)) for i, w in enumerate(weight)),
-        group={"n": n},
-    )
+    state = InformationState.alarmed(Problem(graph, model, restart=RESTART, name=suite))
+    possible = truths_of_model(state, suite, seed, number)
+    return Scenario(suite, seed, number, state, truths=possible, possible=possible, group={"n": n})

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Continue, Decision, Escalate, Restart, RollBack, step_kind
@@ -14,25 +12,27 @@ from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.execution import Charge, Episode, charged, recover
 from aquamend.inference import InformationState
 from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
-from aquamend.worlds import ModelWorld
 
 Record = dict[str, Any]
 
 EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
 
 
-def play(scenario: Scenario, name: str, state: InformationState) -> Record:
+def play(scenario: Scenario, name: str, *, expected: bool = True) -> Record:
     """Return the record of one policy on one scenario; a policy that refuses leaves a record of its refusal.
 
-    ``state`` is the scenario's public evidence, shared by all policies so that it is compiled once.
+    With ``expected``, also what following the policy costs in expectation, exactly.
     """
     label = scenario.label | {"policy": name}
     if name in TOLD_THE_TRUTH:
-        return label | _played_told(scenario, state)
+        return label | _played_told(scenario, expected=expected)
     policy = policy_named(name)  # a name that is nobody's is no result of a policy
     try:
-        _refuse_to_hurry(policy, state)
-        return label | _played(scenario, state, Remembering(policy)) | _certificate(policy, state)
+        _refuse_to_hurry(policy, scenario.state)
+        remembering = Remembering(policy)
+        scores = _scores(scenario, [recover(remembering, truth.enter()) for truth in scenario.truths])
+        risk = _expected(remembering, scenario.state) if expected else dict.fromkeys(EXPECTED)
+        return label | scores | risk | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
         unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
@@ -42,11 +42,6 @@ def _refuse_to_hurry(policy: Policy, state: InformationState) -> None:
     """Refuse a plan that a deadline cuts off: its steps would depend on the machine."""
     if isinstance(policy, Exact) and not policy.completes(state):
         raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
-
-
-def _played(scenario: Scenario, state: InformationState, policy: Policy) -> Record:
-    episodes = [recover(policy, _world(scenario, state, truth.hypothesis)) for truth in scenario.truths]
-    return _scores(scenario, episodes) | _expected(policy, state)
 
 
 def _expected(policy: Policy, state: InformationState) -> Record:
@@ -59,26 +54,19 @@ def _expected(policy: Policy, state: InformationState) -> Record:
     return dict(zip(EXPECTED, values, strict=True))
 
 
-def _played_told(scenario: Scenario, state: InformationState) -> Record:
-    """Play the oracle, told the truth of each world; its risk is the mean over all worlds the posterior allows."""
-    possible = np.flatnonzero(state.posterior > 0).tolist()
-    failed = [tuple(hypothesis.failed) for hypothesis in state.problem.model.hypotheses]
-    everywhere = {h: recover(Oracle(failed[h]), _world(scenario, state, h)) for h in possible}
-    weight = state.posterior
-
-    def mean(value: Any) -> float:
-        return math.fsum(float(weight[h]) * float(value(episode)) for h, episode in everywhere.items())
-
-    return _scores(scenario, [everywhere[truth.hypothesis] for truth in scenario.truths]) | {
-        "expected_risk": mean(lambda e: e.loss),
-        "expected_success": mean(lambda e: e.outcome.success),
-        "expected_probes": 0.0,
-        "expected_undone": mean(lambda e: len(e.outcome.undone)),
-    }
-
-
-def _world(scenario: Scenario, state: InformationState, hypothesis: int) -> ModelWorld:
-    return ModelWorld(state, hypothesis, scenario.stream)
+def _played_told(scenario: Scenario, *, expected: bool) -> Record:
+    """Play the oracle, told the truth of each world; its risk is the mean over all that the posterior allows."""
+    episodes = [recover(Oracle(truth.failed), truth.enter()) for truth in scenario.truths]
+    if not expected or not scenario.possible:
+        return _scores(scenario, episodes) | dict.fromkeys(EXPECTED)
+    everywhere = [(truth.weight, recover(Oracle(truth.failed), truth.enter())) for truth in scenario.possible]
+    values = (
+        math.fsum(w * e.loss for w, e in everywhere),
+        math.fsum(w * e.outcome.success for w, e in everywhere),
+        0.0,
+        math.fsum(w * len(e.outcome.undone) for w, e in everywhere),
+    )
+    return _scores(scenario, episodes) | dict(zip(EXPECTED, values, strict=True))
 
 
 def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
@@ -99,8 +87,8 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
     }
     if len(episodes) == 1:
         only = episodes[0]
-        failed = scenario.problem.failed[scenario.truths[0].hypothesis].any()
-        return scores | {"ending": step_kind(only.decision), "steps": _steps(only), "false_alarm": not failed}
+        false_alarm = not scenario.truths[0].failed
+        return scores | {"ending": step_kind(only.decision), "steps": _steps(only), "false_alarm": false_alarm}
     played = _realisations(scenario, episodes)
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
 
@@ -108,7 +96,7 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
 def _realisations(scenario: Scenario, episodes: list[Episode]) -> list[Record]:
     def told(truth: Truth, episode: Episode) -> Record:
         return {
-            "truth": scenario.problem.model.hypotheses[truth.hypothesis].name,
+            "truth": truth.name,
             "weight": truth.weight,
             "loss": episode.loss,
             "success": int(episode.outcome.success),

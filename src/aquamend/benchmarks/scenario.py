@@ -1,44 +1,64 @@
-"""A scenario: one recovery problem, what is true in it, and how to say so."""
+"""A scenario: one recovery problem, what is true in it, and worlds to play it in."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aquamend.benchmarks.random_source import stream
-from aquamend.problem import Problem
+from aquamend.execution import World
+from aquamend.inference import InformationState
+from aquamend.model import Cause
+from aquamend.worlds import ModelWorld
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Truth:
     """One hidden realisation that policies are scored on; they never see it."""
 
-    hypothesis: int
-    """Position of the true hypothesis in the problem's model."""
+    name: str
+    failed: tuple[str, ...]
+    cause: Cause
+    enter: Callable[[], World]
+    """Return a new world in which this is so."""
     weight: float = 1.0
-    """Its share of the scores, where a suite enumerates several."""
+    """Its share of the scores, where a suite plays several."""
+    hypothesis: int | None = None
+    """Position of the hypothesis that says so, where the world is drawn from the public model itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A pure function of (suite, seed, number): a public problem, and the truths to score on."""
+    """A pure function of (suite, seed, number): public evidence, and the truths to score on."""
 
     suite: str
     seed: int
     number: int
-    problem: Problem
+    state: InformationState
+    """What the policies start from."""
     truths: tuple[Truth, ...]
+    possible: tuple[Truth, ...] = ()
+    """All that the public posterior allows, each with its probability, where expectations are wanted."""
     group: dict[str, Any] = field(default_factory=dict)
     """What tables are broken down by; empty where a suite has one table."""
     features: dict[str, Any] = field(default_factory=dict)
     """How the scenario was made, for filtering."""
 
     @property
-    def stream(self) -> tuple[int, int, int]:
-        """Seed of what probes answer here, the same for every policy."""
-        return stream(self.suite, self.seed, self.number)
-
-    @property
     def label(self) -> dict[str, Any]:
         """Suite, scenario, seed and group: what every line about this scenario begins with."""
         return {"suite": self.suite, "scenario": self.number, "seed": self.seed, "group": self.group}
+
+
+def truths_of_model(state: InformationState, suite: str, seed: int, number: int) -> tuple[Truth, ...]:
+    """Return what the public posterior allows: every possible hypothesis as a truth, weighted by its probability."""
+    answers = stream(suite, seed, number)  # the same for every policy
+
+    def truth(h: int) -> Truth:
+        true = state.problem.model.hypotheses[h]
+        world = ModelWorld(state, h, answers)
+        weight = float(state.posterior[h])
+        return Truth(true.name, tuple(true.failed), Cause(true.cause), lambda: replace(world), weight, h)
+
+    return tuple(truth(h) for h, p in enumerate(state.posterior) if p > 0)

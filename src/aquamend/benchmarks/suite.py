@@ -11,7 +11,6 @@ from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, check_names
 from aquamend.benchmarks.play import play
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.timing import timed
-from aquamend.inference import InformationState
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class Suite(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RecoverySuite:
-    """Policies recover in worlds drawn from the problem's own model."""
+    """Policies recover in the worlds of each scenario."""
 
     name: str
     description: str
@@ -63,6 +62,8 @@ class RecoverySuite:
     seeds: int
     policies: tuple[str, ...]
     make: Callable[[int, int], Scenario]
+    expected_risk: bool = True
+    """Whether exact expectations are part of the question."""
     time_decisions: bool = False
     """Whether decision time and memory are part of the question."""
 
@@ -73,9 +74,8 @@ class RecoverySuite:
     def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
-        state = InformationState.alarmed(scenario.problem)
-        records = [play(scenario, name, state) for name in policies]
+        records = [play(scenario, name, expected=self.expected_risk) for name in policies]
         # Who is told the truth does not think, and who failed has no time to show.
         thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []
-        return Played(records, annotate(scenario, state), timings)
+        return Played(records, annotate(scenario), timings)

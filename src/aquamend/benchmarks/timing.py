@@ -23,17 +23,18 @@ def timed(scenario: Scenario, name: str) -> dict[str, Any]:
     Every call gets a new policy and a new state, so nothing decided before is remembered; what is compiled once for a
     problem (closures, kernels as arrays) is compiled before the clock starts.
     """
-    AquaMend().next_step(InformationState.alarmed(scenario.problem))
+    problem = scenario.state.problem
+    AquaMend().next_step(InformationState.alarmed(problem))
     times: list[float] = []
     while len(times) < CALLS and sum(times) < ENOUGH_S:
-        policy, state = policy_named(name), InformationState.alarmed(scenario.problem)
+        policy, state = policy_named(name), InformationState.alarmed(problem)
         start = time.perf_counter()
         policy.next_step(state)
         times.append(time.perf_counter() - start)
     return scenario.label | {
         "policy": name,
         "decision_ms": 1e3 * median(times),
-        "peak_kib": _peak_kib(name, scenario.problem),
+        "peak_kib": _peak_kib(name, problem),
     }
 
 
