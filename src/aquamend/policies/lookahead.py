@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
+from aquamend.model.kernels import OutcomeTable
 from aquamend.planning.bounds import Bounds, quick_bounds
-from aquamend.planning.exact import best_probe, solve
+from aquamend.planning.exact import MOST_CELLS, best_probe, solve
 from aquamend.planning.lookahead import lookahead_losses
 
 
@@ -36,10 +37,18 @@ class Lookahead:
         """Return the expected loss of every legal probe followed by the best plan, shape ``(n_legal,)``."""
         if not state.legal_probes:
             return np.zeros(0)
-        table = solve(state, depth=self.depth) if self.depth > 1 else None
+        # A table of evidence states where they are fewer than the sequences of answers, as with many steps of few.
+        tables = [state.problem.model.tables[probe] for probe in state.legal_probes]
+        answers = sum(len(table.outcomes) for table in tables if isinstance(table, OutcomeTable))
+        table = solve(state, depth=self.depth, most_cells=_capped(answers, self.depth)) if self.depth > 1 else None
         return lookahead_losses(state, self.depth) if table is None else table.probe_losses()
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return the quick lower bound, and what the plan found costs at most."""
         quick = quick_bounds(state)
         return quick & Bounds(-math.inf, float(self.losses(state).min(initial=math.inf)))
+
+
+def _capped(answers: int, depth: int) -> float:
+    """Return how many sequences of answers there are, and no more than can be tabulated."""
+    return MOST_CELLS if depth > 20 else min(float(answers) ** depth, MOST_CELLS)
