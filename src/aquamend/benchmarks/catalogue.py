@@ -5,6 +5,7 @@ from __future__ import annotations
 from aquamend.benchmarks import m1, m1_depth
 from aquamend.benchmarks.m1_proxy import ProxySuite
 from aquamend.benchmarks.suite import RecoverySuite, Suite
+from aquamend.benchmarks.t4.suites import DIAGNOSTICS, T4, T4_IRREVERSIBLE, T4_STRESS
 from aquamend.errors import UnknownName
 
 M1 = RecoverySuite(
@@ -58,7 +59,9 @@ M1_DEPTH_SCALED = RecoverySuite(
     time_decisions=True,
 )
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite())}
+_ALL: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite(), T4, T4_IRREVERSIBLE, T4_STRESS, *DIAGNOSTICS]
+
+SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}
 
 
 def suite_named(name: str) -> Suite:

@@ -52,12 +52,12 @@ class Remembering:
         return self._known[state.evidence]
 
 
-def check_names(names: list[str]) -> None:
-    """Raise where a name is nobody's, listing those that are."""
+def check_names(names: list[str], *, also: tuple[str, ...] = ()) -> None:
+    """Raise where a name is nobody's, listing those that are and whoever else takes part."""
     for name in names:
         if name in TOLD_THE_TRUTH:
             continue
         try:
             policy_named(name)
         except UnknownName as error:
-            raise UnknownName("policy", error.name, [*error.valid, *TOLD_THE_TRUTH]) from None
+            raise UnknownName("policy", error.name, [*error.valid, *TOLD_THE_TRUTH, *also]) from None

@@ -18,15 +18,16 @@ Record = dict[str, Any]
 EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
 
 
-def play(scenario: Scenario, name: str, *, expected: bool = True) -> Record:
+def play(scenario: Scenario, name: str, policy: Policy | None = None, *, expected: bool = True) -> Record:
     """Return the record of one policy on one scenario; a policy that refuses leaves a record of its refusal.
 
-    With ``expected``, also what following the policy costs in expectation, exactly.
+    The policy is found by its name unless it is given. With ``expected``, also what following it costs in expectation,
+    exactly.
     """
     label = scenario.label | {"policy": name}
     if name in TOLD_THE_TRUTH:
         return label | _played_told(scenario, expected=expected)
-    policy = policy_named(name)  # a name that is nobody's is no result of a policy
+    policy = policy or policy_named(name)  # a name that is nobody's is no result of a policy
     try:
         _refuse_to_hurry(policy, scenario.state)
         remembering = Remembering(policy)
@@ -87,10 +88,23 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
     }
     if len(episodes) == 1:
         only = episodes[0]
-        false_alarm = not scenario.truths[0].failed
-        return scores | {"ending": step_kind(only.decision), "steps": _steps(only), "false_alarm": false_alarm}
+        truth, budget = scenario.truths[0], scenario.state.problem.sensing_budget
+        return scores | {
+            "ending": step_kind(only.decision),
+            "steps": _steps(only),
+            "false_alarm": not truth.failed,
+            "cause": str(truth.cause),
+            "attributed": _attributed(only),
+            "over_budget": scores["sensing"] > budget + 1e-9 if math.isfinite(budget) else None,
+        }
     played = _realisations(scenario, episodes)
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
+
+
+def _attributed(episode: Episode) -> str:
+    """Return the likeliest cause when the policy decided."""
+    attribution = episode.state.attribution
+    return str(max(attribution, key=attribution.__getitem__))
 
 
 def _realisations(scenario: Scenario, episodes: list[Episode]) -> list[Record]:
@@ -114,7 +128,9 @@ def _steps(episode: Episode) -> list[str]:
 def _told(decision: Decision) -> str:
     match decision:
         case RollBack():
-            return f"roll back {', '.join(decision.correct)} (undo {', '.join(decision.undo) or 'nothing'})"
+            plan = f"{decision.plan}: " if decision.plan else ""
+            correct = ", ".join(decision.correct) or "nothing"
+            return f"{plan}roll back {correct} (undo {', '.join(decision.undo) or 'nothing'})"
         case Continue():
             return "continue"
         case Restart():

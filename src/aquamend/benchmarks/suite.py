@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, check_names
 from aquamend.benchmarks.play import play
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.timing import timed
+from aquamend.policies import Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +67,18 @@ class RecoverySuite:
     """Whether exact expectations are part of the question."""
     time_decisions: bool = False
     """Whether decision time and memory are part of the question."""
+    own: Mapping[str, Callable[[], Policy]] = field(default_factory=dict)
+    """Policies that only this suite has, or has another kind of, by name."""
 
     def check_policies(self, names: list[str]) -> None:
         """Raise where a name is nobody's."""
-        check_names(names)
+        check_names([name for name in names if name not in self.own], also=tuple(self.own))
 
     def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
-        records = [play(scenario, name, expected=self.expected_risk) for name in policies]
+        own = {name: self.own[name]() for name in policies if name in self.own}
+        records = [play(scenario, name, own.get(name), expected=self.expected_risk) for name in policies]
         # Who is told the truth does not think, and who failed has no time to show.
         thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []

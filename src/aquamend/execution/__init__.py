@@ -2,6 +2,7 @@
 
 from aquamend.execution.episode import Episode, recover
 from aquamend.execution.receipts import Charge, Receipt, charged
+from aquamend.execution.undoing import undo
 from aquamend.execution.world import Outcome, World
 
-__all__ = ["Charge", "Episode", "Outcome", "Receipt", "World", "charged", "recover"]
+__all__ = ["Charge", "Episode", "Outcome", "Receipt", "World", "charged", "recover", "undo"]

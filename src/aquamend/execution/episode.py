@@ -8,7 +8,7 @@ from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Resta
 from aquamend.errors import BadStep
 from aquamend.execution.receipts import charged
 from aquamend.execution.world import Outcome, World
-from aquamend.inference import Observation
+from aquamend.inference import InformationState, Observation
 from aquamend.policies.evaluation import MOST_PROBES
 from aquamend.policies.policy import Policy
 
@@ -19,6 +19,8 @@ class Episode:
 
     evidence: tuple[Observation, ...]
     """Answers to the probes the policy ran, in order."""
+    state: InformationState
+    """All that was known when the policy decided."""
     decision: Decision
     outcome: Outcome
 
@@ -38,4 +40,4 @@ def recover(policy: Policy, world: World) -> Episode:
         state = state.after(world.measure(step))
     if not isinstance(step, RollBack | Continue | Restart | Escalate):
         raise BadStep(f"the policy returned {step!r}, which is not a step; return one of the five in aquamend.decision")
-    return Episode(state.evidence[heard:], step, world.commit(step))
+    return Episode(state.evidence[heard:], state, step, world.commit(step))

@@ -171,7 +171,7 @@ def _draw(row: Floats, kept: Floats, target: Floats, prior: Floats) -> None:
 
 def _shares(kept: Floats, target: Floats) -> Floats:
     """Return how much of each kept state fits into the target, so that what is left over is not negative."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.where(kept > 0, target / kept, math.inf).min(axis=1))
 
 

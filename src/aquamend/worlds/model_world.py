@@ -10,7 +10,7 @@ import numpy as np
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, Outcome, Receipt
+from aquamend.execution import Charge, Outcome, Receipt, undo
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import NormalTable, OutcomeTable
 from aquamend.problem import Problem
@@ -76,28 +76,13 @@ class ModelWorld:
                 return self._outcome(undone=(), left=failed)
             case RollBack(plan=None):
                 left = [name for name in failed if name not in decision.correct]
-                return self._outcome(undone=self._undo(decision), left=left)
+                undone, receipts = undo(graph, {*graph.closure(decision.correct), *decision.undo})
+                self._ledger += receipts
+                return self._outcome(undone=undone, left=left)
             case RollBack():
                 return self._follow(str(decision.plan), failed)
             case _:
                 assert_never(decision)
-
-    def _undo(self, decision: RollBack) -> tuple[str, ...]:
-        """Undo what the correction needs and whatever else the decision names; every operation is paid once."""
-        graph = self._problem.graph
-        wanted = {*graph.closure(decision.correct), *decision.undo}
-        unknown = sorted(wanted - {action.name for action in graph.executed})
-        if unknown:
-            raise UnknownName("executed action", unknown[0], [action.name for action in graph.executed])
-        undone = tuple(action.name for action in graph.executed if action.name in wanted)
-        paid = set[int]()
-        for action, charges in zip(graph.executed, graph.action_charges, strict=True):
-            for charge in charges if action.name in wanted else ():
-                if charge not in paid:
-                    paid.add(charge)
-                    operation = graph.charges[charge]
-                    self._ledger.append(Receipt(Charge.RECOVERY, f"undo: {operation.name}", operation.cost))
-        return undone
 
     def _follow(self, name: str, failed: list[str]) -> Outcome:
         """Follow a plan that the problem prices itself, residual included; it corrects what the problem says."""

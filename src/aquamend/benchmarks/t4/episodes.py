@@ -1,0 +1,83 @@
+"""Drawing episodes of the pouring task: a table, an event, an alarm; each a pure function of suite, seed and number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aquamend.benchmarks.random_source import stream
+from aquamend.benchmarks.scenario import Scenario, Truth
+from aquamend.inference import InformationState
+from aquamend.worlds.cups import CupTask, CupWorld, Event, Scene
+from aquamend.worlds.cups.events import cause_of
+from aquamend.worlds.cups.model import Assumptions, likelihood, prior_of, problem_of
+from aquamend.worlds.cups.sensing import Noise
+
+NEXT_GAP_ML = (20.0, 60.0)
+OTHER_GAP_ML = (15.0, 60.0)
+LEAST_ML = (60.0, 120.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How an episode is played, beyond its table: what the world does otherwise than the robot assumes."""
+
+    noise: Noise = field(default_factory=Noise)
+    scale_offset_ml: tuple[float, ...] = ()
+    unknown_events: tuple[Event, ...] = ()
+    """Events drawn instead of the assumed ones: the robot has no hypothesis for them."""
+
+
+def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
+    """Return declared amounts, least first: the second 20 to 60 ml fuller, the others 15 to 60 ml each."""
+    gaps = [rng.uniform(*NEXT_GAP_ML), *rng.uniform(*OTHER_GAP_ML, n_cups - 2)]
+    return tuple(float(x) for x in np.round(rng.uniform(*LEAST_ML) + np.cumsum([0.0, *gaps]), 1))
+
+
+def draw_event(rng: np.random.Generator, task: CupTask, assumed: Assumptions, setting: Setting) -> tuple[Event, int]:
+    """Return what happened and which cup the alarm points at, given that an alarm was raised."""
+    events = setting.unknown_events or assumed.events
+    prior = np.full(len(events), 1 / len(events)) if setting.unknown_events else prior_of(assumed)
+    heard = np.array([[likelihood(e, k, task.n_cups, assumed.monitor) for k in range(task.n_cups)] for e in events])
+    mass = (prior[:, None] * heard).ravel()
+    event, cup = divmod(int(rng.choice(len(mass), p=mass / mass.sum())), task.n_cups)
+    return events[event], cup
+
+
+def episode(
+    suite: str,
+    seed: int,
+    number: int,
+    *,
+    task: CupTask,
+    assumed: Assumptions,
+    setting: Setting,
+    rng: np.random.Generator,
+    group: dict[str, Any],
+) -> Scenario:
+    """Return the scenario of one table, after an alarm."""
+    event, flagged = draw_event(rng, task, assumed, setting)
+    failed = event.applied(Scene.as_declared(task.declared_ml)).failed()
+    answers = stream(suite, seed, number)
+
+    def enter() -> CupWorld:
+        return CupWorld(task, event, flagged, assumed, setting.noise, setting.scale_offset_ml, answers)
+
+    return Scenario(
+        suite=suite,
+        seed=seed,
+        number=number,
+        state=InformationState.alarmed(problem_of(task, assumed, flagged)),
+        truths=(Truth(event.name, failed, cause_of(event), enter),),
+        group=group,
+        features={
+            "event": event.name,
+            "family": str(event.family),
+            "stage": str(task.stage),
+            "graph": "chain" if task.linear_chain else "fine",
+            "cups": task.n_cups,
+            "budget": task.sensing_budget,
+        },
+    )

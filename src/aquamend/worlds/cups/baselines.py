@@ -1,0 +1,95 @@
+"""Recovery without the joint posterior: what robots do that retry, rewind, replan or revise (the paper's baselines).
+
+They see the information state like every policy; what sets them apart is what they ask a world to do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from aquamend.decision.steps import Continue, Reprobe, RollBack, Step, correction
+from aquamend.inference import InformationState
+from aquamend.worlds.cups.model import RESTART
+from aquamend.worlds.cups.scene import CUPS
+from aquamend.worlds.cups.truth_maintenance import Justification, TruthMaintenance
+from aquamend.worlds.cups.world import REVISE
+
+
+@dataclass(frozen=True, slots=True)
+class BlindRetry:
+    """Look at the target and at where the cups stand once more, then go on as before whatever they answered."""
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the next of the two looks, then carry on."""
+        looks = [name for name in ("look_A", "localise") if name in state.legal_probes and name not in state.uses]
+        return Reprobe(looks[0]) if looks else Continue()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """Undo everything that rests on a suspect and do it again on the same beliefs (VeriTrace, rollback only).
+
+    Nothing was measured, so nothing is corrected: what had failed fails again.
+    """
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the undoing of all suspects' closures, without correcting anything; what cannot be undone is left."""
+        graph = state.problem.graph
+        stuck = set(graph.irreversible_executed)
+        undo = tuple(name for name in graph.closure(state.suspects) if name not in stuck)
+        return RollBack((), undo) if undo else Continue()
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefReplan:
+    """Take the likeliest hypothesis for true and recover from that, without looking."""
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the correction of what the likeliest hypothesis breaks."""
+        likeliest = state.problem.model.hypotheses[int(state.posterior.argmax())]
+        graph = state.problem.graph
+        correct = tuple(b.name for b in graph.beliefs if b.name in likeliest.failed)
+        undo = graph.closure(correct)
+        return Continue() if set(undo) & set(graph.irreversible_executed) else correction(correct, undo)
+
+
+@dataclass(frozen=True, slots=True)
+class TmsRevision:
+    """Retract what was measured of the suspected cup, and re-derive what can be derived without it."""
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the logical revision; carry on where nothing that matters has lost its support."""
+        cups = [name.partition("_")[2] for name in state.problem.graph.belief_index if name.startswith("amount_")]
+        alarm = state.problem.model.alarm
+        flagged = next((s.partition("_")[2] for s in (alarm.suspects if alarm else ()) if s.startswith("amount_")), "A")
+        network = justifications(tuple(cups))
+        lost = network.retract([f"measured {flagged}"])
+        if not any(name.startswith("target") for name in lost):
+            return Continue()
+        return RollBack((f"amount_{flagged}",), plan=f"{REVISE} {flagged}")
+
+
+def justifications(cups: tuple[str, ...]) -> TruthMaintenance:
+    """Return why the robot believes what it does: amounts by measuring, ranks by amounts, the target by ranks."""
+    rules = [Justification(f"amount {x}", (f"measured {x}",)) for x in cups]
+    rules += [
+        Justification(f"{x} before {y}", (f"amount {x}", f"amount {y}"))
+        for x, y in itertools.combinations(sorted(cups, key=CUPS.index), 2)
+    ]
+    rules += [
+        Justification(f"target {x}", tuple(f"{x} before {y}" for y in cups[i + 1 :])) for i, x in enumerate(cups[:-1])
+    ]
+    return TruthMaintenance({f"measured {x}" for x in cups}, tuple(rules))
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedRestart:
+    """Undo everything, measure everything again with the same camera, decide again."""
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the restart as the world carries it out; carry on where something cannot be undone."""
+        graph = state.problem.graph
+        if graph.irreversible_executed:
+            return Continue()
+        return RollBack((), tuple(action.name for action in graph.executed), plan=RESTART)

@@ -1,0 +1,118 @@
+"""A table of cups to recover on: it knows what happened, answers probes from it, and writes receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import numpy as np
+
+from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
+from aquamend.errors import UnknownName
+from aquamend.execution import Charge, Outcome, Receipt, undo
+from aquamend.inference import InformationState, Observation
+from aquamend.worlds.cups.events import Event
+from aquamend.worlds.cups.model import RESTART, Assumptions, problem_of
+from aquamend.worlds.cups.scene import CUPS, Scene
+from aquamend.worlds.cups.sensing import Noise, answer
+from aquamend.worlds.cups.task import CupTask
+
+REVISE = "revise"
+"""Plan of logical revision: no longer believe what was measured of a cup, and decide again from the rest."""
+
+
+@dataclass(eq=False)
+class CupWorld:
+    """One episode: an event has happened, the monitor has pointed at a cup."""
+
+    task: CupTask
+    event: Event
+    """What happened. For the world alone."""
+    flagged: int
+    assumed: Assumptions
+    """What the robot takes for granted."""
+    noise: Noise = field(default_factory=Noise)
+    """How readings really scatter."""
+    scale_offset_ml: tuple[float, ...] = ()
+    """What the scales read too much, place by place: a fault that no hypothesis knows of."""
+    seed: tuple[int, ...] = (0,)
+    _ledger: list[Receipt] = field(default_factory=list, init=False)
+    _uses: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._scene = self.event.applied(Scene.as_declared(self.task.declared_ml))
+        self._start = InformationState.alarmed(problem_of(self.task, self.assumed, self.flagged))
+
+    def alarm(self) -> InformationState:
+        """Return the public evidence."""
+        return self._start
+
+    def measure(self, step: Reprobe) -> Observation:
+        """Take a reading of what is there, with noise, and pay for it."""
+        graph = self._start.problem.graph
+        if step.probe not in graph.probe_index:
+            raise UnknownName("probe", step.probe, graph.probe_index)
+        index = graph.probe_index[step.probe]
+        use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
+        self._ledger.append(Receipt(Charge.SENSING, step.probe, graph.probes[index].cost))
+        rng = np.random.default_rng((*self.seed, index, use))
+        return Observation(step.probe, answer(step.probe, self._scene, self.noise, rng, self.scale_offset_ml))
+
+    def commit(self, decision: Decision) -> Outcome:
+        """Carry out the decision, pay for it, and own up to what was left wrong."""
+        failed = self._scene.failed()
+        match decision:
+            case Escalate():
+                self._ledger.append(Receipt(Charge.ESCALATION, "a person takes over", self.task.costs.escalate))
+                return Outcome(tuple(self._ledger), (), failed, success=False)
+            case Continue():
+                return self._ended((), failed)
+            case Restart():
+                return self._restart()
+            case RollBack(plan=None):
+                undone = self._undo({*self._start.problem.graph.closure(decision.correct), *decision.undo})
+                return self._ended(undone, tuple(name for name in failed if name not in decision.correct))
+            case RollBack():
+                return self._follow(str(decision.plan))
+            case _:
+                assert_never(decision)
+
+    def _follow(self, plan: str) -> Outcome:
+        if plan == RESTART:
+            return self._restart()
+        kind, _, cup = plan.partition(" ")
+        if kind == REVISE and cup in CUPS[: self.task.n_cups]:
+            return self._revise(CUPS.index(cup))
+        raise UnknownName("plan", plan, [RESTART, *(f"{REVISE} {x}" for x in CUPS[: self.task.n_cups])])
+
+    def _restart(self) -> Outcome:
+        """Undo everything, look at every cup again with the same camera, and decide anew."""
+        graph = self._start.problem.graph
+        undone = self._undo({action.name for action in graph.executed})
+        for i in range(self.task.n_cups):
+            self._ledger.append(Receipt(Charge.SENSING, f"look_{CUPS[i]}", self.task.costs.look))
+        return self._ended(undone, self._scene.failed_after_restart())
+
+    def _revise(self, cup: int) -> Outcome:
+        """Drop what was measured of a cup and decide again from the rest; nothing is undone and nothing measured.
+
+        What is dropped is no longer believed, so it is not wrong any more; but nothing supports the task there.
+        """
+        dropped = {f"amount_{CUPS[cup]}", f"rank_{CUPS[cup]}"}
+        left = [name for name in self._scene.failed() if name not in dropped and name != "target"]
+        chosen = 1 if cup == 0 else 0
+        least = min(self._scene.amount_ml)
+        if self._scene.amount_ml[chosen] > least or self._scene.cup_at(chosen) != chosen:
+            left.append("target")
+        return self._ended((), tuple(left))
+
+    def _undo(self, actions: Iterable[str]) -> tuple[str, ...]:
+        undone, receipts = undo(self._start.problem.graph, actions)
+        self._ledger += receipts
+        return undone
+
+    def _ended(self, undone: tuple[str, ...], left: tuple[str, ...]) -> Outcome:
+        residual = {belief.name: belief.residual for belief in self._start.problem.graph.beliefs}
+        self._ledger += [Receipt(Charge.RESIDUAL, name, residual[name]) for name in left]
+        return Outcome(tuple(self._ledger), undone, left, success=not left)
