@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.inference import InformationState
 from aquamend.worlds.cups import CupTask, CupWorld, Event, Scene
 from aquamend.worlds.cups.events import cause_of
-from aquamend.worlds.cups.model import Assumptions, likelihood, prior_of, problem_of
+from aquamend.worlds.cups.model import Assumptions, Shares, likelihood, prior_of, problem_of
 from aquamend.worlds.cups.sensing import Noise
 
 NEXT_GAP_ML = (20.0, 60.0)
@@ -26,6 +26,8 @@ class Setting:
 
     noise: Noise = field(default_factory=Noise)
     scale_offset_ml: tuple[float, ...] = ()
+    shares: Shares | None = None
+    """How events really share; as assumed by default."""
     unknown_events: tuple[Event, ...] = ()
     """Events drawn instead of the assumed ones: the robot has no hypothesis for them."""
 
@@ -39,7 +41,8 @@ def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
 def draw_event(rng: np.random.Generator, task: CupTask, assumed: Assumptions, setting: Setting) -> tuple[Event, int]:
     """Return what happened and which cup the alarm points at, given that an alarm was raised."""
     events = setting.unknown_events or assumed.events
-    prior = np.full(len(events), 1 / len(events)) if setting.unknown_events else prior_of(assumed)
+    true = assumed if setting.shares is None else replace(assumed, shares=setting.shares)
+    prior = np.full(len(events), 1 / len(events)) if setting.unknown_events else prior_of(true)
     heard = np.array([[likelihood(e, k, task.n_cups, assumed.monitor) for k in range(task.n_cups)] for e in events])
     mass = (prior[:, None] * heard).ravel()
     event, cup = divmod(int(rng.choice(len(mass), p=mass / mass.sum())), task.n_cups)

@@ -8,7 +8,9 @@ from dataclasses import replace
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.suite import RecoverySuite
+from aquamend.benchmarks.t4.ablations import ABLATIONS
 from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
+from aquamend.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, settings, sweep
 from aquamend.policies import Policy
 from aquamend.worlds.cups import Add, CupTask, Stage, Swap
 from aquamend.worlds.cups.baselines import BeliefReplan, BlindRetry, ExecutedRestart, Rewind, TmsRevision
@@ -173,4 +175,43 @@ DIAGNOSTICS: tuple[RecoverySuite, ...] = tuple(
         ("t4-conflict-v1", "in which scales hide what happened by a fault that no hypothesis knows", evidence_conflict),
         ("t4-closure-v1", "in which undoing anything takes the same dear work", shared_closure),
     )
+)
+
+T4_ABLATION = RecoverySuite(
+    name="t4-ablation-v1",
+    description=(
+        "AquaMend with one part taken away or exchanged, on 6,100 episodes like those of t4-v1 and t4-irreversible-v1 "
+        "(4,900 to 1,200)."
+    ),
+    scenarios=1220,
+    seeds=5,
+    policies=("aquamend", "no-reprobe", *ABLATIONS),
+    make=ablation,
+    own=OWN | ABLATIONS,
+    expected_risk=False,
+)
+
+T4_SETTINGS = RecoverySuite(
+    name="t4-settings-v1",
+    description="The same 610 episodes on fine and chain graphs, with noisy probes, and with other stakes.",
+    scenarios=122 * len(SETTINGS),
+    seeds=5,
+    policies=("oracle", "aquamend", "lookahead-2"),
+    make=settings,
+    own=OWN,
+    expected_risk=False,
+)
+
+T4_SWEEP = RecoverySuite(
+    name="t4-sweep-v1",
+    description=(
+        "The same 100 episodes with 3 to 8 cups, quieter and louder probes, better and worse alarms, and a prior that "
+        "is wrong about the world."
+    ),
+    scenarios=20 * len(SWEEP),
+    seeds=5,
+    policies=("oracle", "aquamend", "troubleshooting", "decoupled", "greedy", "no-reprobe"),
+    make=sweep,
+    own=OWN,
+    expected_risk=False,
 )

@@ -1,0 +1,103 @@
+"""AquaMend with one part taken away or exchanged at a time (the paper's ablation table)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.declaration_tests import detection_power
+from aquamend.decision.probe_value import probe_values
+from aquamend.decision.steps import Reprobe, Step
+from aquamend.decision.terminal import TIE, best_terminal
+from aquamend.inference import InformationState
+from aquamend.inference.state import normalised
+from aquamend.model import Cause
+from aquamend.policies import AquaMend, Policy
+
+Floats = NDArray[np.float64]
+
+BEAM_WIDTH = 4
+SAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WithAnotherPosterior:
+    """AquaMend, deciding by a posterior that something was done to; the evidence stays what it is."""
+
+    reshape: Callable[[InformationState], Floats]
+    """Return weights of the hypotheses, shape ``(n_hypotheses,)``; if all are zero, the posterior is left alone."""
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return AquaMend's step by the other posterior."""
+        mass = self.reshape(state)
+        if not mass.sum() > 0 or state.contradiction is not None:
+            return AquaMend().next_step(state)
+        return AquaMend().next_step(replace(state, posterior=normalised(mass)))
+
+
+def everything_external(state: InformationState) -> Floats:
+    """No attribution: every alarm is taken to mean that the world has changed."""
+    return state.posterior * _of_cause(state, Cause.EXTERNAL)
+
+
+def no_sensing_errors(state: InformationState) -> Floats:
+    """No source separation: what a sensor got wrong is taken for a change of the world, or for nothing."""
+    return state.posterior * (1.0 - _of_cause(state, Cause.SELF_ERROR))
+
+
+def _of_cause(state: InformationState, cause: Cause) -> Floats:
+    return np.array([float(Cause(h.cause) is cause) for h in state.problem.model.hypotheses])
+
+
+def product_of_marginals(state: InformationState) -> Floats:
+    """Independence proxy: every hypothesis weighs what its beliefs' own probabilities make of it."""
+    q, z = state.failure_probabilities, state.problem.failed
+    return np.asarray(np.where(state.posterior > 0, (q**z * (1 - q) ** (1 - z)).prod(axis=1), 0.0))
+
+
+def likeliest_few(state: InformationState) -> Floats:
+    """Beam proxy: the few likeliest hypotheses alone."""
+    kept = np.argsort(-state.posterior, kind="stable")[:BEAM_WIDTH]
+    mass = np.zeros_like(state.posterior)
+    mass[kept] = state.posterior[kept]
+    return mass
+
+
+def sampled(state: InformationState) -> Floats:
+    """Monte Carlo proxy: a hundred draws from the posterior; the same draws for the same evidence."""
+    rng = np.random.default_rng([len(state.evidence), int(state.posterior[0] * 2**52)])
+    return np.asarray(rng.multinomial(SAMPLES, state.posterior).astype(float))
+
+
+def overconfident(state: InformationState) -> Floats:
+    """Bad calibration: the alarm posterior squared, then conditioned on the evidence as it should be."""
+    return state.posterior * InformationState.alarmed(state.problem).posterior
+
+
+@dataclass(frozen=True, slots=True)
+class PowerPerCost:
+    """Choose among the probes worth running by detection power per cost, instead of by net benefit."""
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the worthwhile probe that detects best for its price, else the best stop."""
+        values = probe_values(state)
+        worthwhile = values.net_benefit > TIE
+        if state.contradiction is not None or not worthwhile.any():
+            return best_terminal(state).decision
+        power = np.nan_to_num(detection_power(state, values.branches, state.declarations)).max(axis=1)
+        score = np.where(worthwhile, power / values.branches.cost, -1.0)
+        return Reprobe(values.branches.probes[int(score.argmax())])
+
+
+ABLATIONS: dict[str, Callable[[], Policy]] = {
+    "no-attribution": lambda: WithAnotherPosterior(everything_external),
+    "no-source-separation": lambda: WithAnotherPosterior(no_sensing_errors),
+    "power-detection": PowerPerCost,
+    "independence-proxy": lambda: WithAnotherPosterior(product_of_marginals),
+    "beam-proxy": lambda: WithAnotherPosterior(likeliest_few),
+    "monte-carlo-proxy": lambda: WithAnotherPosterior(sampled),
+    "overconfident": lambda: WithAnotherPosterior(overconfident),
+}

@@ -1,0 +1,123 @@
+"""Episodes of the pouring task varied on purpose: noise, stakes, a wrong prior, a worse monitor, more cups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from aquamend.benchmarks.random_source import generator
+from aquamend.benchmarks.scenario import Scenario
+from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
+from aquamend.worlds.cups import CupTask, Stage
+from aquamend.worlds.cups.events import standard_events
+from aquamend.worlds.cups.model import Assumptions, Shares
+from aquamend.worlds.cups.monitor import Monitor
+from aquamend.worlds.cups.sensing import Noise
+from aquamend.worlds.cups.task import Costs
+
+STAGES = tuple(Stage)
+IRREVERSIBLE_SHARE = 1200 / 6100
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """What is different: in the task, in the world, and in what the robot assumes of it."""
+
+    name: str
+    n_cups: int = 3
+    linear_chain: bool | None = None
+    residual_scale: float = 1.0
+    noise: Noise = field(default_factory=Noise)
+    """How readings scatter in the world."""
+    known_noise: bool = True
+    """Whether the robot knows it."""
+    monitor: Monitor = field(default_factory=Monitor)
+    shares: Shares = field(default_factory=Shares)
+    """How events share in the world."""
+    assumed_shares: Shares | None = None
+    """What the robot takes them to be; the truth by default."""
+
+
+def varied(suite: str, seed: int, base: int, number: int, variation: Variation, *, irreversible: bool) -> Scenario:
+    """Return one episode under a variation; the same base episode is drawn alike under each of them."""
+    rng = generator(suite, seed, base)
+    task = CupTask(
+        table_of(rng, n_cups=variation.n_cups),
+        stage=Stage.POURED if irreversible else STAGES[base % 3],
+        pour_reversible=not irreversible,
+        linear_chain=bool(base // 3 % 2) if variation.linear_chain is None else variation.linear_chain,
+        costs=_scaled(Costs(), variation.residual_scale),
+    )
+    events = standard_events(task.declared_ml)
+    noise = variation.noise if variation.known_noise else Noise()
+    world = Assumptions(events, variation.shares, noise, variation.monitor)
+    assumed = replace(world, shares=variation.assumed_shares or variation.shares)
+    return episode(
+        suite,
+        seed,
+        number,
+        task=task,
+        assumed=assumed,
+        setting=Setting(noise=variation.noise, shares=variation.shares),
+        rng=rng,
+        group={"setting": variation.name},
+    )
+
+
+def _scaled(costs: Costs, factor: float) -> Costs:
+    names = ("amount_residual", "rank_residual", "place_residual", "target_residual", "camera_residual")
+    return replace(costs, **{name: factor * getattr(costs, name) for name in names})
+
+
+def louder(factor: float) -> Noise:
+    """Return all noise multiplied; errors of the two camera routines no further than one in two."""
+    plain = Noise()
+    return Noise(
+        plain.look_ml * factor,
+        plain.weigh_ml * factor,
+        min(0.5, plain.localise_error * factor),
+        min(0.5, plain.check_error * factor),
+    )
+
+
+SETTINGS = (
+    Variation("standard"),
+    Variation("fine graph", linear_chain=False),
+    Variation("chain graph", linear_chain=True),
+    Variation("noisy probes", noise=louder(4.0)),
+    Variation("noisy probes, unknown", noise=louder(4.0), known_noise=False),
+    Variation("residuals halved", residual_scale=0.5),
+    Variation("residuals doubled", residual_scale=2.0),
+)
+
+_WORSE = {"good": (0.97, 0.85, 0.05), "poor": (0.7, 0.4, 0.3)}
+_MANY_FALSE, _FEW_FALSE = Shares(false_alarm=3.2), Shares(false_alarm=0.2)
+
+SWEEP = (
+    *(Variation(f"{n} cups", n_cups=n) for n in range(3, 9)),
+    *(Variation(f"noise × {factor:g}", noise=louder(factor)) for factor in (0.5, 2.0, 4.0, 8.0)),
+    *(
+        Variation(f"{name} alarm", monitor=Monitor(hit, sensing, false, points))
+        for name, (hit, sensing, false), points in (("good", _WORSE["good"], 0.95), ("poor", _WORSE["poor"], 0.4))
+    ),
+    Variation("prior: four times the false alarms", assumed_shares=_MANY_FALSE),
+    Variation("prior: a quarter of the false alarms", assumed_shares=_FEW_FALSE),
+    Variation("prior: no camera faults to speak of", assumed_shares=Shares(drift=0.01)),
+)
+
+
+def settings(seed: int, number: int) -> Scenario:
+    """Return one episode of the settings suite: every base episode under every setting."""
+    base, which = divmod(number, len(SETTINGS))
+    return varied("t4-settings-v1", seed, base, number, SETTINGS[which], irreversible=base % 61 >= 49)
+
+
+def sweep(seed: int, number: int) -> Scenario:
+    """Return one episode of the sweep: every base episode under every variation."""
+    base, which = divmod(number, len(SWEEP))
+    return varied("t4-sweep-v1", seed, base, number, SWEEP[which], irreversible=False)
+
+
+def ablation(seed: int, number: int) -> Scenario:
+    """Return one episode of the ablation set: reversible and irreversible ones as 4,900 to 1,200."""
+    plain = varied("t4-ablation-v1", seed, number, number, SETTINGS[0], irreversible=number % 61 >= 49)
+    return replace(plain, group={})
