@@ -14,6 +14,20 @@ def test_m1_is_as_printed(policy, loss, risk):
     assert (row.loss, row.expected_risk) == (loss, risk)
 
 
+@pytest.mark.parametrize(
+    ("suite", "column", "total"),
+    [
+        ("m1-v1", "loss", 100.998), ("m1-v1", "expected_risk", 97.674), ("m1-v1", "gap_to_oracle", 34.344),
+        ("m1-depth-v1", "success", 8.8), ("m1-depth-v1", "loss", 58.946), ("m1-depth-v1", "expected_risk", 58.946),
+        ("m1-depth-v1", "decision_ms", 188.716), ("m1-depth-v1", "peak_kib", 4762.6),
+        ("m1-proxy-v1", "normalised_error", 0.607),
+    ],
+)  # fmt: skip
+def test_every_column_adds_up_as_printed(suite, column, total):
+    values = [getattr(row, column) for row in paper_table(suite).rows]
+    assert sum(value for value in values if value is not None) == pytest.approx(total, abs=1e-9)
+
+
 def test_the_gaps_of_m1_are_the_differences_to_its_oracle():
     rows = paper_table("m1-v1").rows
     assert [row.gap_to_oracle for row in rows] == [pytest.approx(row.loss - 7.406, abs=1e-9) for row in rows]

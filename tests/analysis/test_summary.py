@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aquamend.analysis.statistics import Interval
+from aquamend.analysis.statistics import Interval, ratio_bootstrap
 from aquamend.analysis.summary import Summary, as_data, summarise
 from aquamend.errors import InvalidRun
 from aquamend.records import Run
@@ -131,6 +131,7 @@ def test_estimators_are_summarised_by_their_error():
 
     found = only(estimate(0, 1.0, 2.0, False), estimate(1, 3.0, 3.0, True), estimate(2, 2.0, 1.5, True))
     assert (found.mean_absolute_error, found.normalised_error) == (0.5, 0.25)
+    assert found.normalised_error_interval == ratio_bootstrap([1.0, 0.0, 0.5], [1.0, 3.0, 2.0])
     assert found.proxy.disjoint_states == 2
     assert found.proxy.disjoint_mean_absolute_error == 0.25
     assert found.proxy.disjoint_normalised_error == pytest.approx(0.1)
@@ -140,10 +141,12 @@ def test_estimators_are_summarised_by_their_error():
 def test_data_has_the_same_keys_for_every_suite_and_null_where_unavailable():
     data = as_data(only(record(group={"n": 6}, scenario=4)))
     assert list(data) == [
-        "suite", "group", "policy", "scenarios", "errors", "success", "mean_loss", "mean_loss_interval",
-        "expected_risk", "expected_risk_interval", "sensing", "recovery", "escalation", "residual", "probes", "undone",
+        "suite", "group", "policy", "scenarios", "errors", "missing", "success", "mean_loss", "mean_loss_interval",
+        "expected_risk", "expected_risk_interval", "gap_to_oracle", "sensing", "recovery", "escalation", "residual",
+        "probes", "undone",
         "saving", "zero_rollback_rate", "zero_rollback_and_success_rate", "decision_ms", "peak_kib",
-        "mean_absolute_error", "normalised_error", "disjoint_states", "disjoint_mean_absolute_error",
+        "mean_absolute_error", "normalised_error", "normalised_error_interval", "disjoint_states",
+        "disjoint_mean_absolute_error",
         "disjoint_normalised_error",
     ]  # fmt: skip
     assert (data["group"], data["mean_loss"], data["mean_loss_interval"]) == ({"n": 6}, 3.0, [3.0, 3.0])
@@ -164,5 +167,25 @@ def test_a_run_without_records_has_no_summaries():
 
 @pytest.mark.parametrize("bad", ["much", [1.0], "nan"])
 def test_what_is_no_number_is_reported_with_its_scenario(bad):
-    with pytest.raises(InvalidRun, match=r"scenario 7, seed 2, aquamend: 'loss' is .* no number"):
+    with pytest.raises(InvalidRun, match=r"^somewhere: scenario 7, seed 2, aquamend: 'loss' is .* no number"):
         only(record(scenario=7, seed=2, loss=bad))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [("loss", "-inf", "less than anything"), ("success", 1.5, "not between 0 and 1"), ("undone", 10**400, "no number")],
+)
+def test_what_cannot_have_been_measured_is_reported_with_its_folder(field, value, fault):
+    with pytest.raises(InvalidRun, match=rf"^somewhere: scenario 0, seed 0, aquamend: '{field}' is .*{fault}"):
+        only(record(**{field: value}))
+
+
+def test_scenarios_that_another_policy_has_and_this_one_lacks_are_missing():
+    found = summarise(run_of(record("a", 0), record("a", 1), record("b", 0), refusal("b", 1), record("c", 1)))
+    assert [(s.policy, s.missing) for s in found] == [("a", 0), ("b", 1), ("c", 1)]
+
+
+def test_the_gap_to_the_oracle_needs_the_same_scenarios():
+    records = [record("oracle", i, loss=1.0) for i in range(2)] + [record("a", i, loss=3.0) for i in range(2)]
+    found = summarise(run_of(*records, record("b", 0, loss=3.0), record("c", 1), refusal("c", 0)))
+    assert [s.gap_to_oracle for s in found] == [0.0, 2.0, None, None]

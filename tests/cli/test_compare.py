@@ -39,6 +39,7 @@ def make_run(tmp_path, monkeypatch):
         folder = Path("runs") / name
         write_lines(folder / "records.jsonl", records)
         manifest = {"format": "aquamend-run/1", "suite": suite, "policies": ["aquamend", "restart"]}
+        manifest |= {"scenarios": 8, "seeds": 1}
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         return str(folder)
 
@@ -55,7 +56,7 @@ def test_the_text_says_who_loses_less_and_how_surely(one, compared):
     result = compared("aquamend", "restart", "--run", one)
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
-    assert "aquamend against restart loss · suite m1-v1 · runs/one" in text
+    assert "aquamend against restart realised loss · suite m1-v1 · runs/one" in text
     assert "▶ aquamend loses 1.5 less on average; 2 of 8 scenarios tie." in text
     assert "statistically significant (exact p = 0.0312)" in text
     assert "all 8 6 2 0 −1.50" in text
@@ -121,6 +122,15 @@ def test_the_expected_risk_may_be_compared(make_run, compared):
     assert (data["metric"], data["mean_difference"]) == ("expected_risk", -3.0)
 
 
+def test_estimators_are_compared_by_their_error_and_only_by_it(make_run, compared):
+    make_run("one", [record(name, 0, None, exact=4.0, estimate=e) for name, e in (("beam-32", 4.5), ("other", 6.0))])
+    refused = compared("beam-32", "other")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "runs/one compares estimators, which have no loss; give --metric error" in refused.stderr
+    data = json.loads(compared("beam-32", "other", "--metric", "error", "--json").stdout)
+    assert (data["metric"], data["mean_difference"]) == ("error", -1.5)
+
+
 def test_groups_have_a_line_each_after_all_together(make_run, compared):
     make_run("one", [record(p, i, loss, group={"n": 3 + i}) for p, loss in (("a", 1.0), ("b", 2.0)) for i in range(2)])
     lines = compared("a", "b").stdout.splitlines()
@@ -145,7 +155,10 @@ def test_scenarios_that_cannot_be_paired_are_told(make_run, compared):
         (["runs/one", "runs/one", "--policy", "magic"], "unknown policy 'magic'"),
         (["aquamend", "restart", "--policy", "aquamend"], "--policy aquamend goes with two runs"),
         (["aquamend", "restart", "--run", "nowhere"], "nowhere: there is no manifest.json in it"),
-        (["aquamend", "restart", "--metric", "expected-risk"], "no scenario has the metric 'expected_risk'"),
+        (
+            ["aquamend", "restart", "--metric", "expected-risk"],
+            "no scenario has a number for --metric expected-risk",
+        ),
         (["aquamend", "restart", "--metric", "luck"], "luck"),
         (["aquamend", "restart", "--drivers", "-1"], "--drivers"),
     ],
@@ -184,4 +197,4 @@ def test_a_broken_number_is_said_and_not_raised(make_run, compared):
     make_run("one", [record("a", 0, "much"), record("b", 0, 1.0)])
     result = compared("a", "b")
     assert (result.exit_code, result.exception.__class__) == (2, SystemExit)
-    assert "scenario 0, seed 0, a: 'loss' is 'much', which is no number" in result.stderr
+    assert "runs/one: scenario 0, seed 0, a: 'loss' is 'much', which is no number" in result.stderr

@@ -43,6 +43,11 @@ def test_several_runs_are_reported_together_where_one_stands(run, folder, tmp_pa
     assert not (folder / "report").exists()
 
 
+def test_a_run_named_twice_is_reported_once(run, folder):
+    assert run("report", str(folder), f"{folder}/").stdout.count("m1-v1\n") == 1
+    assert (folder / "report" / "report.html").is_file()
+
+
 def test_out_says_where_to_write(run, folder, tmp_path):
     assert run("report", str(folder), "--out", str(tmp_path / "there")).exit_code == 0
     assert (tmp_path / "there" / "report.md").is_file()
@@ -90,6 +95,14 @@ def test_a_place_that_cannot_be_written_exits_2(run, folder, tmp_path):
     result = run("report", str(folder), "--out", str(tmp_path / "file"))
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
+
+
+def test_a_report_is_not_left_half_written(run, folder, tmp_path):
+    (tmp_path / "out" / "report.html").mkdir(parents=True)
+    result = run("report", str(folder), "--out", str(tmp_path / "out"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "report.html is a folder" in result.stderr
+    assert not (tmp_path / "out" / "report.md").exists()
 
 
 def test_without_matplotlib_it_says_what_to_install(run, folder, monkeypatch):

@@ -263,6 +263,14 @@ def test_gaussian_readings_become_intervals_that_lose_little(random_problem):
     assert measured > 3
 
 
+@pytest.mark.slow
+def test_the_optimum_of_a_gaussian_example_lies_between_the_bounds_that_decide_prints():
+    state = InformationState.alarmed(load_problem(EXAMPLES / "pouring.yaml"))
+    bounds, loss = Exact().bounds(state), Solver(exported(state)).loss()
+    assert loss == pytest.approx(23.412, abs=5e-4)
+    assert bounds.lower <= loss <= bounds.upper + 1e-7
+
+
 def test_the_comments_give_the_limits_of_the_intervals(gaussian_state):
     pomdp = pomdp_of(gaussian_state)
     text = pomdp_text(pomdp)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.analysis.record_values import Record, ScenarioKey, failed, number, policies_in, scenario_of
-from aquamend.analysis.statistics import Interval, holm, paired_bootstrap, signed_rank
-from aquamend.analysis.statistics.wilcoxon import DECIMALS
+from aquamend.analysis.metrics import Metric, measured
+from aquamend.analysis.record_values import Record, ScenarioKey, failed, policies_in, scenario_of, steps_of
+from aquamend.analysis.statistics import Interval, difference, holm, paired_bootstrap, rounded, signed_rank
 from aquamend.errors import InvalidRun, UnknownName
 from aquamend.records import Run
-
-Metric = Literal["loss", "expected_risk"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class Comparison:
 
     suite: str
     group: dict[str, Any] | None
-    """None for all groups together."""
+    """None for all scenarios together; empty for those without a group where others have one."""
     first: str
     """Name of the first side; without another one it is the policy's."""
     second: str
@@ -76,6 +74,8 @@ class Comparison:
     """None without pairs, or where infinities of both signs leave no mean."""
     interval: Interval | None
     """95 % paired bootstrap interval of the mean difference; not adjusted for several comparisons."""
+    rank_sums: tuple[float, float] | None
+    """W+ and W-, the rank sums of positive and negative differences: the larger says whom the test is against."""
     p_value: float | None
     """Exact two-sided signed-rank test; None without pairs."""
     p_holm: float | None
@@ -99,7 +99,7 @@ def require_same_suite(first: Run, second: Run) -> None:
 
 
 def compare(first: Side, second: Side, *, metric: Metric = "loss", drivers: int = 5) -> list[Comparison]:
-    """Return one comparison a group and, if there are several groups, first one of all together.
+    """Return one comparison of all scenarios together and, where there are groups, one a group; one group is told once.
 
     Scenarios are paired by group, seed and scenario. Groups come as they appear in the run of the first side.
     """
@@ -107,10 +107,11 @@ def compare(first: Side, second: Side, *, metric: Metric = "loss", drivers: int 
     ours, theirs = first.records(), second.records()
     keys = list(dict.fromkeys([*ours, *theirs]))
     groups = list(dict.fromkeys(key[0] for key in keys))
-    pieces = [(dict(group), [key for key in keys if key[0] == group]) for group in groups]
-    whole: list[tuple[dict[str, Any] | None, list[ScenarioKey]]] = [(None, keys)] if len(groups) > 1 else []
     frame = _Frame(first, second, ours, theirs, metric, drivers)
-    return adjusted([frame.comparison(group, some) for group, some in [*whole, *pieces]])
+    found = [] if len(groups) == 1 and groups[0] else [frame.comparison(None, keys)]
+    if groups != [()]:
+        found += [frame.comparison(dict(group), [key for key in keys if key[0] == group]) for group in groups]
+    return adjusted(found)
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -132,13 +133,14 @@ class _Frame:
     most_drivers: int
 
     def comparison(self, group: dict[str, Any] | None, keys: Sequence[ScenarioKey]) -> Comparison:
-        values = {key: (self._value(self.ours, key), self._value(self.theirs, key)) for key in keys}
+        values = {key: self._values(key) for key in keys}
         paired = [key for key, pair in values.items() if None not in pair]
         left_out = [key for key, pair in values.items() if None in pair]
         ours, theirs = np.array([values[key] for key in paired], dtype=np.float64).reshape(-1, 2).T
-        differences = _differences(ours, theirs)
-        rounded = np.round(differences, DECIMALS)
+        differences = difference(ours, theirs)
+        signs = np.sign(rounded(differences))
         mean = _mean(differences)
+        test = signed_rank(differences) if paired else None
         return Comparison(
             suite=self.first.run.suite,
             group=group,
@@ -151,29 +153,29 @@ class _Frame:
             unpaired=len(left_out),
             first_errors=sum(key in self.ours and failed(self.ours[key]) for key in left_out),
             second_errors=sum(key in self.theirs and failed(self.theirs[key]) for key in left_out),
-            wins=int((rounded < 0.0).sum()),
-            ties=int((rounded == 0.0).sum()),
-            losses=int((rounded > 0.0).sum()),
+            wins=int((signs < 0.0).sum()),
+            ties=int((signs == 0.0).sum()),
+            losses=int((signs > 0.0).sum()),
             mean_difference=mean,
             interval=None if mean is None else paired_bootstrap(differences),
-            p_value=signed_rank(differences).p_value if paired else None,
+            rank_sums=None if test is None else (test.positive, test.negative),
+            p_value=None if test is None else test.p_value,
             p_holm=None,
-            drivers=self._drivers(paired, ours, theirs, rounded),
+            drivers=self._drivers(paired, ours, theirs),
         )
 
-    def _value(self, records: dict[ScenarioKey, Record], key: ScenarioKey) -> float | None:
-        record = records.get(key)
-        return None if record is None or failed(record) else number(record, self.metric)
+    def _values(self, key: ScenarioKey) -> tuple[float | None, ...]:
+        sides = ((self.ours, self.first.run.folder), (self.theirs, self.second.run.folder))
+        return tuple(
+            measured(records[key], self.metric, folder=folder) if key in records else None for records, folder in sides
+        )
 
     def _drivers(
-        self,
-        keys: Sequence[ScenarioKey],
-        ours: NDArray[np.float64],
-        theirs: NDArray[np.float64],
-        rounded: NDArray[np.float64],
+        self, keys: Sequence[ScenarioKey], ours: NDArray[np.float64], theirs: NDArray[np.float64]
     ) -> tuple[Driver, ...]:
         """Return the scenarios with the largest absolute differences; equal ones in the order of the records."""
-        magnitudes = np.abs(rounded)
+        apart = rounded(difference(ours, theirs))
+        magnitudes = np.abs(apart)
         total = float(magnitudes.sum())
         order = np.argsort(-magnitudes, kind="stable")[: self.most_drivers].tolist()
         return tuple(
@@ -183,21 +185,14 @@ class _Frame:
                 scenario=keys[i][2],
                 first=float(ours[i]),
                 second=float(theirs[i]),
-                difference=float(rounded[i]),
+                difference=float(apart[i]),
                 share=float(magnitudes[i]) / total if np.isfinite(total) else None,
-                first_steps=tuple(self.ours[keys[i]].get("steps") or ()),
-                second_steps=tuple(self.theirs[keys[i]].get("steps") or ()),
+                first_steps=steps_of(self.ours[keys[i]]),
+                second_steps=steps_of(self.theirs[keys[i]]),
             )
             for i in order
             if magnitudes[i] > 0.0
         )
-
-
-def _differences(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ours minus theirs; two infinite losses are a tie."""
-    result = np.zeros_like(ours)
-    np.subtract(ours, theirs, out=result, where=ours != theirs)
-    return result
 
 
 def _mean(differences: NDArray[np.float64]) -> float | None:

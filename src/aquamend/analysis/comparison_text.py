@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from aquamend.analysis.comparison import Comparison, Driver
-from aquamend.analysis.comparison_words import METRICS, group_text, left_out, p_text, verdict
+from aquamend.analysis.comparison_words import left_out, p_text, verdict
+from aquamend.analysis.groups import group_name
+from aquamend.analysis.metrics import METRICS
 from aquamend.text.layout import FAINT, HEADING, Side, grid_of
 from aquamend.text.words import column, percent, quantity, shown
 
@@ -56,7 +58,7 @@ def _numbers(found: Sequence[Comparison]) -> Table:
     )  # fmt: skip
     for one, mean in zip(found, _signed_column(one.mean_difference for one in found), strict=True):
         grid.add_row(
-            group_text(one.group), f"{one.pairs:,}", f"{one.wins:,}", f"{one.ties:,}", f"{one.losses:,}", mean,
+            group_name(one.group), f"{one.pairs:,}", f"{one.wins:,}", f"{one.ties:,}", f"{one.losses:,}", mean,
             "–" if one.interval is None else " to ".join(_signed(end) for end in one.interval), p_text(one.p_holm),
         )  # fmt: skip
     return grid
@@ -89,7 +91,7 @@ def _drivers(whole: Comparison) -> Table:
     ours, theirs = column(driver.first for driver in drivers), column(driver.second for driver in drivers)
     apart = _signed_column(driver.difference for driver in drivers)
     for driver, *numbers in zip(drivers, ours, theirs, apart, strict=True):
-        group = [group_text(driver.group)] if grouped else []
+        group = [group_name(driver.group)] if grouped else []
         share = "–" if driver.share is None else percent(driver.share)
         grid.add_row(*group, str(driver.scenario), str(driver.seed), *numbers, share)
     return grid

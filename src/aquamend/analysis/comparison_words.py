@@ -3,110 +3,95 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, assert_never
 
 from aquamend.analysis.comparison import Comparison
-from aquamend.records import json_number
+from aquamend.analysis.metrics import METRICS
+from aquamend.analysis.plain_data import plain
+from aquamend.analysis.verdict import Finding, Verdict, mean_side, verdict_of
 from aquamend.text.words import quantity, shown
 
-SIGNIFICANT = 0.05
-SMALLEST_P = 1e-300
-METRICS = {"loss": "loss", "expected_risk": "expected risk"}
+SMALLEST_P = 1e-4
 
 
 def as_data(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data for JSON: unavailable is null, infinity is "inf", an interval is a pair."""
-    return {
-        "suite": found.suite,
-        "group": found.group,
-        "first": {"policy": found.policies[0], "run": found.runs[0]},
-        "second": {"policy": found.policies[1], "run": found.runs[1]},
-        "metric": found.metric,
-        "pairs": found.pairs,
-        "unpaired": found.unpaired,
-        "first_errors": found.first_errors,
-        "second_errors": found.second_errors,
-        "wins": found.wins,
-        "ties": found.ties,
-        "losses": found.losses,
-        "mean_difference": json_number(found.mean_difference),
-        "interval": None if found.interval is None else [json_number(end) for end in found.interval],
-        "p_value": found.p_value,
-        "p_holm": found.p_holm,
-        "verdict": verdict(found),
-        "drivers": [
-            {
-                "group": driver.group,
-                "seed": driver.seed,
-                "scenario": driver.scenario,
-                "first": json_number(driver.first),
-                "second": json_number(driver.second),
-                "difference": json_number(driver.difference),
-                "share": driver.share,
-                "first_steps": list(driver.first_steps),
-                "second_steps": list(driver.second_steps),
-            }
-            for driver in found.drivers
-        ],
-    }
+    data: dict[str, Any] = plain(found)
+    policies, runs, drivers = (data.pop(name) for name in ("policies", "runs", "drivers"))
+    for place, name in enumerate(("first", "second")):
+        data[name] = {"policy": policies[place], "run": runs[place]}
+    return data | {"finding": verdict_of(found).finding.name.lower(), "verdict": verdict(found), "drivers": drivers}
 
 
 def verdict(found: Comparison) -> str:
-    """Return what was found in a sentence or two; significance is claimed only below 0.05, after correction."""
-    if found.p_holm is None:
+    """Return what was found in a sentence or three, with the numbers that it rests on."""
+    reached = verdict_of(found)
+    if reached.finding is Finding.NO_PAIRS:
         return "No scenario could be compared."
-    if found.ties == found.pairs:
+    if reached.finding is Finding.TIE:
         return f"A tie: all {found.pairs:,} differences are zero." if found.pairs > 1 else "A tie: no difference."
     ties = f"{found.ties:,} of {found.pairs:,} scenarios {'ties' if found.ties == 1 else 'tie'}"
-    return f"{_difference(found)}; {ties}. {_significance(found)}"
+    return f"{_difference(found, reached)}; {ties}. {_established(found, reached)}".rstrip()
 
 
-def _difference(found: Comparison) -> str:
-    mean, metric = found.mean_difference, METRICS[found.metric]
-    first, second = shown(found.first), shown(found.second)
-    if mean is None:
+def _difference(found: Comparison, reached: Verdict) -> str:
+    metric, first, second = METRICS[found.metric], shown(found.first), shown(found.second)
+    if reached.finding is Finding.BOTH_INFINITE:
         return f"{first} and {second} each have infinite {metric} where the other has not"
-    better, worse = (first, second) if mean < 0.0 else (second, first)
-    if math.isinf(mean):
-        return f"{worse} has infinite {metric} where {better} has not"
-    if round(mean, 9) == 0.0:
+    side = mean_side(found)
+    if side is None:
         return f"{first} and {second} have the same {metric} on average"
-    verb = f"loses {quantity(abs(mean))} less" if found.metric == "loss" else f"has {quantity(abs(mean))} less {metric}"
-    return f"{better} {verb} on average"
+    better, worse = (first, second) if side == "first" else (second, first)
+    if reached.finding is Finding.INFINITE:
+        return f"{worse} has infinite {metric} where {better} has not"
+    size = quantity(abs(found.mean_difference or 0.0))
+    return f"{better} {f'loses {size} less' if found.metric == 'loss' else f'has {size} less {metric}'} on average"
 
 
-def _significance(found: Comparison) -> str:
-    p = found.p_holm
-    corrected = " after Holm's correction" if p != found.p_value else ""
-    stated = f"(exact p {p_text(p, sign=True)}{corrected})"
-    if p is None or p >= SIGNIFICANT:
-        return f"That may be chance {stated}: no difference is established."
-    doubts = _doubts(found)
-    return f"The difference is statistically significant {stated}{f', though {doubts[0]}' if doubts else ''}."
+def _established(found: Comparison, reached: Verdict) -> str:
+    tested = _tested(found)
+    match reached.finding:
+        case Finding.CLEAR:
+            return f"The difference is statistically significant ({tested})."
+        case Finding.MEAN_ONLY:
+            return (
+                "The interval of that average leaves zero out, but scenario by scenario no difference is established "
+                f"({tested})."
+            )
+        case Finding.RANKS_ONLY:
+            joined = "Scenario by scenario" if mean_side(found) == reached.better else "But scenario by scenario"
+            return f"{joined} {_ranks(found, tested)}; the interval of the average includes zero."
+        case Finding.OPPOSED:
+            return f"But scenario by scenario {_ranks(found, tested)}."
+        case Finding.OPEN:
+            return f"That may be chance ({tested}): no difference is established."
+        case Finding.NO_PAIRS | Finding.TIE | Finding.INFINITE | Finding.BOTH_INFINITE:
+            return ""
+        case _:
+            assert_never(reached.finding)
 
 
-def _doubts(found: Comparison) -> list[str]:
-    """Return why a significant test does not settle who is better on average: it weighs ranks, not amounts."""
-    mean, interval = found.mean_difference, found.interval
-    if mean is None or interval is None:
-        return ["there is no mean difference"]
-    doubts = []
-    if interval.low <= 0.0 <= interval.high:
-        doubts.append("the interval of the mean difference includes zero")
-    if (mean < 0.0) != (found.wins > found.losses):
-        more = found.first if found.wins > found.losses else found.second
-        doubts.append(f"{shown(more)} wins more often")
-    return doubts
+def _ranks(found: Comparison, tested: str) -> str:
+    """Return whom the ranks favour, and that it has less more often where it does: ranks weigh, they do not count."""
+    positive, negative = found.rank_sums or (0.0, 0.0)
+    first_favoured = negative > positive
+    name = shown(found.first if first_favoured else found.second)
+    less, more = (found.wins, found.losses) if first_favoured else (found.losses, found.wins)
+    often = f"{name} has less on {less:,} and more on {more:,}, and " if less > more else ""
+    return f"{often}the ranks favour {'it' if often else name} ({tested})"
 
 
-def p_text(p: float | None, *, sign: bool = False) -> str:
-    """Return a p-value with the digits that matter; with a sign, ``= 0.031`` or ``< 1e-300``."""
-    if p is None:
+def _tested(found: Comparison) -> str:
+    corrected = " after Holm's correction" if found.p_holm != found.p_value else ""
+    text = p_text(found.p_holm)
+    return f"exact p {text if text.startswith('<') else f'= {text}'}{corrected}"
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value with four decimals; below one in ten thousand only that it is."""
+    if p is None or math.isnan(p):
         return "–"
-    if p < SMALLEST_P:
-        return "< 1e-300"
-    text = f"{p:.1e}" if p < 0.001 else f"{p:.4f}" if p < 0.99995 else "1"
-    return f"= {text}" if sign else text
+    return "< 0.0001" if p < SMALLEST_P else f"{p:.4f}"
 
 
 def left_out(found: Comparison) -> str:
@@ -121,10 +106,3 @@ def left_out(found: Comparison) -> str:
     why = f" ({'; '.join(refusals)})" if refusals else ""
     total = found.pairs + found.unpaired
     return f"{found.unpaired:,} of {total:,} scenarios lack one of the two numbers{why} and are left out."
-
-
-def group_text(group: dict[str, Any] | None) -> str:
-    """Return a group in words: ``n = 6``; ``all`` for all together."""
-    if not group:
-        return "all"
-    return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in group.items())

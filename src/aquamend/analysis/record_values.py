@@ -1,43 +1,47 @@
-"""Reading one record: its group, its scenario, its numbers."""
+"""Reading one record: its scenario, its numbers, its steps."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from aquamend.analysis.groups import GroupKey, group_key
 from aquamend.errors import InvalidRun
 
 Record = dict[str, Any]
-GroupKey = tuple[tuple[str, Any], ...]
-"""A group such as ``{"n": 6}``, so that it can be looked up."""
 ScenarioKey = tuple[GroupKey, int, int]
 """Group, seed and scenario: policies that share it faced the same thing."""
 
 
-def group_of(record: Record) -> GroupKey:
-    """Return the group of a record, its names sorted: in which order they were written does not matter."""
-    return tuple(sorted((record.get("group") or {}).items()))
-
-
 def scenario_of(record: Record) -> ScenarioKey:
     """Return what a policy met in this record."""
-    return group_of(record), record["seed"], record["scenario"]
+    return group_key(record.get("group") or {}), record["seed"], record["scenario"]
 
 
-def number(record: Record, field: str) -> float | None:
-    """Return a number of a record, infinity written as text included; None where it is unavailable."""
+def number(record: Record, field: str, *, folder: Path) -> float | None:
+    """Return a number of a record, infinity written as text included; None where it is unavailable.
+
+    What no run can have measured is an ``InvalidRun`` that names the folder, the record and the value.
+    """
     value = record.get(field)
     if value is None:
         return None
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = math.nan
     if math.isnan(found):
-        where = f"scenario {record['scenario']}, seed {record['seed']}, {record['policy']}"
-        raise InvalidRun(where, f"{field!r} is {value!r}, which is no number", "run the benchmark again")
-    return found
+        fault = "which is no number"
+    elif found == -math.inf:
+        fault = "which is less than anything can be"
+    elif field == "success" and not 0.0 <= found <= 1.0:
+        fault = "which is not between 0 and 1"
+    else:
+        return found
+    where = f"scenario {record['scenario']}, seed {record['seed']}, {record['policy']}"
+    raise InvalidRun(folder, f"{where}: {field!r} is {value!r}, {fault}", "run the benchmark again")
 
 
 def failed(record: Record) -> bool:
@@ -45,11 +49,10 @@ def failed(record: Record) -> bool:
     return record.get("error") is not None
 
 
-def spent(record: Record) -> float | None:
-    """Return C, what was spent on sensing, recovering and escalating; residual loss is not in it."""
-    parts = [number(record, field) for field in ("sensing", "recovery", "escalation")]
-    known = [part for part in parts if part is not None]
-    return math.fsum(known) if len(known) == len(parts) else None
+def steps_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what was done, a text a step."""
+    steps = record.get("steps") or []
+    return tuple(map(str, steps)) if isinstance(steps, list) else (str(steps),)
 
 
 def policies_in(records: Iterable[Record], listed: Iterable[str] = ()) -> list[str]:

@@ -13,7 +13,8 @@ from aquamend.cli.output import print_json, print_text
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
-    from aquamend.analysis.comparison import Comparison, Metric, Side
+    from aquamend.analysis.comparison import Comparison, Side
+    from aquamend.analysis.metrics import Metric
 
 RUNS = Path("runs")
 """Where runs are looked for when none is named."""
@@ -44,8 +45,10 @@ def compare(
         ),
     ] = None,
     metric: Annotated[
-        Literal["loss", "expected-risk"],
-        typer.Option("--metric", help="Compare what recovering cost, or what it was expected to cost."),
+        Literal["loss", "expected-risk", "error"],
+        typer.Option(
+            "--metric", help="Compare what recovering cost, what it was expected to cost, or how far estimates err."
+        ),
     ] = "loss",
     drivers: Annotated[
         int, typer.Option("--drivers", metavar="N", min=0, help="Scenarios to show that the difference comes from.")
@@ -61,7 +64,7 @@ def compare(
     found: list[list[Comparison]] = []
     try:
         sides = _sides(first, second, run=run, policy=policy)
-        found = _compared(sides, "loss" if metric == "loss" else "expected_risk", drivers=drivers)
+        found = _compared(sides, "expected_risk" if metric == "expected-risk" else metric, drivers=drivers)
     except AquaMendError as error:
         complaints.about("aquamend compare", error)
     complaints.exit()
@@ -127,9 +130,18 @@ def _compared(sides: list[tuple[Side, Side]], metric: Metric, *, drivers: int) -
 
     found = [compared(first, second, metric=metric, drivers=drivers) for first, second in sides]
     if not any(one.pairs for several in found for one in several):
-        raise _Unclear(f"no scenario has the metric {metric!r} on both sides; choose another --metric, or other runs")
+        raise _Unclear(_nothing(sides, metric))
     together = iter(adjusted([one for several in found for one in several]))
     return [[next(together) for _ in several] for several in found]
+
+
+def _nothing(sides: list[tuple[Side, Side]], metric: Metric) -> str:
+    """Return why nothing could be compared: say so where estimators and not policies were run."""
+    estimators = any("estimate" in record for first, _ in sides for record in first.records().values())
+    option = metric.replace("_", "-")
+    if estimators and metric != "error":
+        return f"{sides[0][0].run.folder} compares estimators, which have no {option}; give --metric error"
+    return f"no scenario has a number for --metric {option} on both sides; choose another --metric, or other runs"
 
 
 def _print(found: list[list[Comparison]], *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from aquamend.errors import AquaMendError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from aquamend.analysis.report.analysed import Analysed
     from aquamend.records import Run
 
 
@@ -44,27 +46,29 @@ def report(
     runs = _loaded(folders, complaints)
     complaints.exit()
     folder = Path(out) if out is not None else _usual_place(runs)
+    found: list[Analysed] = []
     written: list[Path] = []
     try:
         if as_json:
             _print_summaries(runs)
             return
-        from aquamend.analysis.report.build import write_report
+        from aquamend.analysis.report.build import analysed_runs, report_of, write_report
 
-        written = write_report(runs, folder)
+        found = analysed_runs(runs)
+        written = write_report(report_of(found), folder)
     except AquaMendError as error:
         complaints.about("aquamend report", error)
     except OSError as error:
         complaints.about("aquamend report", AquaMendError(f"{folder} cannot be written ({error}); give another --out"))
     complaints.exit()
-    print_text(lambda console: _print_done(console, runs, written))
+    print_text(lambda console: _print_done(console, found, written))
 
 
 def _loaded(folders: list[str], complaints: Complaints) -> list[Run]:
     from aquamend.records import load_run
 
-    runs = []
-    for folder in dict.fromkeys(folders):
+    runs, places = [], {os.path.abspath(folder): folder for folder in folders}  # each run once, however it is written
+    for folder in places.values():
         try:
             runs.append(load_run(folder))
         except AquaMendError as error:
@@ -83,19 +87,17 @@ def _print_summaries(runs: list[Run]) -> None:
         print_json(as_data(summary))
 
 
-def _print_done(console: Console, runs: list[Run], written: list[Path]) -> None:
-    from aquamend.analysis.paper import paper_table
+def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
     from aquamend.analysis.report.provenance import notices
     from aquamend.analysis.report.tables import compact_table
     from aquamend.analysis.report.terminal import print_table
-    from aquamend.analysis.summary import summarise
 
-    for run in runs:
-        console.print(run.suite, style="bold")
-        for notice in notices(run):
+    for one in found:
+        console.print(one.title, style="bold")
+        for notice in notices(one.run):
             console.print(notice.text, style="yellow")
-        if run.records:
-            print_table(compact_table(summarise(run), paper_table(run.suite)), console)
+        if one.summaries:
+            print_table(compact_table(one.summaries, one.paper), console)
         console.print()
     pages = [path for path in written if path.suffix in (".html", ".md")]
     for path in pages:

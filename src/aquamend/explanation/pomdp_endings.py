@@ -63,16 +63,9 @@ def _corrections(problem: Problem, possible: NDArray[np.bool_], rivals: Sequence
     """
     if not problem.corrections:
         return []
-    table = terminal_table(problem)
-    if table.cuts:
-        size = max(len(cut.members) for cut in table.cuts)
-        raise TooLarge(
-            f"{size} beliefs share operations in more ways than can be listed, and a POMDP needs one action for each; "
-            "export a problem with fewer beliefs that may have failed"
-        )
     sets: list[tuple[int, ...]] = [()]
     losses = np.zeros((int(possible.sum()), 1))
-    for options, part in _parts(table, possible):
+    for options, part in _parts(_listable(problem), possible):
         if len(sets) * len(options) > MOST_CANDIDATES:
             raise TooLarge(
                 f"there are over {MOST_CANDIDATES} correction sets to compare, and a POMDP needs one action for each "
@@ -88,6 +81,18 @@ def _corrections(problem: Problem, possible: NDArray[np.bool_], rivals: Sequence
         Ending(correction(correct, problem.graph.closure(correct)), losses[:, i])
         for i, correct in zip(order, names, strict=True)
     ]
+
+
+def _listable(problem: Problem) -> TerminalTable:
+    """Return the terminal table of a problem whose correction sets can be listed group by group."""
+    table = terminal_table(problem)
+    if table.cuts:
+        size = max(len(cut.members) for cut in table.cuts)
+        raise TooLarge(
+            f"{size} beliefs share operations in more ways than can be listed, and a POMDP needs one action for each; "
+            "export a problem with fewer beliefs that may have failed"
+        )
+    return table
 
 
 def _parts(table: TerminalTable, possible: NDArray[np.bool_]) -> Iterator[tuple[list[tuple[int, ...]], Floats]]:

@@ -108,14 +108,7 @@ def pomdp_of(state: InformationState) -> Pomdp:
     if state.contradiction is not None:
         raise AquaMendError("the evidence contradicts the model, so there is no posterior to start from; leave it out")
     problem, possible = state.problem, state.posterior > 0.0
-    probes = tuple(action for action in (_probe_action(state, name, possible) for name in state.legal_probes) if action)
-    free = [a.probe.name for a in probes if a.probe.cost == 0.0 and math.isinf(a.probe.max_uses)]
-    if free:
-        raise AquaMendError(
-            f"probe {free[0]!r} is free and may run without end, so in a POMDP never deciding would cost nothing; "
-            "give it a cost or max_uses"
-        )
-    found = endings(problem, possible)
+    probes, found = _probe_actions(state, possible), endings(problem, possible)
     n_answers = sum(action.likelihood.shape[1] for action in probes)
     entries = int(possible.sum()) * (2 * len(probes) + n_answers + len(found))
     uses, after = _reachable_uses(state, probes, entries)
@@ -133,6 +126,18 @@ def pomdp_of(state: InformationState) -> Pomdp:
         penalty_is_exact=True,
     )
     return _with_penalty(bare)
+
+
+def _probe_actions(state: InformationState, possible: NDArray[np.bool_]) -> tuple[ProbeAction, ...]:
+    """Return the legal probes that tell something as actions."""
+    found = tuple(action for name in state.legal_probes if (action := _probe_action(state, name, possible)))
+    for probe in (action.probe for action in found):
+        if probe.cost == 0.0 and math.isinf(probe.max_uses):
+            raise AquaMendError(
+                f"probe {probe.name!r} is free and may run without end, so in a POMDP never deciding would cost "
+                "nothing; give it a cost or max_uses"
+            )
+    return found
 
 
 def _probe_action(state: InformationState, name: str, possible: NDArray[np.bool_]) -> ProbeAction | None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aquamend.analysis.report.numbers import decimal, interval, p_value, share, signed
+from aquamend.analysis.report.numbers import decimal, interval, share, signed
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,13 @@ def test_differences_have_signs(value, text):
     assert signed(value) == text
 
 
-@pytest.mark.parametrize(("p", "text"), [(0.04, "0.0400"), (1e-7, "<0.0001"), (0.0, "<0.0001"), (None, "–")])
-def test_a_p_value_is_never_zero(p, text):
-    assert p_value(p) == text
-
-
 @pytest.mark.parametrize(
-    ("value", "text"), [(1.0, "100.0 %"), (0.9999, ">99.9 %"), (0.0001, "<0.1 %"), (0.0, "0.0 %"), (None, "–")]
-)
+    ("value", "text"),
+    [
+        (1.0, "100.0 %"), (0.9999, ">99.9 %"), (0.0001, "<0.1 %"), (0.0, "0.0 %"), (None, "–"), (-0.25, "−25.0 %"),
+        (-1e-9, "0.0 %"), (-math.inf, "−infinite"), (12.5, "1,250.0 %"),
+    ],
+)  # fmt: skip
 def test_only_certainty_is_a_hundred_percent(value, text):
     assert share(value) == text
 

@@ -5,12 +5,13 @@ import re
 import pytest
 from tests.analysis.report.conftest import losses
 
-from aquamend.analysis.figures import require_matplotlib
-from aquamend.analysis.figures.appearance import look_of
+from aquamend.analysis.figures import Dot, Panel, dot_plot, require_matplotlib
+from aquamend.analysis.figures.appearance import Look, look_of
 from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.grid import grid_of
 from aquamend.analysis.report.inline_svg import inline_svg
-from aquamend.analysis.report.plots import error_dots, gap_distribution, loss_dots, risk_by_size
+from aquamend.analysis.report.paired import comparisons
+from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
 from aquamend.analysis.summary import summarise
 from aquamend.errors import MissingLibrary
 
@@ -25,24 +26,24 @@ def test_no_two_policies_look_the_same():
 
 
 def test_a_policy_of_ones_own_always_looks_the_same():
-    assert look_of("mine:Careful") == look_of("mine:Careful")
+    assert look_of("mine:Careful") == Look("#7272d8", "v")
 
 
 def test_a_drawing_names_its_policies_and_the_paper(m1):
-    figure = loss_dots("here", summarise(m1), paper_table("m1-v1"))
-    for text in (b"AquaMend, all candidates", b"Exact adaptive", b"mean realised loss", b"paper"):
+    figure = mean_dots("here", summarise(m1), paper_table("m1-v1"))
+    for text in (b"AquaMend, all candidates", b"Exact adaptive", b"mean expected risk", b"95 % interval", b"paper"):
         assert text in figure.svg
     assert "hollow: the paper’s value" in figure.caption
     assert figure.png.startswith(b"\x89PNG")
 
 
 def test_without_the_papers_numbers_nothing_is_hollow(m1):
-    assert "paper" not in loss_dots("here", summarise(m1), None).caption
+    assert "paper" not in mean_dots("here", summarise(m1), None).caption
 
 
 def test_an_infinite_mean_is_not_drawn(make):
     run = make(losses("aquamend", ["inf"]), losses("exact", [1.0]))
-    assert b"AquaMend" not in loss_dots("here", summarise(run), None).svg
+    assert b"AquaMend" not in mean_dots("here", summarise(run), None).svg
 
 
 def test_risk_is_drawn_against_size_only_where_groups_are_sizes(m1, depth, proxies):
@@ -65,17 +66,44 @@ def test_the_distribution_says_the_share_without_a_gap(m1):
     text = gap_distribution("here", grid_of(m1)).svg.decode()
     assert "AquaMend (75 %)" in text
     assert "Restart (0 %)" in text
+    assert ">0.01<" in text
+    assert "mathdefault" not in text
     assert "Oracle" not in text
 
 
+def test_a_difference_is_drawn_with_the_sign_that_the_table_has(make):
+    run = make(losses("aquamend", [1.0, 2.0]), losses("restart", [3.0, 5.0]))
+    figure = difference_dots("here", comparisons(run, grid_of(run).policies, metric="loss"))
+    assert "−2.5000" in figure.svg.decode()
+    assert "Left of zero, AquaMend is better" in figure.caption
+
+
+@pytest.mark.parametrize("name", ["$a_b$", "a$\\frac$b", "_private", "x" * 300])
+def test_any_name_can_be_drawn_as_it_is_written(make, name):
+    run = make(losses("exact", [1.0, 1.0]), losses(name, [1.5, 2.0]))
+    for figure in (mean_dots("here", summarise(run), None), gap_distribution("here", grid_of(run))):
+        assert name[:29] in figure.svg.decode()
+
+
+def test_a_mean_over_fewer_scenarios_says_so_in_the_drawing(make):
+    run = make(losses("aquamend", [1.0, 2.0]), losses("exact", [1.0]))
+    assert b"Exact adaptive (1 of 2)" in mean_dots("here", summarise(run), None).svg
+
+
+def test_the_key_speaks_of_intervals_only_where_there_are_any():
+    for low, text in ((0.5, b"ours, 95 % interval"), (None, b">ours<")):
+        dots = (Dot("exact", "Exact", 1.0, "1", low, None if low is None else 1.5, paper=2.0),)
+        assert text in dot_plot("here", [Panel("", dots)], axis="x").svg
+
+
 def test_estimators_are_drawn_group_by_group(proxies):
-    text = error_dots("here", summarise(proxies), paper_table("m1-proxy-v1")).svg.decode()
+    text = mean_dots("here", summarise(proxies), paper_table("m1-proxy-v1")).svg.decode()
     assert "mode = correlated, support = small" in text
     assert "Beam-32" in text
 
 
 def test_a_drawing_in_a_page_takes_the_pages_colours_and_has_its_own_identifiers(m1):
-    figure = loss_dots("here", summarise(m1), None)
+    figure = mean_dots("here", summarise(m1), None)
     inside = inline_svg(figure)
     assert "currentColor" in inside
     assert "xmlns" not in inside

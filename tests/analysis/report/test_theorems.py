@@ -20,7 +20,7 @@ def test_a_violation_is_counted_with_its_size_and_place(make):
 
 
 def test_floating_point_is_no_violation(make):
-    run = make(losses("exact", [1.0 + 5e-10]), losses("aquamend", [1.0]))
+    run = make(losses("exact", [1.0 + 4e-10]), losses("aquamend", [1.0]))
     assert checks_of(run)["exact", "aquamend"].violations == 0
 
 
@@ -62,6 +62,7 @@ def test_two_infinite_risks_are_equal(make):
     assert checks_of(run)["exact", "aquamend"].equal == 1
 
 
-def test_every_check_has_a_row(m1):
+def test_every_check_has_a_row_that_says_which_is_to_be_lower(m1):
     checks = order_checks(grid_of(m1))
+    assert [column.title for column in check_table(checks).columns[:3]] == ["lower policy", "upper policy", "status"]
     assert len(check_table(checks).rows) == len(checks) == 3

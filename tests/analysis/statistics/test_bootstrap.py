@@ -3,7 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from aquamend.analysis.statistics import Interval, bootstrap, paired_bootstrap, stratified_bootstrap
+from aquamend.analysis.statistics import (
+    Interval,
+    bootstrap,
+    paired_bootstrap,
+    ratio_bootstrap,
+    stratified_bootstrap,
+)
 
 DIFFERENCES = np.random.default_rng(0).normal(1.0, 2.0, 32)
 
@@ -43,6 +49,19 @@ def test_strata_fix_what_lies_between_them():
 def test_one_stratum_is_the_plain_bootstrap():
     expected = paired_bootstrap(DIFFERENCES, resamples=10_000, seed=20260919)
     assert stratified_bootstrap(DIFFERENCES, [None] * 32) == expected
+
+
+def test_a_ratio_of_means_is_resampled_with_both_its_parts_together():
+    above, below = np.random.default_rng(1).uniform(0.0, 1.0, (2, 32))
+    drawn = np.random.Generator(np.random.PCG64(20260923)).integers(0, 32, size=(2000, 32))
+    ratios = above[drawn].mean(axis=1) / below[drawn].mean(axis=1)
+    assert ratio_bootstrap(above, below) == pytest.approx(tuple(np.percentile(ratios, [2.5, 97.5])))
+    assert ratio_bootstrap(3.0 * below, below) == pytest.approx((3.0, 3.0))
+
+
+@pytest.mark.parametrize("below", [[0.0, 1.0], [math.inf, 1.0]])
+def test_a_ratio_that_some_resample_does_not_have_is_unavailable(below):
+    assert ratio_bootstrap([math.inf if math.isinf(below[0]) else 1.0, 1.0], below) is None
 
 
 def test_an_infinite_value_reaches_only_the_end_it_pulls():

@@ -49,16 +49,23 @@ def test_without_zeros_and_ties_it_is_what_scipy_calls_exact(magnitudes, random)
 
 @pytest.mark.parametrize("differences", [[], [0.0, -0.0, 4e-10]])
 def test_where_nothing_differs_p_is_one(differences):
-    assert signed_rank(differences) == SignedRank(0, len(differences), 0.0, 1.0)
+    assert signed_rank(differences) == SignedRank(0, len(differences), 0.0, 0.0, 1.0)
 
 
 def test_what_differs_beyond_nine_decimals_is_a_tie():
     assert signed_rank([1.0, 1.0 + 1e-12, -2.0]) == signed_rank([1.0, 1.0, -2.0])
 
 
-def test_swapping_the_two_sides_changes_nothing():
+def test_swapping_the_two_sides_swaps_the_rank_sums_and_nothing_else():
     differences = np.random.default_rng(3).normal(0.4, 1.0, 80)
-    assert signed_rank(differences) == signed_rank(-differences)
+    one, other = signed_rank(differences), signed_rank(-differences)
+    assert (one.positive, one.negative) == (other.negative, other.positive)
+    assert (one.statistic, one.p_value) == (other.statistic, other.p_value)
+
+
+def test_the_rank_sums_say_where_the_ranks_point_whatever_the_mean_does():
+    found = signed_rank([-1.0, -2.0, -3.0, 100.0])
+    assert (found.positive, found.negative, found.statistic) == (4.0, 6.0, 4.0)
 
 
 def test_an_infinite_difference_ranks_above_all_others():

@@ -13,6 +13,7 @@ from aquamend.analysis.figures.drawing import Drawing, drawing, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _HEIGHT_IN = 3.0
 _KEY_ROW_IN = 0.17
@@ -44,30 +45,31 @@ def curve_plot(
         from matplotlib.ticker import MaxNLocator
 
         plane = figure.subplots()
-        for number, curve in enumerate(curves):
-            _draw_curve(plane, curve, dashes=_DASHES[number % len(_DASHES)])
+        lines = [
+            _draw_curve(plane, curve, dashes=_DASHES[number % len(_DASHES)]) for number, curve in enumerate(curves)
+        ]
         plane.set_xlabel(axes[0])
         plane.set_ylabel(axes[1])
         if log:
             plane.set_xscale("log")
+            plane.xaxis.set_major_formatter(lambda value, _: f"{value:g}")  # powers of ten would be mathematics
+            plane.minorticks_off()
         if whole:
             plane.xaxis.set_major_locator(MaxNLocator(integer=True))
         tidy(plane, grid="both")
-        _draw_key(figure, curves)
+        _draw_key(figure, curves, lines)
 
     return drawing(name, height_in=_HEIGHT_IN + _KEY_ROW_IN * key_rows, draw=draw)
 
 
-def _draw_curve(plane: Axes, curve: Curve, *, dashes: Dashes) -> None:
+def _draw_curve(plane: Axes, curve: Curve, *, dashes: Dashes) -> Line2D:
+    """Draw a curve, and return its line for the key."""
     look = look_of(curve.policy)
-    xs, ys = zip(*curve.points, strict=True)
-    if curve.stepped:
-        plane.step(xs, ys, where="post", color=look.colour, linewidth=1.6, linestyle=dashes, label=curve.label)
-    else:
-        plane.plot(
-            xs, ys, marker=look.marker, color=look.colour, linewidth=1.4, markersize=5, linestyle=dashes,
-            label=curve.label,
-        )  # fmt: skip
+    (line,) = plane.plot(
+        *zip(*curve.points, strict=True), color=look.colour, linestyle=dashes,
+        linewidth=1.6 if curve.stepped else 1.4, marker="" if curve.stepped else look.marker, markersize=5,
+        drawstyle="steps-post" if curve.stepped else "default",
+    )  # fmt: skip
     if curve.bounds:
         positions, lows, highs = zip(*curve.bounds, strict=True)
         plane.fill_between(positions, lows, highs, color=look.colour, alpha=0.18, linewidth=0)
@@ -77,12 +79,14 @@ def _draw_curve(plane: Axes, curve: Curve, *, dashes: Dashes) -> None:
             paper_xs, paper_ys, look.marker, markeredgecolor=look.colour, markerfacecolor=PAPER, markersize=8,
             zorder=1.9, linestyle="none",
         )  # fmt: skip
+    return line
 
 
-def _draw_key(figure: Figure, curves: Sequence[Curve]) -> None:
+def _draw_key(figure: Figure, curves: Sequence[Curve], lines: Sequence[Line2D]) -> None:
     from matplotlib.lines import Line2D
 
-    handles, labels = figure.axes[0].get_legend_handles_labels()
+    # Handed over, not looked up: matplotlib would pass over a name that begins with an underscore.
+    handles, labels = list(lines), [curve.label for curve in curves]
     if any(curve.paper for curve in curves):
         handles.append(Line2D([], [], marker="o", markeredgecolor=INK, markerfacecolor=PAPER, linestyle="none"))
         labels.append("paper (hollow)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aquamend.analysis.figures.appearance import INK, PAPER, look_of
 from aquamend.analysis.figures.drawing import Drawing, drawing, tidy
@@ -19,6 +19,7 @@ LINEAR_WITHIN = 0.01
 _ROW_IN = 0.23
 _PANEL_IN = 0.34
 _FRAME_IN = 0.75
+_PAPER_MARKER: dict[str, Any] = {"markeredgecolor": INK, "markerfacecolor": PAPER, "markersize": 8.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ def dot_plot(name: str, panels: Sequence[Panel], *, axis: str, differences: bool
         for panel, axes in zip(panels, grid[:, 0], strict=True):
             _draw_panel(axes, panel, differences=differences)
         grid[-1, 0].set_xlabel(axis)
-        if any(dot.paper is not None for panel in panels for dot in panel.dots):
-            _draw_key(figure)
+        dots = [dot for panel in panels for dot in panel.dots]
+        if any(dot.paper is not None for dot in dots):
+            _draw_key(figure, intervals=any(dot.low is not None for dot in dots))
 
     return drawing(name, height_in=height, draw=draw)
 
@@ -67,7 +69,8 @@ def _draw_panel(axes: Axes, panel: Panel, *, differences: bool) -> None:
             axes.plot([dot.low, dot.high], [row, row], color=look.colour, linewidth=1.6, solid_capstyle="round")
         axes.plot([dot.value], [row], look.marker, color=look.colour, markersize=5.5, clip_on=False)
         if dot.paper is not None:
-            axes.plot([dot.paper], [row], "o", markeredgecolor=INK, markerfacecolor=PAPER, markersize=5, zorder=1.9)
+            # Below ours and larger, so that it shows as a ring where the two agree.
+            axes.plot([dot.paper], [row], "o", **_PAPER_MARKER, zorder=1.9, clip_on=False)
         axes.annotate(
             dot.text, (1.0, row), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
             va="center", fontsize=8.0,
@@ -85,19 +88,20 @@ def _draw_panel(axes: Axes, panel: Panel, *, differences: bool) -> None:
 
 
 def _ticks(panel: Panel) -> list[float]:
-    """Return zero and the powers of ten on both sides that hold a dot: at most three a side, or labels would meet."""
+    """Return zero and the powers of ten on both sides that hold a dot: at most two a side, or labels would meet."""
     ends = [end for dot in panel.dots for end in (dot.value, dot.low, dot.high) if end is not None]
     sides = []
     for sign in (-1.0, 1.0):
         largest = max([sign * end for end in ends])
         powers = [10.0**k for k in range(-2, 10) if 10.0**k <= largest]
-        sides += [sign * power for power in powers[-3:]]
+        sides += [sign * power for power in (powers[-3::2] if len(powers) > 2 else powers)]
     return sorted([0.0, *sides])
 
 
-def _draw_key(figure: Figure) -> None:
+def _draw_key(figure: Figure, *, intervals: bool) -> None:
     from matplotlib.lines import Line2D
 
-    ours = Line2D([], [], marker="o", color=INK, markersize=5, linewidth=1.6)
-    paper = Line2D([], [], marker="o", markeredgecolor=INK, markerfacecolor=PAPER, markersize=5, linestyle="none")
-    figure.legend([ours, paper], ["ours, 95 % interval", "paper"], loc="outside upper right", ncols=2)
+    ours = Line2D([], [], marker="o", color=INK, markersize=5, linewidth=1.6 if intervals else 0.0)
+    paper = Line2D([], [], marker="o", linestyle="none", **_PAPER_MARKER)
+    labels = ["ours, 95 % interval" if intervals else "ours", "paper"]
+    figure.legend([ours, paper], labels, loc="outside upper right", ncols=2)

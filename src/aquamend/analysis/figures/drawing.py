@@ -44,7 +44,7 @@ _SETTINGS = {
     "figure.facecolor": PAPER,
     "axes.facecolor": "none",
     "savefig.facecolor": PAPER,
-    "mathtext.default": "regular",
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
 }
 
 

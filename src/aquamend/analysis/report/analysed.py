@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aquamend.analysis.comparison import Comparison, Metric
+from aquamend.analysis.comparison import Comparison
+from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.paper import PaperTable, paper_table
+from aquamend.analysis.record_values import failed
 from aquamend.analysis.report.grid import Grid, grid_of
-from aquamend.analysis.report.names import OURS, policy_name
+from aquamend.analysis.report.names import policy_name, reference_of
 from aquamend.analysis.report.numbers import decimal, interval, share
-from aquamend.analysis.report.paired import comparisons, in_words
+from aquamend.analysis.report.paired import comparisons, in_words, over_all
+from aquamend.analysis.statistics import Interval
 from aquamend.analysis.summary import Summary, summarise
 from aquamend.records import Run
-
-METRICS: tuple[Metric, ...] = ("loss", "expected_risk")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class Analysed:
     grid: Grid
     summaries: Sequence[Summary]
     comparisons: dict[Metric, list[Comparison]]
+    """By each metric that is there, expected risk first; none where estimators were run."""
     paper: PaperTable | None
 
     @property
@@ -36,24 +38,48 @@ class Analysed:
         """Whether its "policies" estimate a risk instead of recovering."""
         return any(summary.proxy for summary in self.summaries)
 
+    @property
+    def shares_scenarios(self) -> bool:
+        """Whether every policy has numbers for every scenario of its group."""
+        return not any(summary.missing for summary in self.summaries)
+
+    @property
+    def enumerates_truths(self) -> bool:
+        """Whether every hidden truth of a scenario was played, so that a realised loss is the expected one."""
+        sound = [record for record in self.run.records if not failed(record)]
+        return bool(sound) and all("realisations" in record for record in sound)
+
 
 def analysed(run: Run, *, title: str, anchor: str) -> Analysed:
     """Return a run analysed."""
-    grid = grid_of(run)
-    found = {metric: comparisons(run, grid.policies, metric=metric) for metric in METRICS}
-    return Analysed(run, title, anchor, grid, summarise(run), found, paper_table(run.suite))
+    grid, summaries = grid_of(run), summarise(run)
+    metrics: list[Metric] = [] if any(summary.proxy for summary in summaries) else ["expected_risk", "loss"]
+    found = {metric: comparisons(run, grid.policies, metric=metric) for metric in metrics}
+    kept = {metric: several for metric, several in found.items() if several}
+    return Analysed(run, title, anchor, grid, summaries, kept, paper_table(run.suite))
 
 
 def headline(found: Analysed) -> str:
-    """Return what a run says, in a sentence or three."""
+    """Return what a run says, in a sentence or three: by expected risk where it is known, since it is exact."""
     if found.compares_estimators:
         return f"{found.title}: normalised error {_errors(found)}."
-    ours = [summary for summary in found.summaries if summary.policy == OURS]
-    words = in_words([one for one in found.comparisons["loss"] if not one.group], metric="loss")
-    if len(ours) != 1 or ours[0].mean_loss is None:
-        return f"{found.title}: {words}" if words else ""
-    loss = f"{decimal(ours[0].mean_loss)} {interval(*(ours[0].mean_loss_interval or (None, None)))}".strip()
-    return f"{found.title}: {policy_name(OURS)}’s mean realised loss is {loss}. {words}".strip()
+    words = next((in_words(over_all(several)) for several in found.comparisons.values()), "")
+    reference = reference_of(found.grid.policies)
+    own = [summary for summary in found.summaries if summary.policy == reference]
+    means = _means(own[0]) if len(own) == 1 else ""
+    said = f"{policy_name(reference)}’s mean {means}." if reference and means else ""
+    return f"{found.title}: {' '.join(filter(None, (said, words)))}" if said or words else ""
+
+
+def _means(own: Summary) -> str:
+    def told(metric: Metric, mean: float | None, ends: Interval | None) -> str:
+        return (
+            "" if mean is None else f"{METRICS[metric]} is {decimal(mean)} {interval(*(ends or (None, None)))}".strip()
+        )
+
+    risk = told("expected_risk", own.expected_risk, own.expected_risk_interval)
+    loss = told("loss", own.mean_loss, own.mean_loss_interval)
+    return ", its mean ".join(filter(None, (risk, loss)))
 
 
 def _errors(found: Analysed) -> str:

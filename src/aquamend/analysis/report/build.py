@@ -11,60 +11,81 @@ from aquamend.analysis.report.analysed import Analysed, analysed, headline
 from aquamend.analysis.report.as_html import as_html
 from aquamend.analysis.report.as_markdown import as_markdown
 from aquamend.analysis.report.document import Block, Bullets, Document, Explorer, Paragraph, Section
-from aquamend.analysis.report.names import OURS, policy_name
+from aquamend.analysis.report.explorer import MOST_WITH_STEPS, explorer_data
 from aquamend.analysis.report.provenance import incomplete, provenance_table, runs_table
-from aquamend.analysis.report.scenarios import MOST_WITH_STEPS, explorer_data
 from aquamend.analysis.report.suite_section import suite_section
 from aquamend.records import Run, write_atomically
 
 TITLE = "Recovery policies compared"
 
 
-def report_of(runs: Sequence[Run]) -> Document:
-    """Return the report of one or more runs, a section a run."""
-    require_matplotlib()
+def analysed_runs(runs: Sequence[Run]) -> list[Analysed]:
+    """Return runs analysed, each under a title of its own."""
     titles = _titles(runs)
-    found = [
+    return [
         analysed(run, title=title, anchor=anchor)
         for run, title, anchor in zip(runs, titles, _anchors(titles), strict=True)
     ]
+
+
+def report_of(found: Sequence[Analysed]) -> Document:
+    """Return the report of one or more runs, a section a run."""
+    require_matplotlib()
     explorer = _explorer(found)
-    provenance = Section("Provenance", "provenance", (provenance_table(runs, titles),))
+    provenance = Section("Provenance", "provenance", (provenance_table(*_told(found)),))
     sections = (*map(suite_section, found), *([explorer] if explorer else []), provenance)
     return Document(TITLE, tuple(_lead(found)), sections)
 
 
-def write_report(runs: Sequence[Run], folder: Path) -> list[Path]:
-    """Write the report as HTML, Markdown and figures, each file whole or not at all; return their paths."""
-    document = report_of(runs)
-    files = {folder / "report.html": as_html(document).encode(), folder / "report.md": as_markdown(document).encode()}
+def write_report(document: Document, folder: Path) -> list[Path]:
+    """Write a report as HTML, Markdown and figures, each file whole or not at all; return their paths, the page first.
+
+    The page is written last: it is there only if everything that stands beside it is.
+    """
+    pages = {folder / "report.html": as_html(document).encode(), folder / "report.md": as_markdown(document).encode()}
+    figures = {}
     for figure in document.figures:
-        files[folder / "figures" / f"{figure.name}.svg"] = figure.svg
-        files[folder / "figures" / f"{figure.name}.png"] = figure.png
-    for path, data in files.items():
-        write_atomically(path, data)
+        figures[folder / "figures" / f"{figure.name}.svg"] = figure.svg
+        figures[folder / "figures" / f"{figure.name}.png"] = figure.png
+    files = pages | figures
+    for path in files:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder")
+    for path in reversed(files):
+        write_atomically(path, files[path])
     return list(files)
+
+
+def _told(found: Sequence[Analysed]) -> tuple[list[Run], list[str]]:
+    return [one.run for one in found], [one.title for one in found]
 
 
 def _lead(found: Sequence[Analysed]) -> list[Block]:
     notices = [notice for one in found if (notice := incomplete(one.run, title=one.title))]
     headlines = tuple(text for one in found if (text := headline(one)))
+    paired = (
+        "All that a run compares met the same scenarios, so comparisons are paired."
+        if all(one.shares_scenarios for one in found)
+        else "Comparisons are paired: over the scenarios on which both sides have numbers."
+    )
     return [
         *notices,
         Paragraph(
-            "Every number is computed from the records of the runs below. Losses and risks are in the unit of each "
-            "suite; less is better. Policies meet the same scenarios, so comparisons are paired."
+            "Every number is computed from the records of the runs below. Losses, risks and errors are in the unit of "
+            f"each suite; less is better. {paired}"
         ),
         *([Bullets(headlines)] if headlines else []),
-        runs_table([one.run for one in found], [one.title for one in found]),
+        runs_table(*_told(found)),
     ]
 
 
 def _titles(runs: Sequence[Run]) -> list[str]:
-    """Return the name of each run's suite; with its folder where a suite comes twice."""
-    suites = [run.suite for run in runs]
+    """Return the name of each run's suite; with its folder where a suite comes twice, as long as it takes to differ."""
+    suites, folders = [run.suite for run in runs], [run.folder.resolve() for run in runs]
+    names = [folder.name for folder in folders]
+    told = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
     return [
-        run.suite if suites.count(run.suite) == 1 else f"{run.suite} ({run.folder.name or run.folder})" for run in runs
+        suite if suites.count(suite) == 1 else f"{suite} ({where})" for suite, where in zip(suites, told, strict=True)
     ]
 
 
@@ -86,8 +107,12 @@ def _explorer(found: Sequence[Analysed]) -> Section | None:
     if not suites:
         return None
     text = (
-        "Choose two policies, and open a scenario to see what every policy did and what was true. Numbers are rounded "
-        f"to four decimals. Steps are kept for at most {MOST_WITH_STEPS} scenarios a suite: each policy in turn offers "
-        f"the scenario where it differs most from {policy_name(OURS)}."
+        "Choose what to compare, and open a scenario to see the rest of it. Numbers are rounded to four decimals where "
+        "that hides no difference."
     )
+    if any(suite["some_steps"] for suite in suites):
+        text += (
+            f" Steps are kept for at most {MOST_WITH_STEPS} scenarios a suite: each policy in turn offers the scenario "
+            "where it differs most from the one that the page compares first."
+        )
     return Section("Scenario by scenario", "explore", (Paragraph(text), Explorer({"suites": suites})))

@@ -1,9 +1,9 @@
-"""How policies, estimators and groups are called in a report, and which of them know the truth."""
+"""How policies and estimators are called in a report, and which of them know the truth."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 _NAMES = {
     "oracle": "Oracle",
@@ -25,7 +25,7 @@ _NAMES = {
 }
 
 OURS = "aquamend"
-"""The policy every other one is compared with."""
+"""The policy every other one is compared with, where it was run."""
 
 ENDINGS = {"roll_back": "roll back", "continue": "continue", "restart": "restart", "escalate": "escalate"}
 
@@ -46,6 +46,7 @@ def knows_the_truth(policy: str) -> bool:
     return policy == "oracle" or policy.endswith("-oracle")
 
 
-def group_name(group: Mapping[str, object]) -> str:
-    """Return a group for people: ``n = 6``, ``mode = correlated, support = small``; nothing for no group."""
-    return ", ".join(f"{key} = {value}" for key, value in group.items())
+def reference_of(policies: Sequence[str]) -> str | None:
+    """Return the policy that the others are compared with: AquaMend, else the first that is not told the truth."""
+    honest = [policy for policy in policies if not knows_the_truth(policy)]
+    return OURS if OURS in honest else next(iter(honest), None)

@@ -6,7 +6,6 @@ import math
 
 DASH = "–"
 DECIMALS = 3
-SMALLEST_P = 1e-4
 
 
 def decimal(value: float | None, *, decimals: int = DECIMALS) -> str:
@@ -35,22 +34,15 @@ def interval(low: float | None, high: float | None, *, decimals: int = DECIMALS)
     return f"[{decimal(low, decimals=decimals)}, {decimal(high, decimals=decimals)}]"
 
 
-def p_value(p: float | None) -> str:
-    """Return a p-value; below one in ten thousand only that it is."""
-    if p is None or math.isnan(p):
-        return DASH
-    return "<0.0001" if p < SMALLEST_P else f"{p:.4f}"
-
-
 def share(value: float | None, *, decimals: int = 1) -> str:
-    """Return a fraction as a percentage that rounds to 0 or 100 only where it is."""
-    if value is None or math.isnan(value):
-        return DASH
-    text = f"{100 * value:.{decimals}f}"
-    if float(text) == 100.0 and value < 1.0:
-        return f">{100 - 10**-decimals:.{decimals}f} %"
-    if float(text) == 0.0 and value > 0.0:
-        return f"<{10**-decimals:.{decimals}f} %"
+    """Return a fraction as a percentage; one that lies between 0 and 1 never reads as 0 or 100."""
+    if value is None or not math.isfinite(value):
+        return decimal(value)
+    text, least = decimal(100 * value, decimals=decimals), 10.0**-decimals
+    if 0.0 < value < 1.0 and text == decimal(0.0, decimals=decimals):
+        text = f"<{decimal(least, decimals=decimals)}"
+    elif 0.0 < value < 1.0 and text == decimal(100.0, decimals=decimals):
+        text = f">{decimal(100 - least, decimals=decimals)}"
     return f"{text} %"
 
 

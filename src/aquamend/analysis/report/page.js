@@ -13,9 +13,16 @@
   };
   const shown = (value, digits = 3) =>
     value === null || value === undefined ? "–"
-      : value === "inf" ? "infinite" : value.toFixed(digits).replace("-", "−");
-  const signed = (value) => (Math.abs(value) < 5e-5 ? "0.000" : (value > 0 ? "+" : "") + shown(value));
-  const numeric = (value) => (value === "inf" ? Infinity : value);
+      : value === "inf" || value === Infinity ? "infinite"
+        : value === "-inf" || value === -Infinity ? "−infinite" : value.toFixed(digits).replace("-", "−");
+  // Values that tie to nine decimals are equal in the data; what floating point makes of their difference is less.
+  const TIE = 5e-10;
+  const signed = (value) => {
+    if (Math.abs(value) < TIE) return "0.000";
+    const small = Math.abs(value) < 5e-4;
+    return (value > 0 ? "+" : "") + (small ? value.toPrecision(2).replace("-", "−") : shown(value));
+  };
+  const numeric = (value) => (value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
 
   const state = { suite: 0, measure: 0, group: "", left: 0, right: 1, order: "size", page: 0 };
 
@@ -62,9 +69,10 @@
     if (row.truth && row.truth.length) {
       inside.append(make("p", {}, make("strong", { textContent: "What was true. " }), row.truth.join(" · ")));
     }
-    const heads = ["policy", ...suite.measures, ...suite.counts, "ending", row.steps ? "steps" : ""].filter(Boolean);
+    const textual = [suite.subject, "ending", "steps"];
+    const some = [row.endings ? "ending" : "", row.steps ? "steps" : ""];
+    const heads = [suite.subject, ...suite.measures, ...suite.counts, ...some].filter(Boolean);
     const table = make("table");
-    const textual = ["policy", "ending", "steps"];
     const top = make("tr");
     for (const head of heads) {
       top.append(make("th", { scope: "col", className: textual.includes(head) ? "" : "number", textContent: head }));
@@ -74,7 +82,7 @@
       const line = make("tr", {}, make("th", { scope: "row", textContent: policy }));
       for (const values of row.values) line.append(cell(shown(values[index])));
       for (const values of row.counts) line.append(cell(shown(values[index], 2)));
-      line.append(cell(suite.endings[row.endings[index]] || "–", ""));
+      if (row.endings) line.append(cell(suite.endings[row.endings[index]] || "–", ""));
       if (row.steps) line.append(cell(row.steps[index].join(" → ") || "–", "steps long"));
       body.append(line);
     });
@@ -93,7 +101,7 @@
     const line = make("tr", { className: "row" }, make("th", { scope: "row" }, opener));
     if (suite.groups.length > 1) line.append(cell(suite.groups[row.group], ""));
     line.append(cell(shown(values[state.left])), cell(shown(values[state.right])));
-    line.append(cell(gap === null ? "–" : Number.isFinite(gap) ? signed(gap) : "infinite"));
+    line.append(cell(gap === null ? "–" : signed(gap)));
     let open = null;
     line.addEventListener("click", () => {
       if (open) open.remove();
@@ -146,7 +154,7 @@
       button.addEventListener("click", () => { state.page += step; draw(); });
       return button;
     };
-    const different = rows.filter((entry) => entry.gap !== null && Math.abs(entry.gap) > 5e-5).length;
+    const different = rows.filter((entry) => entry.gap !== null && Math.abs(entry.gap) > TIE).length;
     const summary = `${different} of ${rows.length} differ; page ${state.page + 1} of ${pages}`;
     const turns = make("div", { className: "pages" }, turn(-1, "Previous"), turn(1, "Next"), make("span", { textContent: summary }));
     turns.setAttribute("aria-live", "polite");

@@ -1,31 +1,59 @@
-"""AquaMend against every other policy on the same scenarios: a table, and what it says in words."""
+"""One policy against every other on the same scenarios: a table, and what it says in words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from aquamend.analysis.comparison import Comparison, Metric, adjusted, compare, side
+from aquamend.analysis.comparison import Comparison, adjusted, compare, side
+from aquamend.analysis.comparison_words import p_text
+from aquamend.analysis.groups import group_name
+from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.names import OURS, group_name, knows_the_truth, policy_name
-from aquamend.analysis.report.numbers import DASH, count, interval, p_value, signed
+from aquamend.analysis.report.names import knows_the_truth, policy_name, reference_of
+from aquamend.analysis.report.numbers import DASH, count, interval, signed
+from aquamend.analysis.verdict import Finding, Verdict, verdict_of
 from aquamend.records import Run
 
-SIGNIFICANT = 0.05
+_BRIEF = {
+    Finding.NO_PAIRS: "nothing to compare",
+    Finding.TIE: "tie on every scenario",
+    Finding.BOTH_INFINITE: "each infinite where the other is not",
+    Finding.CLEAR: "{lower}",
+    Finding.MEAN_ONLY: "{lower} on average only",
+    Finding.RANKS_ONLY: "{lower} scenario by scenario only",
+    Finding.OPPOSED: "{lower} on average, {higher} scenario by scenario",
+    Finding.OPEN: "no difference established",
+}
 
-METRIC_NAMES: dict[Metric, str] = {"loss": "realised loss", "expected_risk": "expected risk"}
+_SENTENCES = {
+    Finding.NO_PAIRS: "No scenario has a number of both {first} and {others}",
+    Finding.TIE: "{first} ties on every scenario with {others}",
+    Finding.CLEAR: "{first} has {lower} {measure} than {others}",
+    Finding.MEAN_ONLY: (
+        "On average {first} has {lower} {measure} than {others}, but scenario by scenario no difference is established"
+    ),
+    Finding.RANKS_ONLY: (
+        "Scenario by scenario {first} has {lower} {measure} than {others}, but on average no difference is established"
+    ),
+    Finding.OPPOSED: "On average {first} has {lower} {measure} than {others}, but scenario by scenario {higher}",
+    Finding.BOTH_INFINITE: (
+        "On some scenarios {measure} is infinite for {first} but not for {others}, on some the other way round"
+    ),
+    Finding.OPEN: "No difference is established between {first} and {others}",
+}
 
 
 def comparisons(run: Run, policies: Sequence[str], *, metric: Metric) -> list[Comparison]:
-    """Return AquaMend against each other policy that is not told the truth, group by group.
+    """Return AquaMend (else the first honest policy) against each other that is not told the truth, group by group.
 
     Within a group (and over all groups together, which comes first where there are several) the p-values are adjusted
     as one family by Holm's method.
     """
-    rivals = [policy for policy in policies if policy != OURS and not knows_the_truth(policy)]
-    if OURS not in policies:
+    reference = reference_of(policies)
+    if reference is None:
         return []
-    ours = side(run, OURS)
+    ours = side(run, reference)
+    rivals = [policy for policy in policies if policy != reference and not knows_the_truth(policy)]
     found = [one for rival in rivals for one in compare(ours, side(run, rival), metric=metric, drivers=0) if one.pairs]
     families: dict[str, list[Comparison]] = {}
     for one in found:
@@ -33,54 +61,49 @@ def comparisons(run: Run, policies: Sequence[str], *, metric: Metric) -> list[Co
     return [one for family in families.values() for one in adjusted(family)]
 
 
-def verdict(one: Comparison) -> str:
-    """Return what a comparison shows of AquaMend: a tie is a tie, and what cannot be told apart is not ranked.
-
-    The mean has a direction where its interval leaves zero out; the ranks differ where the adjusted p-value is below
-    0.05. Who is lower on more scenarios is said where that and the mean disagree.
-    """
-    if not one.wins and not one.losses:
-        return "tie on every scenario"
-    low, high = one.interval or (-math.inf, math.inf)
-    mean = "lower" if high < 0.0 else "higher" if low > 0.0 else ""
-    often = "lower" if one.wins > one.losses else "higher" if one.losses > one.wins else mean
-    if one.p_holm is None or one.p_holm >= SIGNIFICANT:
-        return f"mean {mean}, ranks not told apart" if mean else "not told apart"
-    if not mean:
-        return f"{often} more often, means not told apart" if often else "ranks differ, means not told apart"
-    return mean if often == mean else f"mean {mean}, but {often} more often"
+def over_all(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons that are over all scenarios: of all groups together, or of the only one."""
+    if len({repr(one.group) for one in found}) == 1:
+        return list(found)
+    return [one for one in found if one.group is None]
 
 
-def paired_table(found: Sequence[Comparison], *, metric: Metric) -> Table:
-    """Return one row a comparison; differences are AquaMend minus the other, so negative favours AquaMend."""
-    grouped = any(one.group for one in found)
+def brief(verdict: Verdict) -> str:
+    """Return in a few words what a comparison shows of its first side."""
+    if verdict.finding is Finding.INFINITE:
+        first_is = verdict.better == "first"
+        return "finite where the other is infinite" if first_is else "infinite where the other is not"
+    return _BRIEF[verdict.finding].format_map(_direction(verdict))
+
+
+def _direction(verdict: Verdict) -> dict[str, str]:
+    lower, higher = ("lower", "higher") if verdict.better == "first" else ("higher", "lower")
+    return {"lower": lower, "higher": higher}
+
+
+def paired_table(found: Sequence[Comparison]) -> Table:
+    """Return one row a comparison; differences are the first policy minus the other, so negative favours the first."""
+    grouped = any(one.group is not None for one in found)
     unpaired = any(one.unpaired for one in found)
+    first = policy_name(found[0].first)
     columns = [Column("group", numeric=False)] if grouped else []
-    columns += [
-        Column("against", numeric=False),
-        Column("wins"),
-        Column("ties"),
-        Column("losses"),
-        Column("mean difference"),
-        Column("95 % interval"),
-        Column("exact p"),
-        Column("Holm p"),
-        Column(policy_name(OURS), numeric=False),
-    ]
+    columns += [Column("against", numeric=False)]
+    columns += [Column(title) for title in ("wins", "ties", "losses", "mean difference", "95 % interval")]
+    columns += [Column("exact p"), Column("Holm p"), Column(first, numeric=False)]
     columns += [Column("unpaired")] if unpaired else []
     rows = tuple(_row(one, grouped=grouped, unpaired=unpaired) for one in found)
     breaks = frozenset(row for row in range(1, len(found)) if found[row].group != found[row - 1].group)
     caption = (
-        f"{policy_name(OURS)} minus the other policy in {METRIC_NAMES[metric]}, pair by pair: negative favours "
-        f"{policy_name(OURS)}. A win is a scenario with less. Exact two-sided signed-rank test, Holm-adjusted over the "
-        "policies of the table" + (", group by group." if grouped else ".")
+        f"{first} minus the other policy in {METRICS[found[0].metric]}, pair by pair: negative favours {first}. A win "
+        "is a scenario with less. “On average”: the interval of the mean difference leaves zero out. “Scenario by "
+        "scenario”: the exact two-sided signed-rank test, Holm-adjusted over the policies of the table"
+        f"{', group by group' if grouped else ''}, is below 0.05. Without either word: both."
     )
     return Table(caption, tuple(columns), rows, header=1 if grouped else 0, breaks=breaks)
 
 
 def _row(one: Comparison, *, grouped: bool, unpaired: bool) -> tuple[Cell, ...]:
-    said = verdict(one)
-    cells = [Cell("all" if one.group is None else group_name(one.group))] if grouped else []
+    cells = [Cell(group_name(one.group))] if grouped else []
     cells += [
         Cell(policy_name(one.second)),
         Cell(count(one.wins)),
@@ -88,37 +111,33 @@ def _row(one: Comparison, *, grouped: bool, unpaired: bool) -> tuple[Cell, ...]:
         Cell(count(one.losses)),
         Cell(signed(one.mean_difference, decimals=4)),
         Cell(interval(*one.interval, decimals=4) if one.interval else DASH),
-        Cell(p_value(one.p_value)),
-        Cell(p_value(one.p_holm)),
-        Cell(said),
+        Cell(p_text(one.p_value)),
+        Cell(p_text(one.p_holm)),
+        Cell(brief(verdict_of(one))),
     ]
     return (*cells, Cell(count(one.unpaired))) if unpaired else tuple(cells)
 
 
-def in_words(found: Sequence[Comparison], *, metric: Metric) -> str:
-    """Return the comparisons over a whole suite as one sentence a verdict."""
-    groups: dict[str, list[str]] = {}
+def in_words(found: Sequence[Comparison]) -> str:
+    """Return comparisons of one policy as one sentence a verdict; said of fewer scenarios where not all have a pair."""
+    said: dict[tuple[Verdict, int | None], list[str]] = {}
     for one in found:
-        groups.setdefault(verdict(one), []).append(policy_name(one.second))
-    ours, measure = policy_name(OURS), METRIC_NAMES[metric]
-    phrases = {"tie on every scenario": f"{ours} ties on every scenario with {{}}"}
-    for said, other in (("lower", "higher"), ("higher", "lower")):
-        phrases |= {
-            said: f"{ours} has {said} {measure} than {{}}",
-            f"mean {said}, but {other} more often": (
-                f"{ours} has {said} {measure} in the mean, though {other} on more scenarios, than {{}}"
-            ),
-            f"mean {said}, ranks not told apart": f"{ours} has {said} {measure} in the mean, not in ranks, than {{}}",
-            f"{said} more often, means not told apart": (
-                f"{ours} has {said} {measure} more often, though the means are not told apart, than {{}}"
-            ),
-        }
-    phrases |= {
-        "ranks differ, means not told apart": f"{ours} differs in ranks but not in the mean from {{}}",
-        "not told apart": f"{ours} is not told apart from {{}}",
-    }
-    sentences = [phrase.format(_listed(groups[key])) for key, phrase in phrases.items() if key in groups]
-    return ". ".join(sentences) + "." if sentences else ""
+        said.setdefault((verdict_of(one), one.pairs if one.unpaired else None), []).append(policy_name(one.second))
+    order = list(Finding)
+    sentences = []
+    for verdict, pairs in sorted(said, key=lambda key: (order.index(key[0].finding), key[0].better or "", key[1] or 0)):
+        names = {"first": policy_name(found[0].first), "others": _listed(said[verdict, pairs])}
+        names["measure"] = METRICS[found[0].metric]
+        both = f" (on the {count(pairs)} scenarios that both have)" if pairs is not None else ""
+        sentences.append(f"{_sentence(verdict).format_map(names | _direction(verdict))}{both}.")
+    return " ".join(sentences)
+
+
+def _sentence(verdict: Verdict) -> str:
+    if verdict.finding is not Finding.INFINITE:
+        return _SENTENCES[verdict.finding]
+    better, worse = ("{first}", "{others}") if verdict.better == "first" else ("{others}", "{first}")
+    return f"On some scenarios {{measure}} is infinite for {worse} but not for {better}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,102 +3,89 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.analysis.comparison import Comparison
 from aquamend.analysis.figures import Curve, Dot, Panel, curve_plot, dot_plot
-from aquamend.analysis.paper import PaperRow, PaperTable
+from aquamend.analysis.groups import group_name
+from aquamend.analysis.metrics import METRICS
+from aquamend.analysis.paper import PaperTable
 from aquamend.analysis.report.document import Figure
 from aquamend.analysis.report.grid import Grid
-from aquamend.analysis.report.names import OURS, group_name, knows_the_truth, policy_name
-from aquamend.analysis.report.numbers import decimal, share, signed
+from aquamend.analysis.report.names import knows_the_truth, policy_name
+from aquamend.analysis.report.numbers import share, signed
+from aquamend.analysis.report.quantities import NORMALISED_ERROR, Quantity
+from aquamend.analysis.report.tables import leading, ordered, share_of
+from aquamend.analysis.statistics import DECIMALS, difference, rounded
 from aquamend.analysis.summary import Summary
 
 SMALLEST_GAP = 1e-3
 """Where the logarithmic axis of a distribution of gaps begins."""
 
+LONGEST_LABEL = 30
+"""Characters of a name in a drawing."""
+
 _CERTIFYING = ("certified", "exact")
 """Policies that search until their bounds meet; the others carry bounds too, but wide ones."""
 
-_Ends = tuple[float, float] | None
 
-
-def loss_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
-    """Return the mean realised loss of every policy (expected risk where nothing was realised), group below group."""
-    if any(s.mean_loss is not None for s in summaries):
-        return _dots(
-            name, summaries, paper, "mean realised loss", lambda s: s.mean_loss, lambda s: s.mean_loss_interval,
-            lambda p: p.loss, decimal,
-        )  # fmt: skip
-    return _dots(
-        name, summaries, paper, "mean expected risk", lambda s: s.expected_risk, lambda s: s.expected_risk_interval,
-        lambda p: p.expected_risk, decimal,
-    )  # fmt: skip
-
-
-def error_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
-    """Return the normalised error of every estimator, group below group."""
-
-    def percent(error: float | None) -> float | None:
-        return None if error is None else 100 * error
-
-    return _dots(
-        name, summaries, paper, "normalised error (%)", lambda s: percent(s.normalised_error), lambda s: None,
-        lambda p: percent(p.normalised_error), lambda value: f"{decimal(value, decimals=2)} %",
-    )  # fmt: skip
-
-
-def _dots(
-    name: str,
-    summaries: Sequence[Summary],
-    paper: PaperTable | None,
-    axis: str,
-    value: Callable[[Summary], float | None],
-    ends: Callable[[Summary], _Ends],
-    printed: Callable[[PaperRow], float | None],
-    shown: Callable[[float], str],
-) -> Figure | None:
-    groups: dict[str, list[Dot]] = {}
-    ranked = summaries if any(s.group for s in summaries) else sorted(summaries, key=lambda s: value(s) or 0.0)
-    for summary in ranked:
-        mean, interval = value(summary), ends(summary)
-        if mean is None or not math.isfinite(mean):
-            continue
-        row = paper.row(summary.policy, summary.group) if paper else None
-        low, high = interval or (None, None)
-        dot = Dot(
-            summary.policy, policy_name(summary.policy), mean, shown(mean), low, high, printed(row) if row else None
-        )
-        groups.setdefault(group_name(summary.group), []).append(dot)
-    if not groups:
+def mean_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
+    """Return the quantity that says most about a suite, policy by policy, group below group."""
+    quantity = leading(summaries)
+    panels: dict[str, list[Dot]] = {}
+    for summary in ordered(summaries):
+        if dot := _dot(summary, quantity, paper):
+            panels.setdefault(group_name(summary.group) if summary.group else "", []).append(dot)
+    if not panels:
         return None
-    drawn = dot_plot(name, [Panel(title, tuple(dots)) for title, dots in groups.items()], axis=axis)
-    beside = (
-        "; hollow: the paper’s value" if any(dot.paper is not None for dots in groups.values() for dot in dots) else ""
-    )
-    bars = " with its 95 % interval" if any(dot.low is not None for dots in groups.values() for dot in dots) else ""
+    percent = " (%)" if quantity is NORMALISED_ERROR else ""
+    axis = f"{'' if percent else 'mean '}{quantity.title}{percent}"
+    drawn = dot_plot(name, [Panel(title, tuple(dots)) for title, dots in panels.items()], axis=axis)
+    every = [dot for dots in panels.values() for dot in dots]
+    bars = " with its 95 % interval" if any(dot.low is not None for dot in every) else ""
+    beside = "; hollow: the paper’s value" if any(dot.paper is not None for dot in every) else ""
     return Figure(name, f"{axis.capitalize()}{bars}{beside}.", drawn.svg, drawn.png)
 
 
-def difference_dots(name: str, found: Sequence[Comparison], *, measure: str) -> Figure | None:
-    """Return the mean paired difference of AquaMend to every other policy, with its interval."""
+def _dot(summary: Summary, quantity: Quantity, paper: PaperTable | None) -> Dot | None:
+    """Return a summary's row; nothing where there is no place for it on an axis. Fractions are drawn as percentages."""
+    row = paper.row(summary.policy, summary.group) if paper else None
+    ends = quantity.interval(summary) if quantity.interval else None
+    mean, printed = quantity.ours(summary), quantity.paper(row) if quantity.paper and row else None
+    if mean is None or not math.isfinite(mean):
+        return None
+    scale = 100.0 if quantity is NORMALISED_ERROR else 1.0
+    low, high = (scale * end for end in ends) if ends else (None, None)
+    theirs = None if printed is None else scale * printed
+    label = _label(summary.policy) + share_of(summary)
+    return Dot(summary.policy, label, scale * mean, quantity.shown(mean), low, high, theirs)
+
+
+def _label(policy: str) -> str:
+    """Return a policy's name, cut where it would leave no room for the drawing."""
+    name = policy_name(policy)
+    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
+
+
+def difference_dots(name: str, found: Sequence[Comparison]) -> Figure | None:
+    """Return the mean paired difference of one policy to every other, with its interval: as the table has it."""
     dots = [
-        Dot(one.second, policy_name(one.second), -one.mean_difference, signed(-one.mean_difference, decimals=4),
-            -one.interval.high, -one.interval.low)
+        Dot(one.second, _label(one.second), one.mean_difference, signed(one.mean_difference, decimals=4),
+            one.interval.low, one.interval.high)
         for one in found
         if one.mean_difference is not None and one.interval is not None and math.isfinite(one.mean_difference)
     ]  # fmt: skip
     if not dots:
         return None
-    ordered = tuple(sorted(dots, key=lambda dot: dot.value))
-    ours = policy_name(OURS)
-    drawn = dot_plot(name, [Panel("", ordered)], axis=f"{measure} above {ours}’s", differences=True)
+    first, measure = policy_name(found[0].first), METRICS[found[0].metric]
+    shown = tuple(sorted(dots, key=lambda dot: -dot.value))
+    drawn = dot_plot(name, [Panel("", shown)], axis=f"{measure}: {first} minus the other", differences=True)
     caption = (
-        f"Mean {measure} above {ours}’s on the same scenarios, with its 95 % paired interval. Right of zero, "
-        f"{ours} is better. The axis is linear within ±0.01 and logarithmic beyond."
+        f"Mean {measure} of {first} minus that of the other policy on the same scenarios, with its 95 % paired "
+        f"interval. Left of zero, {first} is better. The axis is linear within ±0.01 and logarithmic beyond."
     )
     return Figure(name, caption, drawn.svg, drawn.png)
 
@@ -130,7 +117,7 @@ def _by_size(policy: str, key: str, summaries: Sequence[Summary], grid: Grid, pa
         for s, row in zip(own, printed, strict=True)
         if row and row.expected_risk is not None
     )
-    return Curve(policy, policy_name(policy), points, _certified(policy, key, grid), hollow)
+    return Curve(policy, _label(policy), points, _certified(policy, key, grid), hollow)
 
 
 def _certified(policy: str, key: str, grid: Grid) -> tuple[tuple[float, float, float], ...]:
@@ -144,7 +131,7 @@ def _certified(policy: str, key: str, grid: Grid) -> tuple[tuple[float, float, f
         rows = grid.members(group)
         if not np.isnan(lower[rows] + upper[rows]).any():
             found.append((float(group[key]), float(lower[rows].mean()), float(upper[rows].mean())))
-    return tuple(found) if any(high - low > 1e-9 for _, low, high in found) else ()
+    return tuple(found) if any(round(high - low, DECIMALS) > 0.0 for _, low, high in found) else ()
 
 
 def gap_distribution(name: str, grid: Grid) -> Figure | None:
@@ -154,7 +141,7 @@ def gap_distribution(name: str, grid: Grid) -> Figure | None:
     risks = grid.values("expected_risk")
     exact = risks[:, grid.policies.index("exact")]
     gaps = {
-        policy: (risks[:, column] - exact)[np.isfinite(exact) & ~np.isnan(risks[:, column])]
+        policy: rounded(difference(risks[:, column], exact))[np.isfinite(exact) & ~np.isnan(risks[:, column])]
         for column, policy in enumerate(grid.policies)
         if policy != "exact" and not knows_the_truth(policy)
     }
@@ -177,9 +164,9 @@ def _distribution(policy: str, gaps: NDArray[np.float64], *, end: float) -> Curv
     sizes = np.sort(np.maximum(gaps, 0.0))
     at = np.concatenate([[SMALLEST_GAP], sizes[(sizes > SMALLEST_GAP) & (sizes < end)], [end]])
     within = np.searchsorted(sizes, at, side="right") / sizes.size
-    none = float((sizes <= 1e-9).mean())
+    none = float((sizes == 0.0).mean())
     points = tuple(zip(at.tolist(), within.tolist(), strict=True))
-    return Curve(policy, f"{policy_name(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
+    return Curve(policy, f"{_label(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
 
 
 def _thinned(points: tuple[tuple[float, float], ...], most: int = 300) -> tuple[tuple[float, float], ...]:

@@ -111,20 +111,18 @@ def _counted(names: Any) -> dict[str, int]:
 
 def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
     """Return one row a run, for the beginning of a report."""
-    counts = (Column(title) for title in ("policies", "scenarios", "records", "errors"))
-    columns = (Column("run", numeric=False), *counts, Column("complete", numeric=False))
+    estimators = any("estimate" in record for run in runs for record in run.records[:1])
+    counts = ("policies or estimators" if estimators else "policies", "scenarios", "records", "errors")
+    columns = (Column("run", numeric=False), Column("complete", numeric=False), *map(Column, counts))
     rows = []
     for run, title in zip(runs, titles, strict=True):
         expected = expected_records(run)
         complete = "unknown" if expected is None else "yes" if len(run.records) >= expected else "NO"
-        rows.append(
-            (
-                Cell(title),
-                Cell(count(len({record["policy"] for record in run.records}))),
-                Cell(count(len({(record["seed"], record["scenario"]) for record in run.records}))),
-                Cell(count(len(run.records))),
-                Cell(count(sum(failed(record) for record in run.records))),
-                Cell(complete, strong=complete == "NO"),
-            )
+        numbers = (
+            len({record["policy"] for record in run.records}),
+            len({(record["seed"], record["scenario"]) for record in run.records}),
+            len(run.records),
+            sum(failed(record) for record in run.records),
         )
+        rows.append((Cell(title), Cell(complete, strong=complete == "NO"), *(Cell(count(n)) for n in numbers)))
     return Table("The runs this report is made from.", columns, tuple(rows))

@@ -2,238 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from aquamend.analysis.groups import distinct_groups, group_key, group_name
 from aquamend.analysis.paper import PaperRow, PaperTable
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.names import group_name, knows_the_truth, policy_name
-from aquamend.analysis.report.numbers import DASH, count, decimal, interval, share
+from aquamend.analysis.report.names import knows_the_truth, policy_name
+from aquamend.analysis.report.numbers import DASH, count
+from aquamend.analysis.report.quantities import (
+    COMPACT,
+    LEADING,
+    PARTS,
+    PIVOTED,
+    REALISED_LOSS,
+    RESULTS,
+    SCENARIOS,
+    Quantity,
+)
+from aquamend.analysis.statistics import DECIMALS
 from aquamend.analysis.summary import Summary
 
 MOST_ROWS = 24
 """A table or drawing with more rows than this is folded away behind one with a row a group."""
-TIE = 1e-9
-"""Values this close are equal; floating point leaves less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """One column: where its numbers come from, how they read, and which end is good."""
-
-    title: str
-    ours: Callable[[Summary], float | None]
-    paper: Callable[[PaperRow], float | None] | None = None
-    paper_title: str = ""
-    good: str = ""
-    """``low``, ``high``, or nothing where neither is better."""
-    shown: Callable[[float | None], str] = decimal
-    interval: Callable[[Summary], tuple[float, float] | None] | None = None
+def result_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
+    """Return the main table of a suite: one row a (group, policy), ordered as ``ordered`` says."""
+    alike = len({summary.scenarios for summary in summaries}) == 1  # then the caption says it once
+    table = _table(ordered(summaries), [q for q in RESULTS if not (alike and q is SCENARIOS)], paper)
+    return replace(table, caption=_caption(table, summaries, paper))
 
 
-def _milliseconds(value: float | None) -> str:
-    return decimal(value, decimals=3)
-
-
-def _one_decimal(value: float | None) -> str:
-    return decimal(value, decimals=1)
-
-
-def _percentage(value: float | None) -> str:
-    return DASH if value is None else f"{decimal(100 * value)} %"
-
-
-def _whole(value: float | None) -> str:
-    return DASH if value is None else count(int(value))
-
-
-RESULTS = (
-    Quantity("success", lambda s: s.success, lambda p: p.success, "paper’s success", "high"),
-    Quantity(
-        "realised loss", lambda s: s.mean_loss, lambda p: p.loss, "paper’s realised cost", "low",
-        interval=lambda s: s.mean_loss_interval,
-    ),
-    Quantity("expected risk", lambda s: s.expected_risk, lambda p: p.expected_risk, "paper’s expected risk", "low"),
-    Quantity("gap to oracle", lambda s: None, lambda p: p.gap_to_oracle, "paper’s gap", "low"),
-    Quantity("probes", lambda s: s.probes),
-    Quantity("undone", lambda s: s.undone),
-    Quantity("time (ms)", lambda s: s.decision_ms, lambda p: p.decision_ms, "paper’s time (ms)", shown=_milliseconds),
-    Quantity("memory (KiB)", lambda s: s.peak_kib, lambda p: p.peak_kib, "paper’s memory (KiB)", shown=_one_decimal),
-    Quantity(
-        "normalised error", lambda s: s.normalised_error, lambda p: p.normalised_error, "paper’s normalised error",
-        "low", shown=_percentage,
-    ),
-    Quantity("mean absolute error", lambda s: s.mean_absolute_error, good="low"),
-    Quantity("states with disjoint sets", lambda s: s.proxy.disjoint_states if s.proxy else None, shown=_whole),
-    Quantity(
-        "normalised error there", lambda s: s.proxy.disjoint_normalised_error if s.proxy else None, shown=_percentage
-    ),
-    Quantity("scenarios", lambda s: s.scenarios, shown=_whole),
-    Quantity("errors", lambda s: s.errors or None, shown=lambda v: _whole(v or 0.0)),
-)  # fmt: skip
-
-_PIVOTED = ("success", "expected risk", "normalised error", "time (ms)")
-
-PARTS = (
-    Quantity("realised loss", lambda s: s.mean_loss),
-    Quantity("sensing", lambda s: s.sensing),
-    Quantity("recovery", lambda s: s.recovery),
-    Quantity("escalation", lambda s: s.escalation),
-    Quantity("residual", lambda s: s.residual),
-    Quantity("saved against restart", lambda s: s.saving, shown=share),
-    Quantity("false alarms with no rollback", lambda s: s.zero_rollback_rate, shown=share),
-    Quantity("… and success", lambda s: s.zero_rollback_and_success_rate, shown=share),
-)
-
-
-def result_table(summaries: Sequence[Summary], paper: PaperTable | None, *, caption: str) -> Table:
-    """Return the main table of a suite: one row a (group, policy), oracles first, then by mean loss if not grouped."""
-    gaps = gaps_to_oracle(summaries)
-    quantities = [
-        replace(quantity, ours=lambda s: gaps.get(id(s))) if quantity.title == "gap to oracle" else quantity
-        for quantity in RESULTS
-    ]
-    if len({summary.scenarios for summary in summaries}) == 1:  # the caption says it once
-        quantities = [quantity for quantity in quantities if quantity.title != "scenarios"]
-    return _table(_ordered(summaries), quantities, paper, caption)
-
-
-def parts_table(summaries: Sequence[Summary], *, caption: str) -> Table:
-    """Return what the realised loss is made of."""
-    return _table(_ordered(summaries), PARTS, None, caption)
+def parts_table(summaries: Sequence[Summary]) -> Table | None:
+    """Return what the realised loss is made of; nothing where that is not known."""
+    if all(quantity.ours(summary) is None for quantity in PARTS for summary in summaries):
+        return None
+    table = _table(ordered(summaries), (REALISED_LOSS, *PARTS), None, intervals=False)
+    return replace(table, caption="Means over the scenarios; a dash is unavailable.")
 
 
 def compact_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
-    """Return the few quantities that fit a terminal or a README; expected risk alone where nothing else differs."""
-    told = {"success", "realised loss", "expected risk", "normalised error"}
-    if all(s.mean_loss is not None and s.expected_risk is not None for s in summaries) and all(
-        abs((s.mean_loss or 0.0) - (s.expected_risk or 0.0)) <= TIE for s in summaries
-    ):
-        told -= {"realised loss"}  # every hidden truth was played, so it says the same
-    if len(summaries) > MOST_ROWS:
-        return next(iter(pivot_tables(summaries, only="expected risk")), _table(summaries, (), None, ""))
-    quantities = [replace(quantity, interval=None) for quantity in RESULTS if quantity.title in told]
-    return _table(_ordered(summaries), quantities, paper, "")
+    """Return the few quantities that fit a terminal or a README; the leading one alone where there are many rows."""
+    if len(summaries) > MOST_ROWS and (pivots := pivot_tables(summaries, [leading(summaries)])):
+        return pivots[0]
+    return _table(ordered(summaries), [q for q in COMPACT if q in _telling(summaries)], paper, intervals=False)
 
 
-def pivot_tables(summaries: Sequence[Summary], *, only: str = "") -> list[Table]:
-    """Return the main quantities (or only one) with a row a group and a column a policy."""
+def pivot_tables(summaries: Sequence[Summary], quantities: Iterable[Quantity] = PIVOTED) -> list[Table]:
+    """Return some quantities, each with a row a group and a column a policy."""
     policies = list(dict.fromkeys(summary.policy for summary in summaries))
-    groups = _distinct(summary.group for summary in summaries)
-    by_place = {(s.policy, group_name(s.group)): s for s in summaries}
+    by_place = {(summary.policy, group_key(summary.group)): summary for summary in summaries}
+    columns = (Column("group", numeric=False), *(Column(policy_name(policy)) for policy in policies))
     tables = []
-    for quantity in (quantity for quantity in RESULTS if quantity.title in ([only] if only else _PIVOTED)):
-        if all(quantity.ours(summary) is None for summary in summaries):
-            continue
+    for quantity in (q for q in quantities if any(q.ours(summary) is not None for summary in summaries)):
         rows = []
-        for group in groups:
-            places = [by_place.get((policy, group_name(group))) for policy in policies]
-            values = [None if place is None else quantity.ours(place) for place in places]
-            best = _best(policies, values, quantity)
-            rows.append((Cell(group_name(group)), *(Cell(quantity.shown(v), i in best) for i, v in enumerate(values))))
-        columns = (Column("group", numeric=False), *(Column(policy_name(policy)) for policy in policies))
-        tables.append(Table(f"{quantity.title.capitalize()}, a row a group.", columns, tuple(rows)))
+        for group in distinct_groups(summary.group for summary in summaries):
+            places = [by_place.get((policy, group_key(group))) for policy in policies]
+            best = _best(places, quantity)
+            cells = (Cell(_pivoted(place, quantity), number in best) for number, place in enumerate(places))
+            rows.append((Cell(group_name(group)), *cells))
+        caption = f"{quantity.title.capitalize()}, a row a group.{_bracketed(summaries)}"
+        tables.append(Table(caption, columns, tuple(rows)))
     return tables
 
 
-def gaps_to_oracle(summaries: Sequence[Summary]) -> dict[int, float]:
-    """Return by how much each summary's mean loss exceeds the oracle's in its group, by identity of the summary."""
-    oracles = [s for s in summaries if s.policy == "oracle" and s.mean_loss is not None and not s.errors]
-    return {
-        id(own): own.mean_loss - oracle.mean_loss
-        for oracle in oracles
-        for own in summaries
-        if own.group == oracle.group
-        and own.mean_loss is not None
-        and oracle.mean_loss is not None
-        and (own.errors, own.scenarios) == (0, oracle.scenarios)
-    }
+def leading(summaries: Sequence[Summary]) -> Quantity:
+    """Return what says most about these summaries: expected risk if it is there, as no draw of a truth sways it."""
+    has = (q for q in LEADING if any(q.ours(summary) is not None for summary in summaries))
+    return next(has, LEADING[0])
 
 
-def _ordered(summaries: Sequence[Summary]) -> list[Summary]:
+def ordered(summaries: Sequence[Summary]) -> list[Summary]:
+    """Return summaries as tables and drawings list them.
+
+    Groups stay as they are. Without groups: oracles, then by the leading quantity, then whoever lacks scenarios.
+    """
     if any(summary.group for summary in summaries):
         return list(summaries)
-    return sorted(
-        summaries,
-        key=lambda s: (not knows_the_truth(s.policy), s.mean_loss is None, round(s.mean_loss or 0.0, 9)),
-    )
+    quantity = leading(summaries)
+
+    def rank(summary: Summary) -> tuple[bool, bool, bool, float]:
+        value = quantity.ours(summary)
+        return not knows_the_truth(summary.policy), summary.missing > 0, value is None, round(value or 0.0, DECIMALS)
+
+    return sorted(summaries, key=rank)
+
+
+def _telling(summaries: Sequence[Summary]) -> Sequence[Quantity]:
+    """Return the results without the realised loss where it is the expected risk, every hidden truth being played."""
+    apart = [(s.mean_loss, s.expected_risk) for s in summaries]
+    same = all(a is not None and b is not None and (a == b or round(a - b, DECIMALS) == 0.0) for a, b in apart)
+    return [q for q in RESULTS if not (same and q is REALISED_LOSS)]
 
 
 def _table(
-    summaries: Sequence[Summary], quantities: Sequence[Quantity], paper: PaperTable | None, caption: str
+    summaries: Sequence[Summary], quantities: Sequence[Quantity], paper: PaperTable | None, *, intervals: bool = True
 ) -> Table:
     printed = [paper.row(s.policy, s.group) if paper else None for s in summaries]
     group_keys = list(dict.fromkeys(key for summary in summaries for key in summary.group))
-    columns = [Column(key, numeric=False) for key in group_keys] + [Column(_subject(summaries), numeric=False)]
+    subject = "estimator" if any(summary.proxy for summary in summaries) else "policy"
+    columns = [Column(key, numeric=False) for key in group_keys] + [Column(subject, numeric=False)]
     contents = [
-        [Cell(str(s.group.get(key, ""))) for key in group_keys] + [Cell(policy_name(s.policy))] for s in summaries
+        [Cell(str(s.group.get(key, ""))) for key in group_keys] + [Cell(policy_name(s.policy) + share_of(s))]
+        for s in summaries
     ]
+    noisy = leading(summaries) is not REALISED_LOSS
     for quantity in quantities:
-        for column, cells in _columns(summaries, printed, quantity):
+        # What the draw of a truth decides is not emphasised where something exact is there.
+        judged = replace(quantity, good="") if noisy and quantity is REALISED_LOSS else quantity
+        for column, cells in _columns(summaries, printed, judged if intervals else replace(judged, interval=None)):
             columns.append(column)
             for row, cell in zip(contents, cells, strict=True):
                 row.append(cell)
     rows = tuple(tuple(row) for row in contents)
-    return Table(caption, tuple(columns), rows, header=len(group_keys), breaks=_breaks(summaries))
-
-
-def _subject(summaries: Sequence[Summary]) -> str:
-    return "estimator" if any(summary.proxy for summary in summaries) else "policy"
+    breaks = frozenset(row for row in range(1, len(summaries)) if summaries[row].group != summaries[row - 1].group)
+    return Table("", tuple(columns), rows, header=len(group_keys), breaks=breaks)
 
 
 def _columns(
     summaries: Sequence[Summary], printed: Sequence[PaperRow | None], quantity: Quantity
 ) -> list[tuple[Column, list[Cell]]]:
     values = [quantity.ours(summary) for summary in summaries]
-    best = _best_by_group(summaries, values, quantity)
-    found = []
-    if any(value is not None for value in values):
-        cells = [Cell(quantity.shown(value), row in best) for row, value in enumerate(values)]
-        found.append((Column(quantity.title), cells))
+    if all(value is None for value in values):
+        return []  # the paper's stand beside ours, never alone
+    best = _best_by_group(summaries, quantity)
+    cells = [Cell(quantity.shown(value), row in best) for row, value in enumerate(values)]
+    found = [(Column(quantity.title), cells)]
     ends = [quantity.interval(summary) if quantity.interval else None for summary in summaries]
     if any(ends):
-        found.append((Column("95 % interval"), [Cell(interval(*end) if end else DASH) for end in ends]))
+        shown = [f"[{quantity.shown(end[0])}, {quantity.shown(end[1])}]" if end else DASH for end in ends]
+        found.append((Column("95 % interval"), [Cell(text) for text in shown]))
     theirs = [quantity.paper(row) if quantity.paper and row else None for row in printed]
-    if found and any(value is not None for value in theirs):  # beside ours, never alone
+    if any(value is not None for value in theirs):
         found.append((Column(quantity.paper_title, paper=True), [Cell(quantity.shown(value)) for value in theirs]))
     return found
 
 
-def _best_by_group(summaries: Sequence[Summary], values: Sequence[float | None], quantity: Quantity) -> set[int]:
+def _best_by_group(summaries: Sequence[Summary], quantity: Quantity) -> set[int]:
     """Return the rows that hold the best value of their group."""
     found: set[int] = set()
-    for group in _distinct(summary.group for summary in summaries):
-        rows = [row for row, summary in enumerate(summaries) if summary.group == group]
-        best = _best([summaries[row].policy for row in rows], [values[row] for row in rows], quantity)
-        found |= {rows[place] for place in best}
+    for group in distinct_groups(summary.group for summary in summaries):
+        found |= _best([summary if summary.group == group else None for summary in summaries], quantity)
     return found
 
 
-def _best(policies: Sequence[str], values: Sequence[float | None], quantity: Quantity) -> set[int]:
-    """Return the places that show the best value among the honest policies.
+def _best(places: Sequence[Summary | None], quantity: Quantity) -> set[int]:
+    """Return the places that show the best value among the honest policies that have every scenario.
 
     What reads the same is emphasised alike; where all read the same, nothing stands out.
     """
     compared = {
-        place: value
-        for place, (policy, value) in enumerate(zip(policies, values, strict=True))
-        if value is not None and not knows_the_truth(policy)
+        number: value
+        for number, place in enumerate(places)
+        if place is not None and not place.missing and not knows_the_truth(place.policy)
+        if (value := quantity.ours(place)) is not None
     }
     if not quantity.good or not compared:
         return set()
     best = min(compared.values()) if quantity.good == "low" else max(compared.values())
-    tied = {place for place, value in compared.items() if quantity.shown(value) == quantity.shown(best)}
+    tied = {number for number, value in compared.items() if quantity.shown(value) == quantity.shown(best)}
     return tied if len(tied) < len(compared) else set()
 
 
-def _distinct(groups: Any) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    for group in groups:
-        if group not in found:
-            found.append(group)
-    return found
+def _pivoted(place: Summary | None, quantity: Quantity) -> str:
+    value = quantity.ours(place) if place else None
+    return quantity.shown(value) + (share_of(place) if place and value is not None else "")
 
 
-def _breaks(summaries: Sequence[Summary]) -> frozenset[int]:
-    return frozenset(row for row in range(1, len(summaries)) if summaries[row].group != summaries[row - 1].group)
+def share_of(summary: Summary) -> str:
+    """Return in brackets on how many scenarios of its group a policy has numbers; nothing where on all."""
+    sound = summary.scenarios - summary.errors
+    return f" ({count(sound)} of {count(sound + summary.missing)})" if summary.missing else ""
+
+
+def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
+    sizes = sorted({summary.scenarios - summary.errors + summary.missing for summary in summaries})
+    over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
+    told = [f"Means over {over} scenarios a row.{_bracketed(summaries)}"]
+    if any(cell.strong for row in table.rows for cell in row):
+        conditions = ["are not told the truth"] if any(knows_the_truth(summary.policy) for summary in summaries) else []
+        conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []
+        of_those = f" of those that {' and '.join(conditions)}," if conditions else ""
+        told.append(f"Bold: best, as shown,{of_those} unless all are equal.")
+    if paper and any(column.paper for column in table.columns):
+        told.append(f"Columns called “paper’s” are from its {paper.title}.")
+    return " ".join(told)
+
+
+def _bracketed(summaries: Sequence[Summary]) -> str:
+    """Return what the brackets that ``share_of`` writes mean, where there are any."""
+    some = any(summary.missing for summary in summaries)
+    return (
+        " In brackets: on how many scenarios there are numbers, where not on all; means are over those." if some else ""
+    )

@@ -10,9 +10,8 @@ from aquamend.analysis.report.document import Bullets, Cell, Column, Table
 from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import knows_the_truth, policy_name
 from aquamend.analysis.report.numbers import DASH, count, decimal
+from aquamend.analysis.statistics import DECIMALS, difference, rounded
 
-TOLERANCE = 1e-9
-"""Differences below this are floating point."""
 _NO_THEOREMS = (("lookahead-2", "aquamend"), ("lookahead-3", "lookahead-2"), ("certified", "aquamend"))
 
 
@@ -39,10 +38,10 @@ def order_checks(grid: Grid) -> list[OrderCheck]:
     pairs += [(low, high, False) for low, high in _NO_THEOREMS if low in honest and high in honest]
     if not pairs:
         return []
-    risks, gaps = grid.values("expected_risk"), grid.values("upper") - grid.values("lower")
+    risks, gaps = grid.values("expected_risk"), difference(grid.values("upper"), grid.values("lower"))
     columns = {policy: risks[:, column] for column, policy in enumerate(grid.policies)}
     if "exact" in columns:  # beyond its limits it is the best plan found by a deadline, of which nothing is proved
-        columns["exact"] = np.where(gaps[:, grid.policies.index("exact")] > TOLERANCE, np.nan, columns["exact"])
+        columns["exact"] = np.where(rounded(gaps[:, grid.policies.index("exact")]) > 0.0, np.nan, columns["exact"])
     checks = [_check(grid, low, high, columns, theorem=theorem) for low, high, theorem in pairs]
     return [check for check in checks if check.scenarios]
 
@@ -50,9 +49,8 @@ def order_checks(grid: Grid) -> list[OrderCheck]:
 def _check(grid: Grid, lower: str, upper: str, columns: dict[str, np.ndarray], *, theorem: bool) -> OrderCheck:
     low, high = columns[lower], columns[upper]
     rows = np.flatnonzero(~np.isnan(low) & ~np.isnan(high))
-    with np.errstate(invalid="ignore"):
-        excess = np.where(low[rows] == high[rows], 0.0, low[rows] - high[rows])  # two infinities are equal
-    violated = excess > TOLERANCE
+    excess = rounded(difference(low[rows], high[rows]))
+    violated = excess > 0.0
     worst = int(rows[np.argmax(excess)]) if violated.any() else None
     return OrderCheck(
         lower,
@@ -60,7 +58,7 @@ def _check(grid: Grid, lower: str, upper: str, columns: dict[str, np.ndarray], *
         theorem,
         scenarios=len(rows),
         violations=int(violated.sum()),
-        equal=int((np.abs(excess) <= TOLERANCE).sum()),
+        equal=int((excess == 0.0).sum()),
         largest=float(excess.max()) if worst is not None else None,
         worst=grid.scenarios[worst] if worst is not None else None,
     )
@@ -91,13 +89,13 @@ def verdict(checks: list[OrderCheck]) -> Bullets:
 def check_table(checks: list[OrderCheck]) -> Table:
     """Return one row a check."""
     columns = (
-        Column("at most", numeric=False),
-        Column("expected risk of", numeric=False),
-        Column("", numeric=False),
+        Column("lower policy", numeric=False),
+        Column("upper policy", numeric=False),
+        Column("status", numeric=False),
         Column("scenarios"),
         Column("equal"),
         Column("violations"),
-        Column("largest"),
+        Column("largest violation"),
         Column("where", numeric=False),
     )
     rows = tuple(
@@ -113,5 +111,8 @@ def check_table(checks: list[OrderCheck]) -> Table:
         )
         for check in checks
     )
-    caption = f"Expected risk of the first policy at most that of the second, beyond {TOLERANCE:g}."
+    caption = (
+        "A violation is a scenario on which the lower policy has more expected risk than the upper one, "
+        f"compared to {DECIMALS} decimals."
+    )
     return Table(caption, columns, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aquamend.analysis.report.numbers import decimal
+from aquamend.errors import InvalidRun
 from aquamend.records import Run
 
 MOST_TRUTHS = 6
@@ -13,11 +14,18 @@ MOST_TRUTHS = 6
 
 def truth_texts(run: Run) -> dict[tuple[int, int], list[str]]:
     """Return what was true, by seed and scenario: a text for each hidden realisation."""
-    return {(line["seed"], line["scenario"]): _texts(line) for line in run.annotations if "seed" in line}
+    found = {}
+    for line in run.annotations:
+        place = line["seed"], line["scenario"]
+        try:
+            found[place] = _texts(line.get("truths") or [])
+        except (AttributeError, KeyError, TypeError):
+            problem = f"the annotation of scenario {place[1]}, seed {place[0]} has the truths {line['truths']!r:.80}"
+            raise InvalidRun(run.folder, problem, "run the benchmark again") from None
+    return found
 
 
-def _texts(annotation: dict[str, Any]) -> list[str]:
-    truths = annotation.get("truths") or []
+def _texts(truths: list[dict[str, Any]]) -> list[str]:
     texts = [_text(truth) for truth in truths[:MOST_TRUTHS]]
     rest = len(truths) - MOST_TRUTHS
     return [*texts, f"and {rest} more"] if rest > 0 else texts

@@ -1,4 +1,4 @@
-"""Percentile bootstrap intervals of a mean: of pairs, or within strata."""
+"""Percentile bootstrap intervals of a mean (of pairs, or within strata) and of a ratio of means."""
 
 from __future__ import annotations
 
@@ -67,6 +67,32 @@ def stratified_bootstrap(
     for indices in members.values():
         sums += _resampled_sums(array[indices], resamples, generator)
     return _interval(sums / array.size, level)
+
+
+def ratio_bootstrap(
+    numerators: Sequence[float] | NDArray[np.float64],
+    denominators: Sequence[float] | NDArray[np.float64],
+    *,
+    resamples: int = 2000,
+    seed: int = 20260923,
+    level: float = 0.95,
+) -> Interval | None:
+    """Return the percentile bootstrap interval of a ratio of means, numerator and denominator drawn together.
+
+    It draws the same indices as ``paired_bootstrap``. None where a resample has no ratio: its denominators add up to
+    zero, or to infinity together with its numerators.
+
+    Reference: Davison & Hinkley (1997), "Bootstrap Methods and their Application", sec. 2.1 and 5.2.
+    """
+    above = _checked("numerators", numerators, resamples=resamples, level=level)
+    below = _checked("denominators", denominators, resamples=resamples, level=level)
+    require_same_length("numerators", above.size, "denominators", below.size)
+    tops, bottoms = (
+        _resampled_sums(values, resamples, np.random.Generator(np.random.PCG64(seed))) for values in (above, below)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = tops / bottoms
+    return None if np.isnan(ratios).any() or (bottoms == 0.0).any() else _interval(ratios, level)
 
 
 def _checked(

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from aquamend.analysis.statistics.samples import sample
 from aquamend.analysis.statistics.sign_flips import lower_tail
-
-DECIMALS = 9
-"""Differences are rounded this far before zeros and ties are looked for; floating point leaves less than that."""
+from aquamend.analysis.statistics.ties import rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +20,17 @@ class SignedRank:
     n: int
     """Non-zero differences, which alone are ranked."""
     zeros: int
-    statistic: float
-    """W = min(W+, W-): the smaller of the rank sums of positive and of negative differences."""
+    positive: float
+    """W+, the sum of the ranks of positive differences."""
+    negative: float
+    """W-, the sum of the ranks of negative differences; the larger of the two says where the ranks point."""
     p_value: float
     """1 where nothing differs; 0 where it is below what a float can hold (about 1e-300)."""
+
+    @property
+    def statistic(self) -> float:
+        """W = min(W+, W-)."""
+        return min(self.positive, self.negative)
 
 
 def signed_rank(differences: Sequence[float] | NDArray[np.float64]) -> SignedRank:
@@ -38,16 +43,17 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64]) -> SignedRan
     References: Wilcoxon (1945), "Individual comparisons by ranking methods"; Pratt & Gibbons (1981), "Concepts of
     Nonparametric Theory", on zeros and ties; the paper's appendix, "Paired inference".
     """
-    rounded = np.round(sample("differences", differences), DECIMALS)
-    nonzero = rounded[rounded != 0.0]
+    values = rounded(sample("differences", differences))
+    nonzero = values[values != 0.0]
     doubled = doubled_ranks(np.abs(nonzero))
     positive = int(doubled[nonzero > 0.0].sum())
-    smaller = min(positive, int(doubled.sum()) - positive)
+    negative = int(doubled.sum()) - positive
     return SignedRank(
         n=nonzero.size,
-        zeros=rounded.size - nonzero.size,
-        statistic=smaller / 2.0,
-        p_value=min(1.0, 2.0 * lower_tail(doubled, smaller)),
+        zeros=values.size - nonzero.size,
+        positive=positive / 2.0,
+        negative=negative / 2.0,
+        p_value=min(1.0, 2.0 * lower_tail(doubled, min(positive, negative))),
     )
 
 
