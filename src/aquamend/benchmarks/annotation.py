@@ -13,6 +13,7 @@ from aquamend.decision.terminal import TIE, best_terminal
 from aquamend.execution import World, charged
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
+from aquamend.problem import Problem
 
 MOST_PROBES = 12
 """Up to here every set of probes is tried; beyond, the minimal set is not annotated."""
@@ -24,9 +25,15 @@ def annotate(scenario: Scenario) -> dict[str, Any]:
     views = {"fine": problem.graph, "linear-chain": problem.graph.linear_chain()}
     return scenario.label | {
         "features": scenario.features,
-        "restart_cost": problem.restart_loss,
+        "restart_cost": _restart_cost(problem),
         "truths": [_truth(scenario.state, views, truth) for truth in scenario.truths],
     }
+
+
+def _restart_cost(problem: Problem) -> float:
+    """Return what starting over costs, what it leaves wrong apart; as a world's own plan where it is one."""
+    plans = [float(np.min(plan.loss)) for plan in problem.plans if plan.name == "restart"]
+    return min([problem.restart_loss, *plans])
 
 
 def _truth(state: InformationState, views: dict[str, RecoveryGraph], truth: Truth) -> dict[str, Any]:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from aquamend.benchmarks import m1, m1_depth
 from aquamend.benchmarks.m1_proxy import ProxySuite
 from aquamend.benchmarks.suite import RecoverySuite, Suite
-from aquamend.benchmarks.t4.suites import (
-    DIAGNOSTICS,
-    T4,
-    T4_ABLATION,
-    T4_IRREVERSIBLE,
-    T4_SETTINGS,
-    T4_STRESS,
-    T4_SWEEP,
-)
+from aquamend.benchmarks.t4.suites import T4_SUITES
 from aquamend.errors import UnknownName
 
 M1 = RecoverySuite(
@@ -68,9 +60,8 @@ M1_DEPTH_SCALED = RecoverySuite(
 )
 
 _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
-_T4: list[Suite] = [T4, T4_IRREVERSIBLE, T4_STRESS, *DIAGNOSTICS, T4_ABLATION, T4_SETTINGS, T4_SWEEP]
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *_T4]}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES]}
 
 
 def suite_named(name: str) -> Suite:

@@ -63,8 +63,8 @@ class RecoverySuite:
     seeds: int
     policies: tuple[str, ...]
     make: Callable[[int, int], Scenario]
-    expected_risk: bool = True
-    """Whether exact expectations are part of the question."""
+    expected_risk: bool | tuple[str, ...] = True
+    """Whether exact expectations are part of the question, or for whom they are: they may take long."""
     time_decisions: bool = False
     """Whether decision time and memory are part of the question."""
     own: Mapping[str, Callable[[], Policy]] = field(default_factory=dict)
@@ -78,8 +78,11 @@ class RecoverySuite:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
         own = {name: self.own[name]() for name in policies if name in self.own}
-        records = [play(scenario, name, own.get(name), expected=self.expected_risk) for name in policies]
+        records = [play(scenario, name, own.get(name), expected=self._expects(name)) for name in policies]
         # Who is told the truth does not think, and who failed has no time to show.
         thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []
         return Played(records, annotate(scenario), timings)
+
+    def _expects(self, name: str) -> bool:
+        return self.expected_risk if isinstance(self.expected_risk, bool) else name in self.expected_risk

@@ -11,7 +11,7 @@ from aquamend.benchmarks.suite import RecoverySuite
 from aquamend.benchmarks.t4.ablations import ABLATIONS
 from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
 from aquamend.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, settings, sweep
-from aquamend.policies import Policy
+from aquamend.policies import Certified, Policy
 from aquamend.worlds.cups import Add, CupTask, Stage, Swap
 from aquamend.worlds.cups.baselines import BeliefReplan, BlindRetry, ExecutedRestart, Rewind, TmsRevision
 from aquamend.worlds.cups.events import common_cause_events, standard_events
@@ -215,3 +215,31 @@ T4_SWEEP = RecoverySuite(
     own=OWN,
     expected_risk=False,
 )
+
+
+DEPTH_SOURCES = (stress, rank_ties, evidence_conflict, shared_closure)
+DEPTH_NAMES = ("stress", "rank ties", "evidence conflict", "shared closure")
+
+
+def depth(seed: int, number: int) -> Scenario:
+    """Return one episode of the stress suite or of a diagnostic, to see whether planning further would have helped."""
+    base, which = divmod(number, len(DEPTH_SOURCES))
+    group = {"episodes": DEPTH_NAMES[which]}
+    return replace(DEPTH_SOURCES[which](seed, base), suite="t4-depth-v1", number=number, group=group)
+
+
+T4_DEPTH = RecoverySuite(
+    name="t4-depth-v1",
+    description=(
+        "Would planning further help? 75 episodes each of the stress suite and the three diagnostics, with a planner "
+        "that searches for a certified gap of 0.5: its bounds at the alarm beside the one-step policy's exact risk."
+    ),
+    scenarios=15 * len(DEPTH_SOURCES),
+    seeds=5,
+    policies=("oracle", "aquamend", "lookahead-2", "certified"),
+    make=depth,
+    own=OWN | {"certified": lambda: Certified(gap=0.5)},
+    expected_risk=("aquamend", "lookahead-2"),
+)
+
+T4_SUITES = (T4, T4_IRREVERSIBLE, T4_STRESS, *DIAGNOSTICS, T4_DEPTH, T4_ABLATION, T4_SETTINGS, T4_SWEEP)
