@@ -83,7 +83,7 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
     }
     scores |= {str(c): mean([charged(e.outcome.receipts, c) for e in episodes]) for c in Charge}
     scores |= {
-        "probes": mean([float(len(e.evidence)) for e in episodes]),
+        "probes": mean([float(sum(r.charge is Charge.SENSING for r in e.outcome.receipts)) for e in episodes]),
         "undone": mean([float(len(e.outcome.undone)) for e in episodes]),
     }
     if len(episodes) == 1:
@@ -95,7 +95,7 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
             "false_alarm": not truth.failed,
             "cause": str(truth.cause),
             "attributed": _attributed(only),
-            "over_budget": scores["sensing"] > budget + 1e-9 if math.isfinite(budget) else None,
+            "over_budget": only.state.spent > budget + 1e-9 if math.isfinite(budget) else None,
         }
     played = _realisations(scenario, episodes)
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}

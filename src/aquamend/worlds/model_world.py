@@ -10,7 +10,7 @@ import numpy as np
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, Outcome, Receipt, undo
+from aquamend.execution import Charge, Outcome, Receipt, charged, undo
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import NormalTable, OutcomeTable
 from aquamend.problem import Problem
@@ -97,4 +97,5 @@ class ModelWorld:
             for name in left:
                 loss = beliefs[name].residual if beliefs[name].may_keep else math.inf
                 self._ledger.append(Receipt(Charge.RESIDUAL, name, loss))
-        return Outcome(tuple(self._ledger), undone, tuple(left), success=not left and not handed_over)
+        done = math.isfinite(charged(self._ledger))  # what cannot be undone was not
+        return Outcome(tuple(self._ledger), undone, tuple(left), success=not left and not handed_over and done)

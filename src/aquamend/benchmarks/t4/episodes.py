@@ -11,8 +11,7 @@ from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.inference import InformationState
 from aquamend.worlds.cups import CupTask, CupWorld, Event, Scene
-from aquamend.worlds.cups.events import cause_of
-from aquamend.worlds.cups.model import Assumptions, Shares, likelihood, prior_of, problem_of
+from aquamend.worlds.cups.model import Assumptions, Shares, attribution, likelihood, prior_of, problem_of
 from aquamend.worlds.cups.sensing import Noise
 
 NEXT_GAP_ML = (20.0, 60.0)
@@ -28,8 +27,10 @@ class Setting:
     scale_offset_ml: tuple[float, ...] = ()
     shares: Shares | None = None
     """How events really share; as assumed by default."""
-    unknown_events: tuple[Event, ...] = ()
-    """Events drawn instead of the assumed ones: the robot has no hypothesis for them."""
+    events: tuple[Event, ...] = ()
+    """What happens, all equally likely, instead of what is assumed to."""
+    answers: int | None = None
+    """Number of the episode whose noise this one shares; its own by default."""
 
 
 def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
@@ -40,9 +41,9 @@ def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
 
 def draw_event(rng: np.random.Generator, task: CupTask, assumed: Assumptions, setting: Setting) -> tuple[Event, int]:
     """Return what happened and which cup the alarm points at, given that an alarm was raised."""
-    events = setting.unknown_events or assumed.events
+    events = setting.events or assumed.events
     true = assumed if setting.shares is None else replace(assumed, shares=setting.shares)
-    prior = np.full(len(events), 1 / len(events)) if setting.unknown_events else prior_of(true)
+    prior = np.full(len(events), 1 / len(events)) if setting.events else prior_of(true)
     heard = np.array([[likelihood(e, k, task.n_cups, assumed.monitor) for k in range(task.n_cups)] for e in events])
     mass = (prior[:, None] * heard).ravel()
     event, cup = divmod(int(rng.choice(len(mass), p=mass / mass.sum())), task.n_cups)
@@ -62,8 +63,8 @@ def episode(
 ) -> Scenario:
     """Return the scenario of one table, after an alarm."""
     event, flagged = draw_event(rng, task, assumed, setting)
-    failed = event.applied(Scene.as_declared(task.declared_ml)).failed()
-    answers = stream(suite, seed, number)
+    scene = event.applied(Scene.as_declared(task.declared_ml))
+    answers = stream(suite, seed, number if setting.answers is None else setting.answers)
 
     def enter() -> CupWorld:
         return CupWorld(task, event, flagged, assumed, setting.noise, setting.scale_offset_ml, answers)
@@ -73,7 +74,7 @@ def episode(
         seed=seed,
         number=number,
         state=InformationState.alarmed(problem_of(task, assumed, flagged)),
-        truths=(Truth(event.name, failed, cause_of(event), enter),),
+        truths=(Truth(event.name, scene.failed(), attribution(event, scene), enter),),
         group=group,
         features={
             "event": event.name,

@@ -101,7 +101,7 @@ def evidence_conflict(seed: int, number: int) -> Scenario:
     across = max(e.amount_ml for e in events if isinstance(e, Add) and e.cup == 0)
     gap = task.declared_ml[1] - task.declared_ml[0]
     happened, offset = ((Add(0, across),), (-across, 0.0, 0.0)) if number % 2 else ((Swap(0, 1),), (-gap, gap, 0.0))
-    setting = Setting(scale_offset_ml=offset, unknown_events=happened)
+    setting = Setting(scale_offset_ml=offset, events=happened)
     return episode(suite, seed, number, task=task, assumed=Assumptions(events), setting=setting, rng=rng, group={})
 
 
@@ -185,7 +185,7 @@ T4_ABLATION = RecoverySuite(
     ),
     scenarios=1220,
     seeds=5,
-    policies=("aquamend", "no-reprobe", *ABLATIONS),
+    policies=("aquamend", "no-reprobe", "rewind", *ABLATIONS),
     make=ablation,
     own=OWN | ABLATIONS,
     expected_risk=False,

@@ -15,7 +15,6 @@ from aquamend.worlds.cups.sensing import Noise
 from aquamend.worlds.cups.task import Costs
 
 STAGES = tuple(Stage)
-IRREVERSIBLE_SHARE = 1200 / 6100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Variation:
 
 
 def varied(suite: str, seed: int, base: int, number: int, variation: Variation, *, irreversible: bool) -> Scenario:
-    """Return one episode under a variation; the same base episode is drawn alike under each of them."""
+    """Return one episode under a variation; the same base episode has the same table, event and noise in each."""
     rng = generator(suite, seed, base)
     task = CupTask(
         table_of(rng, n_cups=variation.n_cups),
@@ -57,7 +56,7 @@ def varied(suite: str, seed: int, base: int, number: int, variation: Variation, 
         number,
         task=task,
         assumed=assumed,
-        setting=Setting(noise=variation.noise, shares=variation.shares),
+        setting=Setting(noise=variation.noise, shares=variation.shares, answers=base),
         rng=rng,
         group={"setting": variation.name},
     )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from aquamend.decision.steps import Continue, Reprobe, RollBack, Step, correction
 from aquamend.inference import InformationState
 from aquamend.worlds.cups.model import RESTART
-from aquamend.worlds.cups.scene import CUPS
 from aquamend.worlds.cups.truth_maintenance import Justification, TruthMaintenance
 from aquamend.worlds.cups.world import REVISE
 
@@ -56,31 +55,35 @@ class BeliefReplan:
 
 @dataclass(frozen=True, slots=True)
 class TmsRevision:
-    """Retract what was measured of the suspected cup, and re-derive what can be derived without it."""
+    """Retract what was measured of the suspected cup, and re-derive the target from what still has support."""
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the logical revision; carry on where nothing that matters has lost its support."""
-        cups = [name.partition("_")[2] for name in state.problem.graph.belief_index if name.startswith("amount_")]
+        """Return the logical revision: the cup no longer believed in, and the target that then follows."""
+        cups = tuple(name.partition("_")[2] for name in state.problem.graph.belief_index if name.startswith("amount_"))
         alarm = state.problem.model.alarm
         flagged = next((s.partition("_")[2] for s in (alarm.suspects if alarm else ()) if s.startswith("amount_")), "A")
-        network = justifications(tuple(cups))
-        lost = network.retract([f"measured {flagged}"])
-        if not any(name.startswith("target") for name in lost):
-            return Continue()
-        return RollBack((f"amount_{flagged}",), plan=f"{REVISE} {flagged}")
+        believed = justifications(cups).without([f"measured {flagged}"]).believed()
+        target = next(cup for cup in cups if f"target {cup}" in believed)
+        return RollBack((f"amount_{flagged}",), plan=f"{REVISE} {flagged}, target {target}")
 
 
 def justifications(cups: tuple[str, ...]) -> TruthMaintenance:
-    """Return why the robot believes what it does: amounts by measuring, ranks by amounts, the target by ranks."""
+    """Return why the robot believes what it does: amounts by measuring, ranks by amounts, the target by ranks.
+
+    A cup is the target if it comes before every other one whose amount is believed at all.
+    """
     rules = [Justification(f"amount {x}", (f"measured {x}",)) for x in cups]
     rules += [
-        Justification(f"{x} before {y}", (f"amount {x}", f"amount {y}"))
-        for x, y in itertools.combinations(sorted(cups, key=CUPS.index), 2)
+        Justification(f"{x} before {y}", (f"amount {x}", f"amount {y}")) for x, y in itertools.combinations(cups, 2)
     ]
-    rules += [
-        Justification(f"target {x}", tuple(f"{x} before {y}" for y in cups[i + 1 :])) for i, x in enumerate(cups[:-1])
-    ]
-    return TruthMaintenance({f"measured {x}" for x in cups}, tuple(rules))
+    for x in cups:
+        others = [y for y in cups if y != x]
+        for n in range(len(others) + 1):
+            for unknown in itertools.combinations(others, n):
+                before = tuple(f"{x} before {y}" for y in others if y not in unknown)
+                reasons = (f"amount {x}", *before)
+                rules.append(Justification(f"target {x}", reasons, tuple(f"amount {y}" for y in unknown)))
+    return TruthMaintenance(frozenset(f"measured {x}" for x in cups), tuple(rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +95,4 @@ class ExecutedRestart:
         graph = state.problem.graph
         if graph.irreversible_executed:
             return Continue()
-        return RollBack((), tuple(action.name for action in graph.executed), plan=RESTART)
+        return RollBack((), state.problem.plan_named(RESTART).undo, plan=RESTART)

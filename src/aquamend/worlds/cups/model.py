@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from aquamend.model import Alarm, Discrete, Hypothesis, JointModel
+from aquamend.model import Alarm, Cause, Discrete, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.cups.events import Event, Family, cause_of
 from aquamend.worlds.cups.monitor import Monitor
@@ -63,7 +63,7 @@ def problem_of(task: CupTask, assumed: Assumptions, flagged: int) -> Problem:
     scenes = [event.applied(before) for event in assumed.events]
     prior = prior_of(assumed)
     hypotheses = [
-        Hypothesis(event.name, float(p), scene.failed(), cause_of(event))
+        Hypothesis(event.name, float(p), scene.failed(), attribution(event, scene))
         for event, p, scene in zip(assumed.events, prior, scenes, strict=True)
     ]
     kernels = {
@@ -80,9 +80,14 @@ def problem_of(task: CupTask, assumed: Assumptions, flagged: int) -> Problem:
         JointModel(hypotheses, kernels, Alarm(heard, suspects)),
         sensing_budget=task.sensing_budget,
         escalate=task.costs.escalate,
-        plans=[Plan(RESTART, restart_losses(task, scenes), undo=tuple(a.name for a in graph.executed))],
+        plans=[Plan(RESTART, restart_losses(task, scenes), undo=task.arm_actions_done)],
         name="pour into the least full cup",
     )
+
+
+def attribution(event: Event, scene: Scene) -> Cause:
+    """Return what an alarm is rightly attributed to: to nothing, where nothing that matters has failed."""
+    return cause_of(event) if scene.failed() else Cause.FALSE_ALARM
 
 
 def prior_of(assumed: Assumptions) -> np.ndarray:
@@ -98,10 +103,10 @@ def likelihood(event: Event, flagged: int, n_cups: int, monitor: Monitor) -> flo
 
 
 def restart_losses(task: CupTask, scenes: Sequence[Scene]) -> np.ndarray:
-    """Return what starting over costs in every scene: everything undone, all measured anew by the same camera."""
+    """Return what starting over costs in every scene: everything undone, all looked at again by the same camera."""
     graph = task.graph()
     if graph.irreversible_executed:
         return np.full(len(scenes), math.inf)
-    cost = graph.rollback_cost(a.name for a in graph.executed) + task.n_cups * task.costs.look
+    cost = graph.rollback_cost(task.arm_actions_done) + task.n_cups * task.costs.look
     residual = {belief.name: belief.residual for belief in graph.beliefs}
     return np.array([cost + math.fsum(residual[name] for name in scene.failed_after_restart()) for scene in scenes])

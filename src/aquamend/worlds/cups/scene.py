@@ -81,6 +81,8 @@ class Scene:
         read = [self.camera_reading_ml(i) for i in range(self.n_cups)]
         chosen = min(range(self.n_cups), key=read.__getitem__)
         wrong = [f"amount_{CUPS[i]}" for i, r in enumerate(read) if abs(r - self.amount_ml[i]) > TOLERANCE_ML]
+        fuller = [(read[i] > read[0]) == (self.amount_ml[i] > self.amount_ml[0]) for i in range(self.n_cups)]
+        wrong += [f"rank_{CUPS[i]}" for i in range(1, self.n_cups) if not fuller[i]]
         if self.amount_ml[chosen] > min(self.amount_ml):
             wrong.append("target")
         if not self.camera_healthy:

@@ -73,6 +73,11 @@ class CupTask:
         """Number of cups."""
         return len(self.declared_ml)
 
+    @property
+    def arm_actions_done(self) -> tuple[str, ...]:
+        """What the arm has done so far, deciding included; measuring is not its work."""
+        return PREFIX[self.stage]
+
     def graph(self) -> RecoveryGraph:
         """Return which probe supports which belief, and which action rests on it."""
         c, cups = self.costs, CUPS[: self.n_cups]

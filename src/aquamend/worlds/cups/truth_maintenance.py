@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Justification:
-    """A conclusion holds if all its reasons do."""
+    """A conclusion holds if all its reasons are believed and nothing it is to hold without is (a support list)."""
 
     conclusion: str
     reasons: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    """May only name what follows by rules without exceptions of their own."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TruthMaintenance:
     """Premises that are taken for granted until retracted, and what follows from them."""
 
-    premises: set[str]
+    premises: frozenset[str]
     justifications: tuple[Justification, ...]
-    retracted: list[str] = field(default_factory=list)
 
-    def retract(self, premises: Iterable[str]) -> tuple[str, ...]:
-        """Take premises back; return every conclusion that loses its last support, in the order of the rules."""
-        before = self.believed()
-        for premise in premises:
-            self.premises.discard(premise)
-            self.retracted.append(premise)
-        now = self.believed()
-        conclusions = dict.fromkeys(rule.conclusion for rule in self.justifications)
-        return tuple(name for name in conclusions if name in before and name not in now)
+    def without(self, premises: Iterable[str]) -> TruthMaintenance:
+        """Return the network with these premises retracted."""
+        return TruthMaintenance(self.premises - frozenset(premises), self.justifications)
 
     def believed(self) -> frozenset[str]:
-        """Return all that has support: the premises, and whatever follows from what has support."""
-        held = set(self.premises)
-        grew = True
-        while grew:
-            new = {rule.conclusion for rule in self.justifications if held.issuperset(rule.reasons)} - held
+        """Return all that has support: the premises, what follows from them, and what holds as others do not."""
+        certain = self._closed(self.premises, [rule for rule in self.justifications if not rule.unless])
+        usable = [rule for rule in self.justifications if certain.isdisjoint(rule.unless)]
+        return self._closed(certain, usable)
+
+    @staticmethod
+    def _closed(held: frozenset[str], rules: Iterable[Justification]) -> frozenset[str]:
+        while new := {rule.conclusion for rule in rules if held.issuperset(rule.reasons)} - held:
             held |= new
-            grew = bool(new)
-        return frozenset(held)
+        return held

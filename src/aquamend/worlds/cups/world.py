@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
@@ -10,13 +11,13 @@ import numpy as np
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, Outcome, Receipt, undo
+from aquamend.execution import Charge, Outcome, Receipt, charged, undo
 from aquamend.inference import InformationState, Observation
 from aquamend.worlds.cups.events import Event
 from aquamend.worlds.cups.model import RESTART, Assumptions, problem_of
 from aquamend.worlds.cups.scene import CUPS, Scene
 from aquamend.worlds.cups.sensing import Noise, answer
-from aquamend.worlds.cups.task import CupTask
+from aquamend.worlds.cups.task import CupTask, Stage
 
 REVISE = "revise"
 """Plan of logical revision: no longer believe what was measured of a cup, and decide again from the rest."""
@@ -81,29 +82,31 @@ class CupWorld:
     def _follow(self, plan: str) -> Outcome:
         if plan == RESTART:
             return self._restart()
-        kind, _, cup = plan.partition(" ")
-        if kind == REVISE and cup in CUPS[: self.task.n_cups]:
-            return self._revise(CUPS.index(cup))
-        raise UnknownName("plan", plan, [RESTART, *(f"{REVISE} {x}" for x in CUPS[: self.task.n_cups])])
+        cups = CUPS[: self.task.n_cups]
+        revisions = {f"{REVISE} {x}, target {y}": (cups.index(x), cups.index(y)) for x in cups for y in cups if x != y}
+        if plan in revisions:
+            return self._revise(*revisions[plan])
+        raise UnknownName("plan", plan, [RESTART, *revisions])
 
     def _restart(self) -> Outcome:
-        """Undo everything, look at every cup again with the same camera, and decide anew."""
-        graph = self._start.problem.graph
-        undone = self._undo({action.name for action in graph.executed})
+        """Undo what the arm did, look at every cup again with the same camera, and decide anew."""
+        undone = self._undo(self.task.arm_actions_done)
         for i in range(self.task.n_cups):
             self._ledger.append(Receipt(Charge.SENSING, f"look_{CUPS[i]}", self.task.costs.look))
         return self._ended(undone, self._scene.failed_after_restart())
 
-    def _revise(self, cup: int) -> Outcome:
-        """Drop what was measured of a cup and decide again from the rest; nothing is undone and nothing measured.
+    def _revise(self, cup: int, target: int) -> Outcome:
+        """Drop what was measured of a cup and all that rests on it, and aim at a target that follows from the rest.
 
-        What is dropped is no longer believed, so it is not wrong any more; but nothing supports the task there.
+        Nothing is undone and nothing measured. What is dropped is no longer believed, so it is not wrong any more. A
+        pour that was made stays where it was made.
         """
-        dropped = {f"amount_{CUPS[cup]}", f"rank_{CUPS[cup]}"}
-        left = [name for name in self._scene.failed() if name not in dropped and name != "target"]
-        chosen = 1 if cup == 0 else 0
-        least = min(self._scene.amount_ml)
-        if self._scene.amount_ml[chosen] > least or self._scene.cup_at(chosen) != chosen:
+        dropped = {"target", f"amount_{CUPS[cup]}", f"rank_{CUPS[cup]}"}
+        if cup == 0:
+            dropped |= {f"rank_{x}" for x in CUPS[: self.task.n_cups]}
+        left = [name for name in self._scene.failed() if name not in dropped]
+        aimed = 0 if self.task.stage is Stage.POURED else target
+        if self._scene.amount_ml[aimed] > min(self._scene.amount_ml) or self._scene.cup_at(aimed) != aimed:
             left.append("target")
         return self._ended((), tuple(left))
 
@@ -115,4 +118,5 @@ class CupWorld:
     def _ended(self, undone: tuple[str, ...], left: tuple[str, ...]) -> Outcome:
         residual = {belief.name: belief.residual for belief in self._start.problem.graph.beliefs}
         self._ledger += [Receipt(Charge.RESIDUAL, name, residual[name]) for name in left]
-        return Outcome(tuple(self._ledger), undone, left, success=not left)
+        done = math.isfinite(charged(self._ledger))  # what cannot be undone was not
+        return Outcome(tuple(self._ledger), undone, left, success=not left and done)
