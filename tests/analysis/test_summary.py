@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aquamend.analysis.statistics import Interval, ratio_bootstrap
-from aquamend.analysis.summary import Summary, as_data, summarise
+from aquamend.analysis.summary import Summary, as_data, summarise, summarise_together
 from aquamend.errors import InvalidRun
 from aquamend.records import Run
 
@@ -141,10 +141,13 @@ def test_estimators_are_summarised_by_their_error():
 def test_data_has_the_same_keys_for_every_suite_and_null_where_unavailable():
     data = as_data(only(record(group={"n": 6}, scenario=4)))
     assert list(data) == [
-        "suite", "group", "policy", "scenarios", "errors", "missing", "success", "mean_loss", "mean_loss_interval",
+        "suite", "group", "policy", "scenarios", "errors", "missing", "success", "success_interval", "mean_loss",
+        "mean_loss_interval",
         "expected_risk", "expected_risk_interval", "gap_to_oracle", "sensing", "recovery", "escalation", "residual",
         "probes", "undone",
-        "saving", "zero_rollback_rate", "zero_rollback_and_success_rate", "decision_ms", "peak_kib",
+        "saving", "zero_rollback_rate", "zero_rollback_and_success_rate", "escalation_rate", "over_budget_rate",
+        "causes", "attribution_precision", "attribution_recall", "attribution_precision_strict",
+        "attribution_recall_strict", "decision_ms", "peak_kib",
         "mean_absolute_error", "normalised_error", "normalised_error_interval", "disjoint_states",
         "disjoint_mean_absolute_error",
         "disjoint_normalised_error",
@@ -189,3 +192,57 @@ def test_the_gap_to_the_oracle_needs_the_same_scenarios():
     records = [record("oracle", i, loss=1.0) for i in range(2)] + [record("a", i, loss=3.0) for i in range(2)]
     found = summarise(run_of(*records, record("b", 0, loss=3.0), record("c", 1), refusal("c", 0)))
     assert [s.gap_to_oracle for s in found] == [0.0, 2.0, None, None]
+
+
+def test_handing_over_is_counted_where_every_record_has_one_ending():
+    endings = ("escalate", "roll_back", "escalate", "continue")
+    assert only(*(record(scenario=i, ending=ending) for i, ending in enumerate(endings))).escalation_rate == 0.5
+    assert only(record(ending="escalate"), record(scenario=1, ending=None)).escalation_rate is None
+
+
+def test_only_records_with_a_budget_can_go_over_it():
+    over = (True, False, False, None)
+    assert only(*(record(scenario=i, over_budget=o) for i, o in enumerate(over))).over_budget_rate == 1 / 3
+    assert only(record(over_budget=None)).over_budget_rate is None
+
+
+def causes(policy="aquamend"):
+    told = (("external", "external"), ("self_error", "external"), ("false_alarm", "false_alarm"))
+    return [record(policy, i, cause=cause, attributed=attributed) for i, (cause, attributed) in enumerate(told)]
+
+
+def test_attribution_is_scored_over_the_causes_that_occur_and_over_all_four():
+    found = only(*causes())
+    assert found.attribution_precision == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert found.attribution_recall == pytest.approx(2 / 3)
+    assert found.attribution_precision_strict == pytest.approx(1.5 / 4)
+    assert found.attribution_recall_strict == pytest.approx(2 / 4)
+    assert found.causes == 2
+
+
+def test_who_is_told_the_truth_or_does_not_say_has_no_attribution():
+    assert only(*causes("oracle")).attribution_precision is None
+    assert only(*causes(), record(scenario=9)).attribution_recall is None
+
+
+def test_a_cause_that_there_is_not_is_reported_with_its_record():
+    with pytest.raises(InvalidRun, match=r"scenario 0, seed 0, aquamend: cause 'martians', attributed 'external'"):
+        only(record(cause="martians", attributed="external"))
+
+
+def test_groups_taken_together_are_one_summary_a_policy_over_all_scenarios():
+    records = [
+        record(policy, scenario, loss=loss, group={"factor": factor})
+        for policy, losses in (("aquamend", (1.0, 2.0, 6.0)), ("restart", (4.0, 4.0, 4.0)))
+        for scenario, (factor, loss) in enumerate(zip(("a", "b", "b"), losses, strict=True))
+    ]
+    found = summarise_together(run_of(*records))
+    assert [(s.policy, s.group, s.scenarios, s.mean_loss) for s in found] == [
+        ("aquamend", {}, 3, 3.0), ("restart", {}, 3, 4.0),
+    ]  # fmt: skip
+    assert [s.mean_loss for s in summarise(run_of(*records)) if s.policy == "aquamend"] == [1.0, 4.0]
+
+
+def test_a_refusal_is_a_failure_in_the_interval_of_success_too():
+    assert only(record(), refusal(scenario=1)).success_interval == Interval(0.0, 1.0)
+    assert only(record(), record(scenario=1)).success_interval == Interval(1.0, 1.0)

@@ -198,3 +198,17 @@ def test_a_broken_number_is_said_and_not_raised(make_run, compared):
     result = compared("a", "b")
     assert (result.exit_code, result.exception.__class__) == (2, SystemExit)
     assert "runs/one: scenario 0, seed 0, a: 'loss' is 'much', which is no number" in result.stderr
+
+
+def test_pairs_of_settings_that_repeat_scenarios_are_said_not_to_be_independent(compared, make_run):
+    def lines(key):
+        return [
+            record(policy, i, loss + i, group={key: "ab"[i % 2]})
+            for policy, loss in (("aquamend", 1.0), ("restart", 2.0))
+            for i in range(4)
+        ]
+
+    for key, said in (("setting", True), ("factor", False)):
+        folder = make_run(key, lines(key))
+        text = " ".join(compared("aquamend", "restart", "--run", folder).output.split())
+        assert ("their pairs are not independent" in text) is said

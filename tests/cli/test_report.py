@@ -112,3 +112,13 @@ def test_without_matplotlib_it_says_what_to_install(run, folder, monkeypatch):
     assert "pip install 'aquamend[report]'" in result.stderr
     assert not (folder / "report").exists()
     assert run("report", str(folder), "--json").exit_code == 0
+
+
+def test_kinds_of_scenarios_have_a_line_over_all_of_them(run, folder):
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    grouped = [record | {"group": {"factor": "ab"[record["scenario"]]}} for record in records]
+    write_lines(folder / "records.jsonl", grouped)
+    lines = [json.loads(line) for line in run("report", str(folder), "--json").stdout.splitlines()]
+    assert [(line["group"], line["policy"], line["mean_loss"]) for line in lines][:3] == [
+        (None, "aquamend", 3.0), (None, "exact", 2.5), ({"factor": "a"}, "aquamend", 2.0),
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from aquamend.analysis.comparison import Comparison, Driver
 from aquamend.analysis.comparison_words import left_out, p_text, verdict
-from aquamend.analysis.groups import group_name
+from aquamend.analysis.groups import group_name, repeat_scenarios
 from aquamend.analysis.metrics import METRICS
 from aquamend.text.layout import FAINT, HEADING, Side, grid_of
 from aquamend.text.words import column, percent, quantity, shown
@@ -28,7 +28,7 @@ def print_comparisons(found: Sequence[Comparison], console: Console, *, family: 
     console.print(_verdict(whole))
     console.print()
     console.print(_indented(_numbers(found)))
-    console.print(Text(_legend(whole, family), style=FAINT))
+    console.print(Text(_legend(found, family), style=FAINT))
     if whole.drivers:
         console.print()
         console.print(Text(_drivers_title(whole), style=HEADING))
@@ -64,13 +64,15 @@ def _numbers(found: Sequence[Comparison]) -> Table:
     return grid
 
 
-def _legend(whole: Comparison, family: int) -> str:
-    first, second = shown(whole.first), shown(whole.second)
+def _legend(found: Sequence[Comparison], family: int) -> str:
+    first, second = shown(found[0].first), shown(found[0].second)
+    repeated = repeat_scenarios(one.group for one in found if one.group)
     adjusted = f", adjusted by Holm's method for the {family} comparisons shown" if family > 1 else ""
     return (
         f"Differences are {first} − {second}: negative favours {first}, which wins where it has less. "
         "Ties are to nine decimals. The interval is a paired bootstrap of the mean difference; "
         f"p is the exact two-sided signed-rank test{adjusted}."
+        + (" Groups repeat the same scenarios: taken together, their pairs are not independent." if repeated else "")
     )
 
 

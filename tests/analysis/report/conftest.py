@@ -110,3 +110,34 @@ def proxies(make: Callable[..., Run]) -> Run:
         estimator("monte-carlo-500", 4.1, 6, 4, 6.2),
         suite="m1-proxy-v1",
     )
+
+
+@pytest.fixture
+def stress(make: Callable[..., Run]) -> Run:
+    """Sixteen episodes under two factors, acted out: nothing but realised losses."""
+
+    def policy(name: str, loss: float, **more: Any) -> list[dict[str, Any]]:
+        return [
+            record(
+                name,
+                number,
+                loss + number,
+                group={"factor": ("common cause", "combined")[number % 2]},
+                expected_risk=None,
+                cause=("external", "self_error", "false_alarm")[number % 3],
+                attributed=("external", "self_error", "external")[number % 3],
+                false_alarm=number % 3 == 2,
+                over_budget=(None, False)[number % 2],
+                **more,
+            )
+            for number in range(16)
+        ]
+
+    return make(
+        policy("oracle", 1.0),
+        policy("aquamend", 2.0, ending="escalate"),
+        policy("restart", 9.0),
+        policy("blind-retry", 5.0),
+        policy("no-reprobe", 3.0),
+        suite="t4-stress-v1",
+    )

@@ -108,3 +108,23 @@ def test_a_comparison_on_fewer_scenarios_says_on_how_many(make):
         "AquaMend ties on every scenario with Restart. "
         "AquaMend ties on every scenario with Exact adaptive (on the 2 scenarios that both have)."
     )
+
+
+def test_families_are_corrected_apart_and_named(stress):
+    whole = over_all(compared(stress))
+    table = paired_table(whole)
+    assert [[cell.text for cell in row[:2]] for row in table.rows] == [
+        ["designated", "Restart"], ["traditional", "Blind retry"], ["ours", "No re-probe"],
+    ]  # fmt: skip
+    assert (table.header, table.breaks) == (1, {1, 2})
+    assert "policies of the same family" in table.caption
+    assert all(one.p_holm == one.p_value for one in whole)  # each is alone in its family
+
+
+def test_settings_repeat_the_same_scenarios_so_they_are_never_tested_together(make):
+    def lines(name):
+        return [line | {"group": {"setting": f"s{line['scenario'] % 2}"}} for line in losses(name, [1.0, 2.0])]
+
+    assert [one.group for one in compared(make(lines("aquamend"), lines("greedy")))] == [
+        {"setting": "s0"}, {"setting": "s1"},
+    ]  # fmt: skip

@@ -12,17 +12,26 @@ from aquamend.analysis.report.grid import grid_of
 from aquamend.analysis.report.inline_svg import inline_svg
 from aquamend.analysis.report.paired import comparisons
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
-from aquamend.analysis.summary import summarise
+from aquamend.analysis.summary import summarise, summarise_together
 from aquamend.errors import MissingLibrary
 
 POLICIES = (
     "exact", "lookahead-2", "lookahead-3", "aquamend", "all-candidates", "linear-chain", "troubleshooting",
     "decoupled", "greedy", "restart", "rollback-only", "no-reprobe", "certified", "structured", "oracle",
+    "blind-retry", "rewind", "belief-replan", "tms-revision",
 )  # fmt: skip
 
 
 def test_no_two_policies_look_the_same():
     assert len({look_of(policy) for policy in POLICIES}) == len(POLICIES)
+
+
+def test_no_two_ablations_look_the_same():
+    ablations = (
+        "aquamend", "no-reprobe", "no-attribution", "no-source-separation", "power-detection", "independence-proxy",
+        "beam-proxy", "monte-carlo-proxy", "overconfident",
+    )  # fmt: skip
+    assert len({look_of(policy).colour for policy in ablations}) == len(ablations)
 
 
 def test_a_policy_of_ones_own_always_looks_the_same():
@@ -114,3 +123,18 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingLibrary, match=r"pip install 'aquamend\[report\]'"):
         require_matplotlib()
+
+
+def test_episodes_are_drawn_by_loss_and_by_success_each_on_its_own_axis(stress):
+    figure = mean_dots("here", summarise_together(stress), paper_table("t4-stress-v1"))
+    for text in (">mean realised loss<", ">mean success<", ">Blind retry<"):
+        assert text in figure.svg.decode()
+    assert figure.caption == "Mean realised loss and success with their 95 % intervals; hollow: the paper’s value."
+    assert figure == mean_dots("here", summarise_together(stress), paper_table("t4-stress-v1"))
+
+
+def test_a_title_takes_two_lines_where_the_labels_leave_no_room_for_one():
+    for label, lines in (("Troubleshooting (DTT)", ["prior: four times the false", "alarms"]), ("Exact", [])):
+        panel = Panel("prior: four times the false alarms", (Dot("exact", label, 1.0, "1"),))
+        text = dot_plot("here", [panel], axis="x").svg.decode()
+        assert all(f">{line}<" in text for line in lines or [panel.title])

@@ -20,3 +20,10 @@ def test_tables_go_between_the_markers_and_nowhere_else(m1):
     assert new == f"before\n{BEGIN}\n{markdown_tables([m1])}{END}\nafter\n"
     assert with_tables(new, [m1]) == new
     assert with_tables("no markers", [m1]) == "no markers"
+
+
+def test_kinds_of_scenarios_are_told_together(stress):
+    lines = markdown_tables([stress]).splitlines()
+    assert lines[0] == "**t4-stress-v1**, 16 scenarios; beside it the paper’s T4-Stress table:"
+    (ours,) = [line for line in lines if line.startswith("| AquaMend |")]
+    assert ours.startswith("| AquaMend | 1.000 | 0.976 | **9.500** | ")

@@ -10,6 +10,7 @@ from tests.analysis.report.conftest import losses
 from aquamend.analysis.report.as_html import as_html
 from aquamend.analysis.report.as_markdown import as_markdown
 from aquamend.analysis.report.build import analysed_runs, report_of, write_report
+from aquamend.analysis.report.suite_section import suite_section
 from aquamend.errors import InvalidRun
 
 HOSTILE = "</script><b>&|*_`[x](y)"
@@ -248,3 +249,16 @@ def test_infinite_and_missing_losses_reach_the_page(make):
 @pytest.mark.parametrize("text", ["prefers-color-scheme: dark", "@media print", 'lang="en"', 'name="viewport"'])
 def test_the_page_serves_dark_rooms_paper_and_phones(m1, text):
     assert text in as_html(reported([m1]))
+
+
+def test_all_kinds_of_scenarios_stand_together_before_each(stress, looked_at):
+    (results,) = [part for part in suite_section(looked_at(stress)).parts if part.title == "Results"]
+    first, folded = results.blocks[0], results.blocks[1]
+    assert [column.title for column in first.columns][:2] == ["policy", "success"]
+    assert folded.blocks[0].columns[0].title == "factor"
+
+
+def test_without_expected_risks_nothing_is_said_about_their_order(stress, looked_at):
+    titles = [part.title for part in suite_section(looked_at(stress)).parts]
+    assert "Order of expected risks" not in titles
+    assert "Where we differ from the paper, and why" in titles

@@ -5,7 +5,7 @@ from tests.analysis.report.conftest import losses
 from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.quantities import EXPECTED_RISK
 from aquamend.analysis.report.tables import compact_table, parts_table, pivot_tables, result_table
-from aquamend.analysis.summary import summarise
+from aquamend.analysis.summary import summarise, summarise_together
 
 
 def columns(table):
@@ -140,3 +140,36 @@ def test_a_pivot_has_a_row_a_group_and_a_gap_where_a_policy_was_not_run(make):
     table = pivot_tables(summarise(make(whole, part)), [EXPECTED_RISK])[0]
     assert [[cell.text for cell in row] for row in table.rows] == [["n = 0", "1.000", "3.000"], ["n = 1", "2.000", "–"]]
     assert [[cell.strong for cell in row] for row in table.rows] == [[False, True, False], [False, False, False]]
+
+
+def test_episodes_have_columns_for_what_is_not_zero_everywhere(stress):
+    table = result_table(summarise_together(stress), paper_table("t4-stress-v1"))
+    assert column(table, "handed over")["AquaMend"].text == "1.000"
+    assert column(table, "paper’s probes")["AquaMend"].text == "2.880"
+    assert column(table, "attribution recall")["AquaMend"].text == "0.667"
+    assert column(table, "attribution recall")["Oracle"].text == "–"
+    assert column(table, "over budget")["Restart"].text == "0.000"  # the paper's are not all zero
+    assert "over budget" not in columns(result_table(summarise_together(stress), None))
+
+
+def test_attribution_is_shown_only_where_nothing_exact_is_known_and_causes_can_be_told_apart(stress, make):
+    alike = [line | {"cause": "external"} for line in stress.records]
+    assert "attribution recall" not in columns(result_table(summarise(make(alike)), None))
+    told = [line | {"expected_risk": line["loss"]} for line in stress.records]
+    assert "attribution recall" not in columns(result_table(summarise(make(told)), None))
+
+
+def test_a_compact_table_of_episodes_has_the_loss_with_its_interval_and_counts(stress):
+    table = compact_table(summarise_together(stress), paper_table("t4-stress-v1"), intervals=True)
+    assert columns(table) == [
+        "policy", "success", "paper’s success", "realised loss", "95 % interval", "paper’s realised cost",
+        "handed over", "probes", "undone",
+    ]  # fmt: skip
+
+
+def test_kinds_of_scenarios_are_columns_where_there_are_more_policies(stress):
+    success, loss = pivot_tables(summarise(stress))
+    assert columns(loss) == ["policy", "factor = common cause", "factor = combined"]
+    assert [cell.text for cell in loss.rows[1]] == ["AquaMend", "9.000", "10.000"]
+    assert [row[0].text for row in loss.rows if row[1].strong] == ["AquaMend"]
+    assert success.caption == "Success, a row a policy."

@@ -36,8 +36,9 @@ class Curve:
 
 
 def curve_plot(
-    name: str, curves: Sequence[Curve], *, axes: tuple[str, str], log: bool = False, whole: bool = False
-) -> Drawing:
+    name: str, curves: Sequence[Curve], *, axes: tuple[str, str], log: bool = False, whole: bool = False,
+    ticks: Sequence[float] = (),
+) -> Drawing:  # fmt: skip
     """Return lines over a common axis (logarithmic with ``log``, counted in whole numbers with ``whole``)."""
     key_rows = math.ceil((len(curves) + any(curve.paper for curve in curves)) / 2)
 
@@ -54,7 +55,9 @@ def curve_plot(
             plane.set_xscale("log")
             plane.xaxis.set_major_formatter(lambda value, _: f"{value:g}")  # powers of ten would be mathematics
             plane.minorticks_off()
-        if whole:
+        if ticks:
+            plane.set_xticks(ticks)
+        elif whole:
             plane.xaxis.set_major_locator(MaxNLocator(integer=True))
         tidy(plane, grid="both")
         _draw_key(figure, curves, lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from aquamend.analysis.figures.appearance import INK, PAPER, look_of
@@ -19,6 +20,9 @@ LINEAR_WITHIN = 0.01
 _ROW_IN = 0.23
 _PANEL_IN = 0.34
 _FRAME_IN = 0.75
+_LINE_IN = 0.14
+_CHARACTERS = 52
+"""That a label and a title beside it have room for together."""
 _PAPER_MARKER: dict[str, Any] = {"markeredgecolor": INK, "markerfacecolor": PAPER, "markersize": 8.5}
 
 
@@ -38,22 +42,30 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Rows under one title, on the scale that all panels share."""
+    """Rows under one title, on the scale that all panels share, or on an axis of their own."""
 
     title: str
     dots: tuple[Dot, ...]
+    axis: str = ""
 
 
 def dot_plot(name: str, panels: Sequence[Panel], *, axis: str, differences: bool = False) -> Drawing:
-    """Return rows of dots, panel below panel; ``differences`` are drawn around zero, logarithmic far from it."""
+    """Return rows of dots, panel below panel; ``differences`` are drawn around zero, logarithmic far from it.
+
+    Where panels have axes of their own, they share no scale, and ``axis`` is not shown.
+    """
     rows = [len(panel.dots) for panel in panels]
-    height = _FRAME_IN + _ROW_IN * sum(rows) + _PANEL_IN * sum(bool(panel.title) for panel in panels)
+    own_axes = any(panel.axis for panel in panels)
+    gaps = sum(bool(panel.title or panel.axis) for panel in panels)
+    more_lines = sum(_title(panel).count("\n") for panel in panels)
+    height = _FRAME_IN + _ROW_IN * sum(rows) + _PANEL_IN * gaps + _LINE_IN * more_lines
 
     def draw(figure: Figure) -> None:
-        grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": rows})
+        grid = figure.subplots(len(panels), 1, sharex=not own_axes, squeeze=False, gridspec_kw={"height_ratios": rows})
         for panel, axes in zip(panels, grid[:, 0], strict=True):
             _draw_panel(axes, panel, differences=differences)
-        grid[-1, 0].set_xlabel(axis)
+            axes.set_xlabel(panel.axis)
+        grid[-1, 0].set_xlabel(panels[-1].axis or axis)
         dots = [dot for panel in panels for dot in panel.dots]
         if any(dot.paper is not None for dot in dots):
             _draw_key(figure, intervals=any(dot.low is not None for dot in dots))
@@ -62,7 +74,7 @@ def dot_plot(name: str, panels: Sequence[Panel], *, axis: str, differences: bool
 
 
 def _draw_panel(axes: Axes, panel: Panel, *, differences: bool) -> None:
-    axes.set_title(panel.title, loc="left", fontweight="bold")
+    axes.set_title(_title(panel), loc="left", fontweight="bold")
     for row, dot in enumerate(panel.dots):
         look = look_of(dot.policy)
         if dot.low is not None and dot.high is not None and math.isfinite(dot.high - dot.low):
@@ -85,6 +97,11 @@ def _draw_panel(axes: Axes, panel: Panel, *, differences: bool) -> None:
     axes.set_ylim(len(panel.dots) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     tidy(axes, grid="x")
+
+
+def _title(panel: Panel) -> str:
+    """Return a panel's title on as many lines as it takes beside the labels."""
+    return fill(panel.title, max(12, _CHARACTERS - max(len(dot.label) for dot in panel.dots)))
 
 
 def _ticks(panel: Panel) -> list[float]:

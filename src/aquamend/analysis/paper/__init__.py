@@ -1,6 +1,17 @@
-"""What the paper reports, as data: its tables, and why ours need not agree with them."""
+"""What the paper reports, as data: its tables, its families of tests, and why ours need not agree with them."""
 
 from aquamend.analysis.paper.differences import differences_from_paper
-from aquamend.analysis.paper.tables import PAPER_TABLES, PaperRow, PaperTable, family_of, paper_table
+from aquamend.analysis.paper.families import family_order, holm_family
+from aquamend.analysis.paper.rows import PaperRow, PaperTable, family_of
+from aquamend.analysis.paper.tables import PAPER_TABLES, paper_table
 
-__all__ = ["PAPER_TABLES", "PaperRow", "PaperTable", "differences_from_paper", "family_of", "paper_table"]
+__all__ = [
+    "PAPER_TABLES",
+    "PaperRow",
+    "PaperTable",
+    "differences_from_paper",
+    "family_of",
+    "family_order",
+    "holm_family",
+    "paper_table",
+]

@@ -1,134 +1,18 @@
 """The numbers the paper prints, row by row, under the names and groups that our suites use.
 
-To add a table: write its rows as they are printed, name the family of suites it belongs to, and put it in
-``PAPER_TABLES``. What the paper leaves blank stays ``None``.
+To add a table: write its rows as they are printed, name the family of suites it belongs to, and put it among the
+tables of its task. What the paper leaves blank stays ``None``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from aquamend.analysis.paper.m1 import M1_TABLES
+from aquamend.analysis.paper.rows import PaperTable, family_of
+from aquamend.analysis.paper.t4 import T4_TABLES
 
-
-@dataclass(frozen=True, slots=True)
-class PaperRow:
-    """One policy (or estimator) in one group, as printed."""
-
-    policy: str
-    group: Mapping[str, int | str] = field(default_factory=dict)
-    success: float | None = None
-    loss: float | None = None
-    """Realised cost."""
-    expected_risk: float | None = None
-    gap_to_oracle: float | None = None
-    decision_ms: float | None = None
-    peak_kib: float | None = None
-    normalised_error: float | None = None
-    """Mean absolute error over mean exact value, as a fraction."""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """A table, or numbers in running text, of the paper."""
-
-    family: str
-    """Suites it belongs to, without their version: ``m1`` stands for ``m1-v1``."""
-    label: str
-    where: str
-    """Where in the paper it stands, for people."""
-    rows: tuple[PaperRow, ...]
-
-    @property
-    def title(self) -> str:
-        """What to call it in a caption."""
-        return f"{self.label}, {self.where}"
-
-    def row(self, policy: str, group: Mapping[str, object]) -> PaperRow | None:
-        """Return what the paper says of a policy in a group; nothing if it does not say.
-
-        A row without a number covers every setting: the paper's ``monte-carlo`` is our ``monte-carlo-500``.
-        """
-        names = (policy, re.sub(r"-\d+$", "", policy))
-        return next((row for row in self.rows if row.policy in names and dict(row.group) == dict(group)), None)
-
-
-def family_of(suite: str) -> str:
-    """Return the name of a suite without its version: ``m1-depth-v1`` → ``m1-depth``."""
-    return re.sub(r"-v\d+$", "", suite)
+PAPER_TABLES = (*M1_TABLES, *T4_TABLES)
 
 
 def paper_table(suite: str) -> PaperTable | None:
     """Return the paper's table for a suite, if it has one."""
     return next((table for table in PAPER_TABLES if table.family == family_of(suite)), None)
-
-
-_M1 = (
-    # policy, realised cost, expected policy risk, gap to oracle
-    ("oracle", 7.406, None, 0.0),
-    ("exact", 8.560, 9.253, 1.154),
-    ("lookahead-2", 8.565, 9.255, 1.159),
-    ("aquamend", 8.594, 9.290, 1.188),
-    ("troubleshooting", 8.599, 9.557, 1.193),
-    ("decoupled", 11.008, 11.756, 3.602),
-    ("greedy", 12.097, 12.491, 4.691),
-    ("restart", 17.846, 17.846, 10.440),
-    ("rollback-only", 18.323, 18.226, 10.917),  # printed as VeriTrace
-)
-
-_M1_DEPTH = (
-    # beliefs, policy, success, realised cost, expected risk, milliseconds, KiB
-    (3, "aquamend", 0.800, 3.396, 3.396, 0.512, 22.4),
-    (3, "lookahead-2", 1.000, 3.248, 3.248, 0.705, 22.6),
-    (3, "lookahead-3", 1.000, 3.248, 3.248, 0.744, 39.3),
-    (3, "exact", 1.000, 3.248, 3.248, 0.533, 19.0),
-    (4, "aquamend", 0.000, 4.000, 4.000, 1.013, 28.2),
-    (4, "lookahead-2", 0.600, 3.679, 3.679, 2.931, 54.9),
-    (4, "lookahead-3", 1.000, 3.484, 3.484, 3.569, 78.3),
-    (4, "exact", 1.000, 3.484, 3.484, 2.455, 43.4),
-    (5, "aquamend", 0.000, 4.000, 4.000, 3.583, 104.3),
-    (5, "lookahead-2", 0.000, 4.000, 4.000, 8.136, 79.3),
-    (5, "lookahead-3", 0.400, 3.815, 3.815, 10.646, 358.9),
-    (5, "exact", 1.000, 3.594, 3.594, 11.841, 239.8),
-    (6, "aquamend", 0.000, 4.000, 4.000, 12.577, 251.0),
-    (6, "lookahead-2", 0.000, 4.000, 4.000, 30.483, 726.8),
-    (6, "lookahead-3", 0.000, 4.000, 4.000, 44.932, 1206.8),
-    (6, "exact", 1.000, 3.750, 3.750, 54.056, 1487.6),
-)
-
-_PROXIES = (
-    # estimator, error on independent states, error on correlated states; the number of samples is not given
-    ("independent", 0.27613, 0.29028),
-    ("monte-carlo", 0.02502, 0.01557),
-    ("beam-32", 0.0, 0.0),
-)
-
-PAPER_TABLES = (
-    PaperTable(
-        "m1",
-        "M1 table",
-        "“Exact small-graph comparison on M1”, 4,000 graphs, 5 seeds",
-        tuple(PaperRow(policy, loss=loss, expected_risk=risk, gap_to_oracle=gap) for policy, loss, risk, gap in _M1),
-    ),
-    PaperTable(
-        "m1-depth",
-        "M1-Depth table",
-        "“Controlled planning-depth results on M1-Depth”, 5 seeds",
-        tuple(
-            PaperRow(
-                policy, {"n": n}, success=success, loss=loss, expected_risk=risk, decision_ms=time, peak_kib=memory
-            )
-            for n, policy, success, loss, risk, time, memory in _M1_DEPTH
-        ),
-    ),
-    PaperTable(
-        "m1-proxy",
-        "text on proxy error",
-        "“Exact small-graph validation on M1”, running text, 4,000 independent and 4,000 correlated states",
-        tuple(
-            PaperRow(estimator, {"mode": mode, "support": "small"}, normalised_error=error)
-            for estimator, independent, correlated in _PROXIES
-            for mode, error in (("independent", independent), ("correlated", correlated))
-        ),
-    ),
-)

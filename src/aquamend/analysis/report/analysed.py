@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aquamend.analysis.comparison import Comparison
+from aquamend.analysis.groups import are_strata
 from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.paper import PaperTable, paper_table
 from aquamend.analysis.record_values import failed
+from aquamend.analysis.references import reference_of
 from aquamend.analysis.report.grid import Grid, grid_of
-from aquamend.analysis.report.names import policy_name, reference_of
+from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import decimal, interval, share
 from aquamend.analysis.report.paired import comparisons, in_words, over_all
 from aquamend.analysis.statistics import Interval
-from aquamend.analysis.summary import Summary, summarise
+from aquamend.analysis.summary import Summary, summarise, summarise_together
 from aquamend.records import Run
 
 
@@ -29,6 +31,8 @@ class Analysed:
     """The same for links and file names."""
     grid: Grid
     summaries: Sequence[Summary]
+    together: Sequence[Summary]
+    """One a policy over all groups, where they only divide what was drawn; else nothing."""
     comparisons: dict[Metric, list[Comparison]]
     """By each metric that is there, expected risk first; none where estimators were run."""
     paper: PaperTable | None
@@ -56,7 +60,8 @@ def analysed(run: Run, *, title: str, anchor: str) -> Analysed:
     metrics: list[Metric] = [] if any(summary.proxy for summary in summaries) else ["expected_risk", "loss"]
     found = {metric: comparisons(run, grid.policies, metric=metric) for metric in metrics}
     kept = {metric: several for metric, several in found.items() if several}
-    return Analysed(run, title, anchor, grid, summaries, kept, paper_table(run.suite))
+    together = summarise_together(run) if are_strata(grid.distinct_groups) else []
+    return Analysed(run, title, anchor, grid, summaries, together, kept, paper_table(run.suite))
 
 
 def headline(found: Analysed) -> str:
@@ -65,7 +70,7 @@ def headline(found: Analysed) -> str:
         return f"{found.title}: normalised error {_errors(found)}."
     words = next((in_words(over_all(several)) for several in found.comparisons.values()), "")
     reference = reference_of(found.grid.policies)
-    own = [summary for summary in found.summaries if summary.policy == reference]
+    own = [summary for summary in found.together or found.summaries if summary.policy == reference]
     means = _means(own[0]) if len(own) == 1 else ""
     said = f"{policy_name(reference)}’s mean {means}." if reference and means else ""
     return f"{found.title}: {' '.join(filter(None, (said, words)))}" if said or words else ""

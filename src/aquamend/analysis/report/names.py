@@ -1,9 +1,8 @@
-"""How policies and estimators are called in a report, and which of them know the truth."""
+"""How policies and estimators are called in a report."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 _NAMES = {
     "oracle": "Oracle",
@@ -20,12 +19,20 @@ _NAMES = {
     "restart": "Restart",
     "rollback-only": "Roll back only",
     "no-reprobe": "No re-probe",
+    "blind-retry": "Blind retry",
+    "rewind": "Rewind (VeriTrace)",
+    "belief-replan": "Belief-space replan",
+    "tms-revision": "TMS revision",
+    "no-attribution": "No attribution",
+    "no-source-separation": "No source separation",
+    "power-detection": "Detection power per cost",
+    "independence-proxy": "Independence proxy",
+    "beam-proxy": "Beam proxy",
+    "monte-carlo-proxy": "Monte Carlo proxy",
+    "overconfident": "Overconfident",
     "independent": "Independence",
     "monte-carlo": "Monte Carlo",
 }
-
-OURS = "aquamend"
-"""The policy every other one is compared with, where it was run."""
 
 ENDINGS = {"roll_back": "roll back", "continue": "continue", "restart": "restart", "escalate": "escalate"}
 
@@ -39,14 +46,3 @@ def policy_name(policy: str) -> str:
     if samples := re.fullmatch(r"monte-carlo-(\d+)", policy):
         return f"Monte Carlo ({samples[1]})"
     return _NAMES.get(policy, policy)
-
-
-def knows_the_truth(policy: str) -> bool:
-    """Return whether a policy is a reference that is told what failed, so that no honest one competes with it."""
-    return policy == "oracle" or policy.endswith("-oracle")
-
-
-def reference_of(policies: Sequence[str]) -> str | None:
-    """Return the policy that the others are compared with: AquaMend, else the first that is not told the truth."""
-    honest = [policy for policy in policies if not knows_the_truth(policy)]
-    return OURS if OURS in honest else next(iter(honest), None)

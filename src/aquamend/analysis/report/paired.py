@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from aquamend.analysis.comparison import Comparison, adjusted, compare, side
 from aquamend.analysis.comparison_words import p_text
-from aquamend.analysis.groups import group_name
+from aquamend.analysis.groups import group_name, repeat_scenarios
 from aquamend.analysis.metrics import METRICS, Metric
+from aquamend.analysis.paper import family_order, holm_family
+from aquamend.analysis.references import knows_the_truth, reference_of
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.names import knows_the_truth, policy_name, reference_of
+from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count, interval, signed
 from aquamend.analysis.verdict import Finding, Verdict, verdict_of
 from aquamend.records import Run
@@ -47,7 +49,8 @@ def comparisons(run: Run, policies: Sequence[str], *, metric: Metric) -> list[Co
     """Return AquaMend (else the first honest policy) against each other that is not told the truth, group by group.
 
     Within a group (and over all groups together, which comes first where there are several) the p-values are adjusted
-    as one family by Holm's method.
+    by Holm's method: as one family, or as the families that the paper designates for a suite. Groups that vary the
+    same scenarios are never taken together.
     """
     reference = reference_of(policies)
     if reference is None:
@@ -55,10 +58,21 @@ def comparisons(run: Run, policies: Sequence[str], *, metric: Metric) -> list[Co
     ours = side(run, reference)
     rivals = [policy for policy in policies if policy != reference and not knows_the_truth(policy)]
     found = [one for rival in rivals for one in compare(ours, side(run, rival), metric=metric, drivers=0) if one.pairs]
-    families: dict[str, list[Comparison]] = {}
+    groups: dict[str, list[Comparison]] = {}
+    repeated = repeat_scenarios(one.group for one in found if one.group)
     for one in found:
-        families.setdefault(repr(one.group), []).append(one)
-    return [one for family in families.values() for one in adjusted(family)]
+        if one.group is not None or not repeated:
+            groups.setdefault(repr(one.group), []).append(one)
+    return [one for within in groups.values() for one in _adjusted_by_family(run.suite, within)]
+
+
+def _adjusted_by_family(suite: str, found: Sequence[Comparison]) -> list[Comparison]:
+    families = [[one for one in found if _family(one) == name] for name in family_order(suite)]
+    return [one for family in families for one in adjusted(family)]
+
+
+def _family(one: Comparison) -> str:
+    return holm_family(one.suite, one.policies[1])
 
 
 def over_all(found: Sequence[Comparison]) -> list[Comparison]:
@@ -85,25 +99,30 @@ def paired_table(found: Sequence[Comparison]) -> Table:
     """Return one row a comparison; differences are the first policy minus the other, so negative favours the first."""
     grouped = any(one.group is not None for one in found)
     unpaired = any(one.unpaired for one in found)
+    named = any(_family(one) for one in found)
     first = policy_name(found[0].first)
     columns = [Column("group", numeric=False)] if grouped else []
+    columns += [Column("family", numeric=False)] if named else []
     columns += [Column("against", numeric=False)]
     columns += [Column(title) for title in ("wins", "ties", "losses", "mean difference", "95 % interval")]
     columns += [Column("exact p"), Column("Holm p"), Column(first, numeric=False)]
     columns += [Column("unpaired")] if unpaired else []
-    rows = tuple(_row(one, grouped=grouped, unpaired=unpaired) for one in found)
-    breaks = frozenset(row for row in range(1, len(found)) if found[row].group != found[row - 1].group)
+    rows = tuple(_row(one, grouped=grouped, named=named, unpaired=unpaired) for one in found)
+    places = [(one.group, _family(one)) for one in found]
+    breaks = frozenset(row for row in range(1, len(found)) if places[row] != places[row - 1])
     caption = (
         f"{first} minus the other policy in {METRICS[found[0].metric]}, pair by pair: negative favours {first}. A win "
         "is a scenario with less. “On average”: the interval of the mean difference leaves zero out. “Scenario by "
-        "scenario”: the exact two-sided signed-rank test, Holm-adjusted over the policies of the table"
-        f"{', group by group' if grouped else ''}, is below 0.05. Without either word: both."
+        "scenario”: the exact two-sided signed-rank test, Holm-adjusted over the policies of the "
+        f"{'same family' if named else 'table'}{', group by group' if grouped else ''}, is below 0.05. Without either "
+        "word: both."
     )
-    return Table(caption, tuple(columns), rows, header=1 if grouped else 0, breaks=breaks)
+    return Table(caption, tuple(columns), rows, header=grouped + named, breaks=breaks)
 
 
-def _row(one: Comparison, *, grouped: bool, unpaired: bool) -> tuple[Cell, ...]:
+def _row(one: Comparison, *, grouped: bool, named: bool, unpaired: bool) -> tuple[Cell, ...]:
     cells = [Cell(group_name(one.group))] if grouped else []
+    cells += [Cell(_family(one))] if named else []
     cells += [
         Cell(policy_name(one.second)),
         Cell(count(one.wins)),

@@ -13,12 +13,13 @@ from aquamend.analysis.figures import Curve, Dot, Panel, curve_plot, dot_plot
 from aquamend.analysis.groups import group_name
 from aquamend.analysis.metrics import METRICS
 from aquamend.analysis.paper import PaperTable
+from aquamend.analysis.references import knows_the_truth
 from aquamend.analysis.report.document import Figure
 from aquamend.analysis.report.grid import Grid
-from aquamend.analysis.report.names import knows_the_truth, policy_name
+from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import share, signed
-from aquamend.analysis.report.quantities import NORMALISED_ERROR, Quantity
-from aquamend.analysis.report.tables import leading, ordered, share_of
+from aquamend.analysis.report.quantities import NORMALISED_ERROR, REALISED_LOSS, SUCCESS_WITH_INTERVAL, Quantity
+from aquamend.analysis.report.tables import acted_out, leading, ordered, share_of
 from aquamend.analysis.statistics import DECIMALS, difference, rounded
 from aquamend.analysis.summary import Summary
 
@@ -33,21 +34,55 @@ _CERTIFYING = ("certified", "exact")
 
 
 def mean_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
-    """Return the quantity that says most about a suite, policy by policy, group below group."""
+    """Return the quantity that says most about a suite, policy by policy, group below group.
+
+    Of episodes without groups, success stands below the loss.
+    """
     quantity = leading(summaries)
+    if acted_out(summaries) and not any(summary.group for summary in summaries):
+        return _loss_and_success(name, summaries, paper)
     panels: dict[str, list[Dot]] = {}
     for summary in ordered(summaries):
         if dot := _dot(summary, quantity, paper):
-            panels.setdefault(group_name(summary.group) if summary.group else "", []).append(dot)
+            panels.setdefault(_panel_title(summary), []).append(dot)
     if not panels:
         return None
     percent = " (%)" if quantity is NORMALISED_ERROR else ""
     axis = f"{'' if percent else 'mean '}{quantity.title}{percent}"
     drawn = dot_plot(name, [Panel(title, tuple(dots)) for title, dots in panels.items()], axis=axis)
     every = [dot for dots in panels.values() for dot in dots]
-    bars = " with its 95 % interval" if any(dot.low is not None for dot in every) else ""
-    beside = "; hollow: the paper’s value" if any(dot.paper is not None for dot in every) else ""
-    return Figure(name, f"{axis.capitalize()}{bars}{beside}.", drawn.svg, drawn.png)
+    return Figure(name, f"{axis.capitalize()}{_with_what(every)}.", drawn.svg, drawn.png)
+
+
+def _panel_title(summary: Summary) -> str:
+    """Return the name of a group; of one that is a text by itself, that text."""
+    match list(summary.group.values()):
+        case []:
+            return ""
+        case [str(text)]:
+            return text
+        case _:
+            return group_name(summary.group)
+
+
+def _loss_and_success(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
+    panels = []
+    for quantity in (REALISED_LOSS, SUCCESS_WITH_INTERVAL):
+        dots = [dot for summary in ordered(summaries) if (dot := _dot(summary, quantity, paper))]
+        if dots:
+            panels.append(Panel("", tuple(dots), axis=f"mean {quantity.title}"))
+    if not panels:
+        return None
+    drawn = dot_plot(name, panels, axis="")
+    every = [dot for panel in panels for dot in panel.dots]
+    told = " and ".join(panel.axis.removeprefix("mean ") for panel in panels)
+    return Figure(name, f"Mean {told}{_with_what(every, intervals='their 95 % intervals')}.", drawn.svg, drawn.png)
+
+
+def _with_what(dots: Sequence[Dot], *, intervals: str = "its 95 % interval") -> str:
+    bars = f" with {intervals}" if any(dot.low is not None for dot in dots) else ""
+    beside = "; hollow: the paper’s value" if any(dot.paper is not None for dot in dots) else ""
+    return bars + beside
 
 
 def _dot(summary: Summary, quantity: Quantity, paper: PaperTable | None) -> Dot | None:
@@ -60,11 +95,11 @@ def _dot(summary: Summary, quantity: Quantity, paper: PaperTable | None) -> Dot 
     scale = 100.0 if quantity is NORMALISED_ERROR else 1.0
     low, high = (scale * end for end in ends) if ends else (None, None)
     theirs = None if printed is None else scale * printed
-    label = _label(summary.policy) + share_of(summary)
+    label = label_of(summary.policy) + share_of(summary)
     return Dot(summary.policy, label, scale * mean, quantity.shown(mean), low, high, theirs)
 
 
-def _label(policy: str) -> str:
+def label_of(policy: str) -> str:
     """Return a policy's name, cut where it would leave no room for the drawing."""
     name = policy_name(policy)
     return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
@@ -73,7 +108,7 @@ def _label(policy: str) -> str:
 def difference_dots(name: str, found: Sequence[Comparison]) -> Figure | None:
     """Return the mean paired difference of one policy to every other, with its interval: as the table has it."""
     dots = [
-        Dot(one.second, _label(one.second), one.mean_difference, signed(one.mean_difference, decimals=4),
+        Dot(one.second, label_of(one.second), one.mean_difference, signed(one.mean_difference, decimals=4),
             one.interval.low, one.interval.high)
         for one in found
         if one.mean_difference is not None and one.interval is not None and math.isfinite(one.mean_difference)
@@ -117,7 +152,7 @@ def _by_size(policy: str, key: str, summaries: Sequence[Summary], grid: Grid, pa
         for s, row in zip(own, printed, strict=True)
         if row and row.expected_risk is not None
     )
-    return Curve(policy, _label(policy), points, _certified(policy, key, grid), hollow)
+    return Curve(policy, label_of(policy), points, _certified(policy, key, grid), hollow)
 
 
 def _certified(policy: str, key: str, grid: Grid) -> tuple[tuple[float, float, float], ...]:
@@ -166,7 +201,7 @@ def _distribution(policy: str, gaps: NDArray[np.float64], *, end: float) -> Curv
     within = np.searchsorted(sizes, at, side="right") / sizes.size
     none = float((sizes == 0.0).mean())
     points = tuple(zip(at.tolist(), within.tolist(), strict=True))
-    return Curve(policy, f"{_label(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
+    return Curve(policy, f"{label_of(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
 
 
 def _thinned(points: tuple[tuple[float, float], ...], most: int = 300) -> tuple[tuple[float, float], ...]:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from aquamend.analysis.groups import group_name
 from aquamend.analysis.metrics import METRICS
+from aquamend.analysis.references import knows_the_truth, reference_of
 from aquamend.analysis.report.document import Cell, Column, Table
 from aquamend.analysis.report.grid import Grid
-from aquamend.analysis.report.names import knows_the_truth, policy_name, reference_of
+from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, decimal, signed
 from aquamend.analysis.report.truth_text import truth_texts
 from aquamend.analysis.statistics import DECIMALS, difference, rounded

@@ -13,6 +13,7 @@ from aquamend.analysis.report.numbers import share
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
 from aquamend.analysis.report.provenance import notices
 from aquamend.analysis.report.scenarios import main_pair, measures_of, most_differing
+from aquamend.analysis.report.sweeps import sweep_figures
 from aquamend.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
 
 _SWAYED = (
@@ -34,20 +35,24 @@ def suite_section(found: Analysed) -> Section:
 def _results(found: Analysed) -> Section:
     many = len(found.summaries) > MOST_ROWS
     table = result_table(found.summaries, found.paper)
-    blocks: list[Block] = [table]
-    if many:
-        blocks = [*pivot_tables(found.summaries), Folded("Everything, group by group", (table,))]
+    blocks: list[Block] = [result_table(found.together, found.paper)] if found.together else []
+    blocks += pivot_tables(found.summaries) if many else []
+    blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
     if found.enumerates_truths:
         blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
     elif text := realised_against_expected(found.grid):
         blocks.append(Paragraph(text))
     blocks += [figure for figure in _figures(found, many=many) if figure is not None]
-    if parts := parts_table(found.summaries):
+    if parts := parts_table(found.together or found.summaries):
         blocks.append(Folded("What the loss is made of", (parts,)))
     return Section("Results", f"{found.anchor}-results", tuple(blocks))
 
 
 def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
+    if found.together:
+        return [mean_dots(f"{found.anchor}-means", found.together, found.paper)]
+    if swept := sweep_figures(f"{found.anchor}-sweep", found.summaries):
+        return list(swept)
     means = risk_by_size(f"{found.anchor}-risk", found.summaries, found.grid, found.paper)
     if means is None and not many:
         means = mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
@@ -67,7 +72,8 @@ def _paired(found: Analysed) -> Section | None:
             blocks += [figure] if figure else []
         if within := [one for one in comparisons if one not in whole]:
             table = paired.paired_table(within)
-            blocks.append(Folded(f"By group, {METRICS[metric]}", (table,)) if whole else table)
+            folded = whole or len(within) > MOST_ROWS
+            blocks.append(Folded(f"By group, {METRICS[metric]}", (table,)) if folded else table)
     if not blocks:
         return None
     first = policy_name(next(iter(found.comparisons.values()))[0].first)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from aquamend.analysis.groups import distinct_groups, group_key, group_name
+from aquamend.analysis.groups import are_strata, distinct_groups, group_key, group_name
 from aquamend.analysis.paper import PaperRow, PaperTable
+from aquamend.analysis.references import knows_the_truth
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.names import knows_the_truth, policy_name
+from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count
 from aquamend.analysis.report.quantities import (
     COMPACT,
+    COMPACT_EPISODES,
+    COUNTS,
+    DECISION_MS,
+    EPISODES,
     LEADING,
     PARTS,
-    PIVOTED,
     REALISED_LOSS,
     RESULTS,
+    SAVING,
     SCENARIOS,
+    SUCCESS,
+    ZERO_ROLLBACK,
+    ZERO_ROLLBACK_AND_SUCCESS,
     Quantity,
 )
 from aquamend.analysis.statistics import DECIMALS
@@ -30,7 +39,8 @@ MOST_ROWS = 24
 def result_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
     """Return the main table of a suite: one row a (group, policy), ordered as ``ordered`` says."""
     alike = len({summary.scenarios for summary in summaries}) == 1  # then the caption says it once
-    table = _table(ordered(summaries), [q for q in RESULTS if not (alike and q is SCENARIOS)], paper)
+    quantities = [*RESULTS, *(EPISODES if acted_out(summaries) else ()), *COUNTS]
+    table = _table(ordered(summaries), [q for q in quantities if not (alike and q is SCENARIOS)], paper)
     return replace(table, caption=_caption(table, summaries, paper))
 
 
@@ -38,39 +48,68 @@ def parts_table(summaries: Sequence[Summary]) -> Table | None:
     """Return what the realised loss is made of; nothing where that is not known."""
     if all(quantity.ours(summary) is None for quantity in PARTS for summary in summaries):
         return None
-    table = _table(ordered(summaries), (REALISED_LOSS, *PARTS), None, intervals=False)
+    more = [*([] if acted_out(summaries) else [SAVING, ZERO_ROLLBACK]), ZERO_ROLLBACK_AND_SUCCESS]
+    table = _table(ordered(summaries), (REALISED_LOSS, *PARTS, *more), None, intervals=False)
     return replace(table, caption="Means over the scenarios; a dash is unavailable.")
 
 
-def compact_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
-    """Return the few quantities that fit a terminal or a README; the leading one alone where there are many rows."""
+def compact_table(summaries: Sequence[Summary], paper: PaperTable | None, *, intervals: bool = False) -> Table:
+    """Return the few quantities that fit a terminal or a README; the leading one alone where there are many rows.
+
+    With ``intervals``, a realised loss that nothing exact stands beside has its interval.
+    """
     if len(summaries) > MOST_ROWS and (pivots := pivot_tables(summaries, [leading(summaries)])):
         return pivots[0]
+    if acted_out(summaries):
+        return _table(ordered(summaries), COMPACT_EPISODES, paper, intervals=intervals)
     return _table(ordered(summaries), [q for q in COMPACT if q in _telling(summaries)], paper, intervals=False)
 
 
-def pivot_tables(summaries: Sequence[Summary], quantities: Iterable[Quantity] = PIVOTED) -> list[Table]:
-    """Return some quantities, each with a row a group and a column a policy."""
+def pivot_tables(summaries: Sequence[Summary], quantities: Iterable[Quantity] | None = None) -> list[Table]:
+    """Return some quantities, each with a row a group and a column a policy; success, risk and time if not said.
+
+    Where there are more policies than groups, rows are policies, so that a table is longer than wide.
+    """
+    if quantities is None:
+        quantities = (SUCCESS, leading(summaries), DECISION_MS)
     policies = list(dict.fromkeys(summary.policy for summary in summaries))
-    by_place = {(summary.policy, group_key(summary.group)): summary for summary in summaries}
-    columns = (Column("group", numeric=False), *(Column(policy_name(policy)) for policy in policies))
+    groups = distinct_groups(summary.group for summary in summaries)
+    by_policy = len(policies) > len(groups) and are_strata(groups)
+    names = [policy_name(policy) for policy in policies], [group_name(group) for group in groups]
+    heads, sides = names[::-1] if by_policy else names
+    columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))
     tables = []
     for quantity in (q for q in quantities if any(q.ours(summary) is not None for summary in summaries)):
-        rows = []
-        for group in distinct_groups(summary.group for summary in summaries):
-            places = [by_place.get((policy, group_key(group))) for policy in policies]
-            best = _best(places, quantity)
-            cells = (Cell(_pivoted(place, quantity), number in best) for number, place in enumerate(places))
-            rows.append((Cell(group_name(group)), *cells))
-        caption = f"{quantity.title.capitalize()}, a row a group.{_bracketed(summaries)}"
-        tables.append(Table(caption, columns, tuple(rows)))
+        by_group = _pivoted(summaries, policies, groups, quantity)
+        cells = list(zip(*by_group, strict=True)) if by_policy else by_group
+        rows = tuple((Cell(side), *row) for side, row in zip(sides, cells, strict=True))
+        caption = f"{quantity.title.capitalize()}, a row a {columns[0].title}.{_bracketed(summaries)}"
+        tables.append(Table(caption, columns, rows))
     return tables
+
+
+def _pivoted(
+    summaries: Sequence[Summary], policies: Sequence[str], groups: Sequence[Mapping[str, Any]], quantity: Quantity
+) -> list[tuple[Cell, ...]]:
+    """Return a row a group and a cell a policy, the best of each group emphasised."""
+    by_place = {(summary.policy, group_key(summary.group)): summary for summary in summaries}
+    rows = []
+    for group in groups:
+        places = [by_place.get((policy, group_key(group))) for policy in policies]
+        best = _best(places, quantity)
+        rows.append(tuple(Cell(_shown(place, quantity), number in best) for number, place in enumerate(places)))
+    return rows
 
 
 def leading(summaries: Sequence[Summary]) -> Quantity:
     """Return what says most about these summaries: expected risk if it is there, as no draw of a truth sways it."""
     has = (q for q in LEADING if any(q.ours(summary) is not None for summary in summaries))
     return next(has, LEADING[0])
+
+
+def acted_out(summaries: Sequence[Summary]) -> bool:
+    """Return whether realised losses are all that is known of what policies cost, as of episodes in a world."""
+    return leading(summaries) is REALISED_LOSS and any(summary.mean_loss is not None for summary in summaries)
 
 
 def ordered(summaries: Sequence[Summary]) -> list[Summary]:
@@ -124,7 +163,8 @@ def _columns(
     summaries: Sequence[Summary], printed: Sequence[PaperRow | None], quantity: Quantity
 ) -> list[tuple[Column, list[Cell]]]:
     values = [quantity.ours(summary) for summary in summaries]
-    if all(value is None for value in values):
+    theirs = [quantity.paper(row) if quantity.paper and row else None for row in printed]
+    if all(value is None for value in values) or (quantity.rare and not any(values) and not any(theirs)):
         return []  # the paper's stand beside ours, never alone
     best = _best_by_group(summaries, quantity)
     cells = [Cell(quantity.shown(value), row in best) for row, value in enumerate(values)]
@@ -133,7 +173,6 @@ def _columns(
     if any(ends):
         shown = [f"[{quantity.shown(end[0])}, {quantity.shown(end[1])}]" if end else DASH for end in ends]
         found.append((Column("95 % interval"), [Cell(text) for text in shown]))
-    theirs = [quantity.paper(row) if quantity.paper and row else None for row in printed]
     if any(value is not None for value in theirs):
         found.append((Column(quantity.paper_title, paper=True), [Cell(quantity.shown(value)) for value in theirs]))
     return found
@@ -165,7 +204,7 @@ def _best(places: Sequence[Summary | None], quantity: Quantity) -> set[int]:
     return tied if len(tied) < len(compared) else set()
 
 
-def _pivoted(place: Summary | None, quantity: Quantity) -> str:
+def _shown(place: Summary | None, quantity: Quantity) -> str:
     value = quantity.ours(place) if place else None
     return quantity.shown(value) + (share_of(place) if place and value is not None else "")
 

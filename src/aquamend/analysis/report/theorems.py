@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aquamend.analysis.references import knows_the_truth
 from aquamend.analysis.report.document import Bullets, Cell, Column, Table
 from aquamend.analysis.report.grid import Grid
-from aquamend.analysis.report.names import knows_the_truth, policy_name
+from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count, decimal
 from aquamend.analysis.statistics import DECIMALS, difference, rounded
 

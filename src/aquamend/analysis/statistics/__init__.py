@@ -1,5 +1,6 @@
-"""Small pure functions for paired comparisons, intervals, calibration and recovery rates; each names its reference."""
+"""Small pure functions: paired comparisons, intervals, calibration, attribution, rates; each names its reference."""
 
+from aquamend.analysis.statistics.attribution import AttributionScores, attribution_scores
 from aquamend.analysis.statistics.bootstrap import Interval, paired_bootstrap, ratio_bootstrap, stratified_bootstrap
 from aquamend.analysis.statistics.calibration import brier, expected_calibration_error
 from aquamend.analysis.statistics.holm_correction import holm
@@ -13,8 +14,10 @@ from aquamend.analysis.statistics.wilcoxon import SignedRank, signed_rank
 
 __all__ = [
     "DECIMALS",
+    "AttributionScores",
     "Interval",
     "SignedRank",
+    "attribution_scores",
     "brier",
     "difference",
     "expected_calibration_error",

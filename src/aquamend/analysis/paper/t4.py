@@ -1,0 +1,119 @@
+"""What the paper prints about the discrete pouring task (T4)."""
+
+from __future__ import annotations
+
+from aquamend.analysis.paper.rows import PaperRow, PaperTable
+
+_STANDARD = (
+    # policy, success, loss, probes, rollbacks, false alarms without rollback
+    ("oracle", 1.000, 3.31, 0.00, 1.22, 1.00),
+    ("restart", 0.799, 19.52, 3.00, 3.00, 0.00),
+    ("blind-retry", 0.252, 23.70, 2.00, 0.00, 1.00),
+    ("rewind", 0.204, 39.64, 0.00, 2.50, 0.00),  # printed as VeriTrace (rollback only)
+    ("troubleshooting", 0.555, 20.26, 1.00, 1.50, 1.00),
+    ("belief-replan", 0.204, 33.60, 0.00, 0.26, 1.00),
+    ("tms-revision", 0.138, 32.89, 0.00, 0.00, 1.00),
+    ("decoupled", 0.999, 6.09, 2.29, 1.22, 1.00),  # one row for these three
+    ("greedy", 0.999, 6.09, 2.29, 1.22, 1.00),
+    ("lookahead-2", 0.999, 6.09, 2.29, 1.22, 1.00),
+    ("aquamend", 0.999, 6.09, 2.29, 1.22, 1.00),
+)
+
+_STRESS = (
+    # policy, success, loss, probes, rollbacks, over budget
+    ("oracle", 1.000, 7.83, 0.00, 2.98, 0.000),
+    ("aquamend", 0.976, 12.47, 2.88, 2.97, 0.001),
+    ("lookahead-2", 0.976, 12.47, 2.88, 2.97, 0.001),
+    ("decoupled", 0.575, 47.83, 3.61, 1.83, 0.403),
+    ("greedy", 0.575, 46.14, 3.61, 1.83, 0.403),
+    ("restart", 0.333, 53.16, 5.74, 3.48, 0.000),
+    ("blind-retry", 0.000, 45.71, 2.00, 0.00, 0.000),
+    ("rewind", 0.000, 63.48, 0.00, 2.98, 0.000),  # printed as VeriTrace
+    ("troubleshooting", 0.172, 32.93, 1.00, 3.08, 0.000),
+    ("belief-replan", 0.000, 55.65, 0.00, 0.00, 0.000),
+    ("tms-revision", 0.000, 55.65, 0.00, 0.00, 0.000),
+)
+
+_COMMON_CAUSE = (("aquamend", 10.25), ("decoupled", 79.95))
+
+_ABLATION = (
+    # policy, loss, success
+    ("aquamend", 5.431, 0.901),
+    ("no-reprobe", 38.157, 0.213),
+    ("no-attribution", 5.625, 0.900),
+    ("no-source-separation", 5.541, 0.901),
+    ("power-detection", 5.431, 0.901),  # printed as the C_s/c side of the detection objective
+    ("independence-proxy", 5.431, 0.901),
+    ("beam-proxy", 5.431, 0.901),
+    ("monte-carlo-proxy", 5.432, 0.901),
+    ("overconfident", 5.431, 0.901),
+)
+
+_SETTINGS = (
+    # setting, loss, success; AquaMend's
+    ("standard", 5.431, 0.901),
+    ("fine graph", 5.360, 0.999),
+    ("chain graph", 6.830, 0.999),
+    ("noisy probes", 9.830, 0.734),
+    ("residuals halved", 5.422, 0.901),
+    ("residuals doubled", 5.457, 0.901),
+)
+
+_DIAGNOSTICS = (("t4-ties", 0.025), ("t4-conflict", 0.425), ("t4-closure", 0.780))
+
+_IRREVERSIBLE = ("aquamend", "decoupled", "greedy", "lookahead-2")
+
+T4_TABLES = (
+    PaperTable(
+        "t4",
+        "T4 table",
+        "“Main comparison on T4 (reversible regime, both graph granularities)”, 4,900 episodes",
+        tuple(
+            PaperRow(policy, success=success, loss=loss, probes=probes, undone=undone, zero_rollback_rate=rate)
+            for policy, success, loss, probes, undone, rate in _STANDARD
+        ),
+    ),
+    PaperTable(
+        "t4-irreversible",
+        "text on irreversible T4",
+        "“Standard T4 results”, running text, 1,200 episodes",
+        (
+            PaperRow("oracle", success=0.500, loss=1.12),
+            *(PaperRow(policy, success=0.500, loss=2.73, escalation_rate=0.50) for policy in _IRREVERSIBLE),
+        ),
+    ),
+    PaperTable(
+        "t4-stress",
+        "T4-Stress table",
+        "“Main comparison on the T4-Stress earlier benchmark”, 4,600 episodes, 5 seeds; common causes from the text",
+        (
+            *(
+                PaperRow(policy, success=success, loss=loss, probes=probes, undone=undone, over_budget_rate=over)
+                for policy, success, loss, probes, undone, over in _STRESS
+            ),
+            *(PaperRow(policy, {"factor": "common cause"}, loss=loss) for policy, loss in _COMMON_CAUSE),
+        ),
+    ),
+    *(
+        PaperTable(
+            family, "text on diagnostics", "“Joint recovery under T4-Stress”, running text",
+            (PaperRow("aquamend", success=success),),
+        )
+        for family, success in _DIAGNOSTICS
+    ),
+    PaperTable(
+        "t4-ablation",
+        "ablation table",
+        "“Ablation results on standard T4”, 6,100 episodes",
+        tuple(PaperRow(policy, success=success, loss=loss) for policy, loss, success in _ABLATION),
+    ),
+    PaperTable(
+        "t4-settings",
+        "ablation table",
+        "“Ablation results on standard T4”, 6,100 episodes, but 4,900 for the two graphs",
+        tuple(
+            PaperRow("aquamend", {"setting": setting}, success=success, loss=loss)
+            for setting, loss, success in _SETTINGS
+        ),
+    ),
+)  # fmt: skip
