@@ -27,7 +27,7 @@ help:
 	@echo 'make layers    import-linter'
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
-	@echo 'make results   run every benchmark suite anew into results/, and the tables of README and docs from them'
+	@echo 'make results   run every benchmark suite anew into results/, and the tables and pictures made from them'
 	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
 
@@ -87,7 +87,8 @@ pytest: $(STAMP)
 bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
 
-SUITES := m1-v1 m1-depth-v1 m1-depth-scaled-v1 m1-proxy-v1
+SUITES := m1-v1 m1-depth-v1 m1-depth-scaled-v1 m1-proxy-v1 t4-v1 t4-irreversible-v1 t4-stress-v1 \
+  t4-ties-v1 t4-conflict-v1 t4-closure-v1 t4-depth-v1 t4-ablation-v1 t4-settings-v1 t4-sweep-v1
 
 results: $(STAMP)
 	@for suite in $(SUITES); do \

@@ -1,26 +1,42 @@
-"""Put the tables of the committed runs into README.md and docs/results.md: `.venv/bin/python docs/make_results.py`."""
+"""Make the pages' tables and pictures from the committed runs: `.venv/bin/python docs/make_results.py`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from aquamend.analysis.paper import paper_table
+from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
+from aquamend.analysis.summary import summarise
+from aquamend.benchmarks.catalogue import SUITES
 from aquamend.records import Run, load_run, write_atomically
 
 ROOT = Path(__file__).parent.parent
-IN_README = ("m1-v1", "m1-depth-v1")
-IN_RESULTS = (*IN_README, "m1-depth-scaled-v1", "m1-proxy-v1")
+PAGES = {"README.md": ("m1-v1", "m1-depth-v1", "t4-v1", "t4-stress-v1"), "docs/results.md": tuple(SUITES)}
+PICTURES = {"ablation": "t4-ablation-v1", "pouring": "t4-v1"}
 
 
-def committed(suites: tuple[str, ...]) -> list[Run]:
-    """Return these suites' runs in results/."""
-    return [load_run(ROOT / "results" / suite) for suite in suites]
+def committed(suite: str) -> Run:
+    """Return a suite's run in results/."""
+    return load_run(ROOT / "results" / suite)
+
+
+def picture(suite: str) -> bytes:
+    """Return the drawing of a suite's means beside the paper's, as SVG."""
+    figure = mean_dots(suite, summarise(committed(suite)), paper_table(suite))
+    if figure is None:
+        raise SystemExit(f"there is nothing to draw of {suite}")
+    return figure.svg
 
 
 def main() -> None:
-    """Write both pages anew, with the tables between their markers."""
-    for page, suites in ((ROOT / "README.md", IN_README), (ROOT / "docs" / "results.md", IN_RESULTS)):
-        write_atomically(page, with_tables(page.read_text(encoding="utf-8"), committed(suites)).encode())
+    """Write the pages anew, with the tables between their markers, and the pictures."""
+    for page, suites in PAGES.items():
+        path = ROOT / page
+        text = with_tables(path.read_text(encoding="utf-8"), [committed(suite) for suite in suites])
+        write_atomically(path, text.encode())
+    for name, suite in PICTURES.items():
+        write_atomically(ROOT / "docs" / "images" / f"{name}.svg", picture(suite))
 
 
 if __name__ == "__main__":
