@@ -63,8 +63,10 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
             assert same(json.loads(as_line(played.annotation)), annotated[seed, number]), (seed, number)
 
 
-@pytest.mark.parametrize(("page", "suites"),
-    [("README.md", ("m1-v1", "m1-depth-v1", "t4-v1", "t4-stress-v1")), ("docs/results.md", tuple(SUITES))],)
+@pytest.mark.parametrize(
+    ("page", "suites"),
+    [("README.md", ("m1-v1", "m1-depth-v1", "t4-v1", "t4-stress-v1")), ("docs/results.md", tuple(SUITES))],
+)
 def test_the_pages_show_these_results(page, suites):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert "<!-- results:begin -->" in text

@@ -116,7 +116,7 @@ def _print_suites(console: Console) -> None:
 
 def _print_done(console: Console, run: Run) -> None:
     failures = sum("error" in record for record in run.records)
-    console.print(f"{len(run.records):,} records in {run.folder}", soft_wrap=True)
+    console.print(f"{len(run.records):,} record{'s' if len(run.records) != 1 else ''} in {run.folder}", soft_wrap=True)
     if failures:
         console.print(f"{failures:,} of them say that a policy refused or failed, and why", style="yellow")
     console.print(f"Read them with: aquamend report {shlex.quote(str(run.folder))}", style="dim", soft_wrap=True)

@@ -40,7 +40,7 @@ def report(
 
     report.html stands alone: tables beside the paper's, paired comparisons, figures, every scenario to look through.
     report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line a policy and group is printed
-    and nothing written.
+    and nothing written; group is null over all groups, where they are kinds of scenarios.
     """
     complaints = Complaints()
     runs = _loaded(folders, complaints)
@@ -81,10 +81,16 @@ def _usual_place(runs: list[Run]) -> Path:
 
 
 def _print_summaries(runs: list[Run]) -> None:
-    from aquamend.analysis.summary import as_data, summarise
+    from aquamend.analysis.groups import are_strata
+    from aquamend.analysis.summary import as_data, summarise, summarise_together
 
-    for summary in [summary for run in runs for summary in summarise(run)]:  # all of them first: one may be unsound
-        print_json(as_data(summary))
+    lines = []
+    for run in runs:  # all of them first: one may be unsound
+        if are_strata(record.get("group") or {} for record in run.records):
+            lines += [as_data(summary) | {"group": None} for summary in summarise_together(run)]
+        lines += [as_data(summary) for summary in summarise(run)]
+    for line in lines:
+        print_json(line)
 
 
 def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
@@ -97,7 +103,7 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
         for notice in notices(one.run):
             console.print(notice.text, style="yellow")
         if one.summaries:
-            print_table(compact_table(one.summaries, one.paper), console)
+            print_table(compact_table(one.together or one.summaries, one.paper), console)
         console.print()
     pages = [path for path in written if path.suffix in (".html", ".md")]
     for path in pages:

@@ -91,8 +91,7 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
     if not search.done:
         search.certified(decomposition_bound(state, deadline=started + DECOMPOSITION_SHARE * deadline_s))
     _widen(search)
-    if any(c.gaussian for c in candidates):
-        _look_further(search)
+    _look_further(search)
     worth_probing = values.stop_loss - search.bounds.upper > TIE
     return CertifiedPlan(search.probe if worth_probing else None, search.bounds)
 
@@ -120,7 +119,7 @@ def _widen(search: _Search) -> None:
 
 
 def _look_further(search: _Search) -> None:
-    """Plan two and three probes ahead: a Gaussian probe's intervals serve such plans better than relaxed ones."""
+    """Plan two and three probes ahead, where that is quick: a short plan may be better than a relaxed long one."""
     branches = sum(c.kernel.shape[1] for c in search.candidates)
     for depth in (2, 3):
         work = float(branches) ** depth * len(search.state.posterior)

@@ -16,19 +16,20 @@ from aquamend.planning.bounds import Bounds
 class Certified:
     """Search until upper and lower bound on the optimum differ by at most ``gap``; then take the plan's first step.
 
-    Without a deadline the answer depends on the state alone, and so does the time it takes.
+    The search also ends at a deadline, if there is one, and where it has grown to its limit; the bounds say how far it
+    came. Without a deadline the answer depends on the state alone, and so does the time it takes.
     """
 
     gap: float = 0.01
     deadline_s: float = math.inf
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the first step of a plan whose loss is within the gap of the optimum."""
+        """Return the first step of the best plan found."""
         probe = self._plan(state).probe
         return best_terminal(state).decision if probe is None else Reprobe(probe)
 
     def bounds(self, state: InformationState) -> Bounds:
-        """Return bounds on the optimal expected remaining loss, at most the gap apart unless time ran out."""
+        """Return bounds on the optimal expected remaining loss, at most the gap apart unless the search ended early."""
         return self._plan(state).bounds
 
     def _plan(self, state: InformationState) -> CertifiedPlan:

@@ -82,8 +82,9 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "t4-stress": (
         _COSTS,
-        "Sensing budgets are hard limits here: a probe beyond the budget is not legal, so only a restart, which "
-        "measures everything anew, can go over. In the paper decoupled and greedy go over in 40 % of the episodes.",
+        "A probe beyond the sensing budget is not legal here, so nobody goes over it to find out. A restart looks at "
+        "every cup again whatever the budget, and is not counted as going over. In the paper decoupled and greedy go "
+        "over in 40 % of the episodes.",
         "“Over budget” is the share of the episodes that have a budget; the paper does not say what its share is of.",
         _ONE_PROBE,
         _RECEIPTS,

@@ -205,8 +205,8 @@ T4_SETTINGS = RecoverySuite(
 T4_SWEEP = RecoverySuite(
     name="t4-sweep-v1",
     description=(
-        "The same 100 episodes with 3 to 8 cups, quieter and louder probes, better and worse alarms, and a prior that "
-        "is wrong about the world."
+        "100 episodes each with 3 to 8 cups, quieter and louder probes, better and worse alarms, and a prior that is "
+        "wrong about the world; the same ones where noise or prior vary."
     ),
     scenarios=20 * len(SWEEP),
     seeds=5,

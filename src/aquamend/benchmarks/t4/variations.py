@@ -37,7 +37,11 @@ class Variation:
 
 
 def varied(suite: str, seed: int, base: int, number: int, variation: Variation, *, irreversible: bool) -> Scenario:
-    """Return one episode under a variation; the same base episode has the same table, event and noise in each."""
+    """Return one episode under a variation.
+
+    The same base episode has the same table, event and noise in each, unless the number of cups or the monitor varies:
+    then something else may happen.
+    """
     rng = generator(suite, seed, base)
     task = CupTask(
         table_of(rng, n_cups=variation.n_cups),
@@ -63,8 +67,14 @@ def varied(suite: str, seed: int, base: int, number: int, variation: Variation, 
 
 
 def _scaled(costs: Costs, factor: float) -> Costs:
-    names = ("amount_residual", "rank_residual", "place_residual", "target_residual", "camera_residual")
-    return replace(costs, **{name: factor * getattr(costs, name) for name in names})
+    return replace(
+        costs,
+        amount_residual=factor * costs.amount_residual,
+        rank_residual=factor * costs.rank_residual,
+        place_residual=factor * costs.place_residual,
+        target_residual=factor * costs.target_residual,
+        camera_residual=factor * costs.camera_residual,
+    )
 
 
 def louder(factor: float) -> Noise:
@@ -88,16 +98,16 @@ SETTINGS = (
     Variation("residuals doubled", residual_scale=2.0),
 )
 
-_WORSE = {"good": (0.97, 0.85, 0.05), "poor": (0.7, 0.4, 0.3)}
+_ALARMS = {
+    "good": Monitor(hit_physical=0.97, hit_sensing=0.85, false_alarm=0.05, points_right=0.95),
+    "poor": Monitor(hit_physical=0.7, hit_sensing=0.4, false_alarm=0.3, points_right=0.4),
+}
 _MANY_FALSE, _FEW_FALSE = Shares(false_alarm=3.2), Shares(false_alarm=0.2)
 
 SWEEP = (
     *(Variation(f"{n} cups", n_cups=n) for n in range(3, 9)),
     *(Variation(f"noise × {factor:g}", noise=louder(factor)) for factor in (0.5, 2.0, 4.0, 8.0)),
-    *(
-        Variation(f"{name} alarm", monitor=Monitor(hit, sensing, false, points))
-        for name, (hit, sensing, false), points in (("good", _WORSE["good"], 0.95), ("poor", _WORSE["poor"], 0.4))
-    ),
+    *(Variation(f"{name} alarm", monitor=monitor) for name, monitor in _ALARMS.items()),
     Variation("prior: four times the false alarms", assumed_shares=_MANY_FALSE),
     Variation("prior: a quarter of the false alarms", assumed_shares=_FEW_FALSE),
     Variation("prior: no camera faults to speak of", assumed_shares=Shares(drift=0.01)),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+import numpy as np
+
 from aquamend.decision.steps import Continue, Reprobe, RollBack, Step, correction
 from aquamend.inference import InformationState
 from aquamend.worlds.cups.model import RESTART
@@ -42,13 +44,14 @@ class Rewind:
 
 @dataclass(frozen=True, slots=True)
 class BeliefReplan:
-    """Take the likeliest hypothesis for true and recover from that, without looking."""
+    """Take the likeliest set of failures for true and recover from that, without looking."""
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the correction of what the likeliest hypothesis breaks."""
-        likeliest = state.problem.model.hypotheses[int(state.posterior.argmax())]
+        """Return the correction of what has most likely failed; hypotheses that break the same count together."""
+        sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
+        likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
         graph = state.problem.graph
-        correct = tuple(b.name for b in graph.beliefs if b.name in likeliest.failed)
+        correct = tuple(belief.name for belief, failed in zip(graph.beliefs, likeliest, strict=True) if failed)
         undo = graph.closure(correct)
         return Continue() if set(undo) & set(graph.irreversible_executed) else correction(correct, undo)
 
