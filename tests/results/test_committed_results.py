@@ -63,6 +63,15 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
             assert same(json.loads(as_line(played.annotation)), annotated[seed, number]), (seed, number)
 
 
+@pytest.mark.parametrize(("name", "suite"), [("ablation", "t4-ablation-v1"), ("pouring", "t4-v1")])
+def test_the_pictures_show_these_results(name, suite):
+    figure = mean_dots(suite, summarise(load_run(ROOT / "results" / suite)), paper_table(suite))
+    drawn = (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8")
+    labels = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg.decode())
+    assert len(labels) > 20
+    assert labels == re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+
+
 @pytest.mark.parametrize(
     ("page", "suites"),
     [("README.md", ("m1-v1", "m1-depth-v1", "t4-v1", "t4-stress-v1")), ("docs/results.md", tuple(SUITES))],

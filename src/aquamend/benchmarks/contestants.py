@@ -60,6 +60,5 @@ def check_names(names: list[str], *, also: tuple[str, ...] = ()) -> None:
         try:
             policy_named(name)
         except UnknownName as error:
-            raise UnknownName(
-                "policy", error.name, list(dict.fromkeys([*error.valid, *TOLD_THE_TRUTH, *also]))
-            ) from None
+            valid = dict.fromkeys([*error.valid, *TOLD_THE_TRUTH, *also])
+            raise UnknownName("policy", error.name, valid) from None
