@@ -99,8 +99,9 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "t4-ablation": (
         _COSTS,
-        "The paper's “No re-probe” is “rollback only”. Ours takes the best stop without looking, be it to roll "
-        "back, to continue or to hand over.",
+        "The paper's “No re-probe” is “rollback only”, which rewinds on stale beliefs as ours does. Our own “No "
+        "re-probe” takes the best stop without looking, be it to roll back, to carry on or to hand over, and has no "
+        "counterpart there.",
         "In the paper AquaMend chooses probes by detection power per cost (C_s/c), and exchanging that for value of "
         "information costs it 10.335 at success 0.708. Here it is the other way round: AquaMend chooses by net "
         "benefit, and “Detection power per cost” is the exchange. The paper's C_s/c numbers stand beside the latter.",

@@ -39,7 +39,7 @@ _COMMON_CAUSE = (("aquamend", 10.25), ("decoupled", 79.95))
 _ABLATION = (
     # policy, loss, success
     ("aquamend", 5.431, 0.901),
-    ("no-reprobe", 38.157, 0.213),
+    ("rewind", 38.157, 0.213),  # printed as "No re-probe: rollback only"
     ("no-attribution", 5.625, 0.900),
     ("no-source-separation", 5.541, 0.901),
     ("power-detection", 5.431, 0.901),  # printed as the C_s/c side of the detection objective
