@@ -10,7 +10,7 @@ import pytest
 
 from aquamend.decision import Continue, Reprobe, RollBack
 from aquamend.errors import AquaMendError, IllegalProbe
-from aquamend.execution import Charge, Receipt
+from aquamend.execution import Charge, Ledger, Receipt
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Gaussian, Hypothesis, JointModel
@@ -203,7 +203,7 @@ def test_answers_that_depend_on_what_was_asked_before_are_told():
     class OneStream(Broken):
         def measure(self, step):
             super().measure(step)
-            asked = sum(self._uses.values())
+            asked = sum(self._ledger.uses.values())
             outcomes = {"look": ("low", "high"), "weigh": ("light", "heavy")}[step.probe]
             return Observation(step.probe, outcomes[asked % 2])
 
@@ -220,7 +220,7 @@ def test_worlds_that_answer_differently_each_time_are_told():
 
 
 def test_worlds_that_share_one_ledger_are_told():
-    ledger = []
+    ledger = Ledger(START.problem.graph)
 
     class Shared(Broken):
         def __init__(self):

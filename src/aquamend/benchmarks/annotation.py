@@ -14,6 +14,7 @@ from aquamend.execution import World, charged
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.problem import Problem
+from aquamend.worlds.cups.model import RESTART
 
 MOST_PROBES = 12
 """Up to here every set of probes is tried; beyond, the minimal set is not annotated."""
@@ -32,7 +33,7 @@ def annotate(scenario: Scenario) -> dict[str, Any]:
 
 def _restart_cost(problem: Problem) -> float:
     """Return what starting over costs, what it leaves wrong apart; as a world's own plan where it is one."""
-    plans = [float(np.min(plan.loss)) for plan in problem.plans if plan.name == "restart"]
+    plans = [float(np.min(plan.loss)) for plan in problem.plans if plan.name == RESTART]
     return min([problem.restart_loss, *plans])
 
 

@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from aquamend.benchmarks.occupation import occupied
 from aquamend.benchmarks.work import Piece, Unit, cut, missing_units
 from aquamend.errors import InvalidRun
 from aquamend.records import Run, RunFolder, load_run, write_atomically, write_lines
-from aquamend.records.run_folder import key_of
+from aquamend.records.run_folder import Record, key_of
 
 __all__ = ["THE_FULL_SUITE", "Asked", "run_suite"]
 
@@ -48,31 +49,35 @@ def run_suite(
 ) -> Run:
     """Run a suite into a folder and return the run; what the folder has of it already is kept and not done again."""
     suite, folder = suite_named(name), RunFolder(Path(out))
-    who = f"{jobs} processes" if cluster is None else "a Dask cluster"
+    who = f"{_processes(jobs)} processes" if cluster is None else "a Dask cluster"
     with workers(jobs=jobs, cluster=cluster) as work, occupied(folder):
         manifest = manifest_of(suite, folder, asked, resume=resume, workers=who)
-        units = _missing(folder, manifest)
+        units = _missing(load_run(folder.path).records if folder.manifest.exists() else [], manifest)
         if units:
             save_manifest(folder, manifest | {"finished": None})
             pieces = cut(suite.name, units, size=_piece_size(len(units), jobs))
             _collect(folder, pieces, work, progress=progress, total=manifest["scenarios"] * manifest["seeds"])
-        _put_together(folder, manifest, compress=compress)
-        if _missing(folder, manifest):
+        run = _put_together(folder, manifest, compress=compress)
+        if _missing(run.records, manifest):
             raise InvalidRun(folder.path, "records that were finished are gone", "run it again with --resume")
         done_before = None if units else manifest["finished"]
-        save_manifest(folder, manifest | {"finished": done_before or now()})
-        return load_run(folder.path)
+        manifest |= {"finished": done_before or now()}
+        save_manifest(folder, manifest)
+        return replace(run, manifest=manifest)
 
 
-def _missing(folder: RunFolder, manifest: Manifest) -> list[Unit]:
-    done = {key_of(record) for record in load_run(folder.path).records} if folder.manifest.exists() else set()
+def _missing(records: Sequence[Record], manifest: Manifest) -> list[Unit]:
+    done = {key_of(record) for record in records}
     return missing_units(manifest["policies"], scenarios=manifest["scenarios"], seeds=manifest["seeds"], done=done)
 
 
 def _piece_size(n_units: int, jobs: int) -> int:
     """Return how many scenarios make a piece: a kill loses little, and files stay few."""
-    processes = (os.cpu_count() or 1) if jobs < 0 else jobs
-    return max(1, min(LARGEST_PIECE, math.ceil(n_units / (processes * PIECES_A_WORKER))))
+    return max(1, min(LARGEST_PIECE, math.ceil(n_units / (_processes(jobs) * PIECES_A_WORKER))))
+
+
+def _processes(jobs: int) -> int:
+    return (os.cpu_count() or 1) if jobs < 0 else jobs
 
 
 def _collect(folder: RunFolder, pieces: Sequence[Piece], work: Work, *, progress: Progress, total: int) -> None:
@@ -86,8 +91,8 @@ def _collect(folder: RunFolder, pieces: Sequence[Piece], work: Work, *, progress
         progress(done, total)
 
 
-def _put_together(folder: RunFolder, manifest: Manifest, *, compress: bool) -> None:
-    """Turn the parts into the run's files, in the order of seeds, scenarios and policies."""
+def _put_together(folder: RunFolder, manifest: Manifest, *, compress: bool) -> Run:
+    """Turn the parts into the run's files, in the order of seeds, scenarios and policies; return what is in them."""
     parts = sorted(folder.parts.glob("*.jsonl"))
     run = load_run(folder.path)
     rank = {name: i for i, name in enumerate(manifest["policies"])}
@@ -95,13 +100,16 @@ def _put_together(folder: RunFolder, manifest: Manifest, *, compress: bool) -> N
     def order(line: Mapping[str, Any]) -> tuple[int, int, int]:
         return line["seed"], line["scenario"], rank.get(line.get("policy", ""), -1)
 
-    files = {folder.records: run.records, folder.annotations: run.annotations, folder.timings: run.timings}
-    for path, lines in files.items():
+    for path, lines in (
+        (folder.records, run.records), (folder.annotations, run.annotations), (folder.timings, run.timings),
+    ):  # fmt: skip
         if lines:
             packed = path.with_name(f"{path.name}.gz")
-            write_lines(packed if compress else path, sorted(lines, key=order))
+            lines.sort(key=order)
+            write_lines(packed if compress else path, lines)
             (path if compress else packed).unlink(missing_ok=True)  # as the run was before it was extended
     for part in parts:
         part.unlink()
     with suppress(OSError):
         folder.parts.rmdir()
+    return run

@@ -20,40 +20,47 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
+Suite = Annotated[
+    str, typer.Argument(metavar="SUITE", help="A suite by name, or `list` to see them.", show_default=False)
+]
+Policies = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Who takes part, by name; `module:Class` takes a policy of your own. Default: the suite's own list.",
+        show_default=False,
+    ),
+]
+Scenarios = Annotated[
+    int | None, typer.Option(min=1, help="Scenarios a seed. Default: all of the suite's.", show_default=False)
+]
+Seeds = Annotated[
+    int | None, typer.Option(min=1, help="Seeds 0 to N-1. Default: the suite's number.", show_default=False)
+]
+Jobs = Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one a core.")]
+Out = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Folder for the records. Default: runs/SUITE.", show_default=False)
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue the run in the folder, or extend it by what is asked.")
+]
+Compress = Annotated[bool, typer.Option("--compress", help="Keep the records gzipped.")]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Let a Dask cluster do the work instead.", show_default=False)
+]
+
 
 def bench(
-    suite: Annotated[
-        str, typer.Argument(metavar="SUITE", help="A suite by name, or `list` to see them.", show_default=False)
-    ],
+    suite: Suite,
     *,
-    policies: Annotated[
-        str | None,
-        typer.Option(
-            "--policies",
-            metavar="A,B",
-            help="Who takes part, by name; `module:Class` takes a policy of your own. Default: the suite's own list.",
-            show_default=False,
-        ),
-    ] = None,
-    scenarios: Annotated[
-        int | None, typer.Option(min=1, help="Scenarios a seed. Default: all of the suite's.", show_default=False)
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds 0 to N-1. Default: the suite's number.", show_default=False)
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one a core.")] = -1,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Folder for the records. Default: runs/SUITE.", show_default=False),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the run in the folder, or extend it by what is asked.")
-    ] = False,
-    compress: Annotated[bool, typer.Option("--compress", help="Keep the records gzipped.")] = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Let a Dask cluster do the work instead.", show_default=False),
-    ] = None,
+    policies: Policies = None,
+    scenarios: Scenarios = None,
+    seeds: Seeds = None,
+    jobs: Jobs = -1,
+    out: Out = None,
+    resume: Resume = False,
+    compress: Compress = False,
+    cluster: Cluster = None,
 ) -> None:
     """Let policies meet the same scenarios, and keep one record for each.
 
@@ -66,7 +73,6 @@ def bench(
     from aquamend.benchmarks.runner import Asked, run_suite
 
     complaints = Complaints()
-    folder = Path(out) if out is not None else Path("runs") / suite
     names = None if policies is None else tuple(dict.fromkeys(name.strip() for name in policies.split(",")))
     try:
         if jobs == 0:
@@ -74,7 +80,7 @@ def bench(
         with progress_bar(suite) as progress:
             run = run_suite(
                 suite,
-                folder,
+                Path("runs") / suite if out is None else out,
                 asked=Asked(names, scenarios, seeds),
                 jobs=jobs,
                 cluster=cluster,

@@ -10,9 +10,7 @@ import pytest
 from aquamend.benchmarks.catalogue import SUITES, suite_named
 from aquamend.benchmarks.contestants import Oracle
 from aquamend.benchmarks.scenario import Scenario
-from aquamend.benchmarks.t4.suites import (
-    OWN,
-    POLICIES,
+from aquamend.benchmarks.t4.scenarios import (
     STRESS_FACTORS,
     TIGHT_BUDGET,
     evidence_conflict,
@@ -22,6 +20,7 @@ from aquamend.benchmarks.t4.suites import (
     standard,
     stress,
 )
+from aquamend.benchmarks.t4.suites import OWN, POLICIES
 from aquamend.decision import Continue, Escalate, Reprobe
 from aquamend.execution import recover
 from aquamend.policies import AquaMend, NoReprobe, policy_named

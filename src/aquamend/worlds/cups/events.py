@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import ClassVar
 
 from aquamend.model import Cause
 from aquamend.worlds.cups.scene import CUPS, Scene
@@ -36,7 +37,7 @@ class Nothing:
     """The monitor was wrong: an arm passed before the camera, or a spike of noise."""
 
     kind: str = "occlusion"
-    family: Family = Family.FALSE_ALARM
+    family: ClassVar[Family] = Family.FALSE_ALARM
 
     @property
     def name(self) -> str:
@@ -59,7 +60,7 @@ class Swap:
 
     first: int
     second: int
-    family: Family = Family.SWAP
+    family: ClassVar[Family] = Family.SWAP
 
     @property
     def name(self) -> str:
@@ -84,7 +85,7 @@ class Add:
 
     cup: int
     amount_ml: float
-    family: Family = Family.ADD
+    family: ClassVar[Family] = Family.ADD
 
     @property
     def name(self) -> str:
@@ -115,7 +116,7 @@ class CameraFault:
     cup: int
     off_ml: float = 0.0
     other: int | None = None
-    family: Family = Family.DRIFT
+    family: ClassVar[Family] = Family.DRIFT
 
     @property
     def name(self) -> str:
@@ -151,7 +152,7 @@ class Together:
 
     parts: tuple[Swap | Add | CameraFault, ...]
     why: str
-    family: Family = Family.COMMON_CAUSE
+    family: ClassVar[Family] = Family.COMMON_CAUSE
 
     @property
     def name(self) -> str:
@@ -190,7 +191,7 @@ def standard_events(declared_ml: Sequence[float], *, margin_ml: float | None = N
     """
     n = len(declared_ml)
     gap = declared_ml[1] - declared_ml[0]
-    short, across = 0.5 * gap, gap + (0.5 * max(gap, 20.0) if margin_ml is None else margin_ml)
+    short, across = 0.5 * gap, _across(declared_ml) if margin_ml is None else gap + margin_ml
     adds = [Add(0, short), Add(0, across), *(Add(i, 40.0) for i in range(1, n))]
     swaps = [Swap(i, j) for i in range(n) for j in range(i + 1, n)]
     faults = [
@@ -205,17 +206,25 @@ def standard_events(declared_ml: Sequence[float], *, margin_ml: float | None = N
     return (Nothing("occlusion"), Nothing("noise spike"), *swaps, *adds, *faults)
 
 
+def _across(declared_ml: Sequence[float]) -> float:
+    """Return how much takes the target well beyond the next cup: half the gap further, and at least 10 ml."""
+    gap = declared_ml[1] - declared_ml[0]
+    return gap + 0.5 * max(gap, 20.0)
+
+
 def common_cause_events(declared_ml: Sequence[float]) -> tuple[Event, ...]:
     """Return events that break several beliefs at once, for one reason."""
-    n = len(declared_ml)
-    gap = declared_ml[1] - declared_ml[0]
-    across = gap + 0.5 * max(gap, 20.0)
+    n, across = len(declared_ml), _across(declared_ml)
+    short = 0.5 * (declared_ml[1] - declared_ml[0])
     return (
         Together((Swap(0, 1), Add(0, -20.0)), "the table was bumped"),
         Together((Swap(0, n - 1), Add(n - 1, -20.0)), "the table was bumped"),
         Together((Swap(1, n - 1), Add(0, across)), "two people were at it"),
         Together(tuple(Add(i, 40.0) for i in range(n)), "the jug went round"),
         Together((Add(0, across), Add(1, 40.0)), "the jug went round"),
-        Together((CameraFault("bias", 0, across), CameraFault("bias", 1, -0.5 * gap)), "the lamp failed"),
+        Together(
+            (CameraFault("bias", 0, across), CameraFault("bias", 1, -short)),
+            "the lamp failed",
+        ),
         Together((CameraFault("stale", 0, across), CameraFault("stale", 1, -20.0)), "the buffer froze"),
     )

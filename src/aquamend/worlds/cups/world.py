@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, Outcome, Receipt, charged, undo
+from aquamend.execution import Ledger, Outcome
 from aquamend.inference import InformationState, Observation
 from aquamend.worlds.cups.events import Event
 from aquamend.worlds.cups.model import RESTART, Assumptions, problem_of
@@ -38,12 +36,11 @@ class CupWorld:
     scale_offset_ml: tuple[float, ...] = ()
     """What the scales read too much, place by place: a fault that no hypothesis knows of."""
     seed: tuple[int, ...] = (0,)
-    _ledger: list[Receipt] = field(default_factory=list, init=False)
-    _uses: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._scene = self.event.applied(Scene.as_declared(self.task.declared_ml))
         self._start = InformationState.alarmed(problem_of(self.task, self.assumed, self.flagged))
+        self._ledger = Ledger(self._start.problem.graph)
 
     def alarm(self) -> InformationState:
         """Return the public evidence."""
@@ -51,29 +48,22 @@ class CupWorld:
 
     def measure(self, step: Reprobe) -> Observation:
         """Take a reading of what is there, with noise, and pay for it."""
-        graph = self._start.problem.graph
-        if step.probe not in graph.probe_index:
-            raise UnknownName("probe", step.probe, graph.probe_index)
-        index = graph.probe_index[step.probe]
-        use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
-        self._ledger.append(Receipt(Charge.SENSING, step.probe, graph.probes[index].cost))
-        rng = np.random.default_rng((*self.seed, index, use))
+        rng = np.random.default_rng((*self.seed, *self._ledger.run_probe(step.probe)))
         return Observation(step.probe, answer(step.probe, self._scene, self.noise, rng, self.scale_offset_ml))
 
     def commit(self, decision: Decision) -> Outcome:
         """Carry out the decision, pay for it, and own up to what was left wrong."""
-        failed = self._scene.failed()
+        failed, ledger = self._scene.failed(), self._ledger
         match decision:
             case Escalate():
-                self._ledger.append(Receipt(Charge.ESCALATION, "a person takes over", self.task.costs.escalate))
-                return Outcome(tuple(self._ledger), (), failed, success=False)
+                return ledger.handed_over(self.task.costs.escalate, failed)
             case Continue():
-                return self._ended((), failed)
+                return ledger.ended((), failed)
             case Restart():
                 return self._restart()
             case RollBack(plan=None):
-                undone = self._undo({*self._start.problem.graph.closure(decision.correct), *decision.undo})
-                return self._ended(undone, tuple(name for name in failed if name not in decision.correct))
+                undone = ledger.undo({*ledger.graph.closure(decision.correct), *decision.undo})
+                return ledger.ended(undone, [name for name in failed if name not in decision.correct])
             case RollBack():
                 return self._follow(str(decision.plan))
             case _:
@@ -90,10 +80,10 @@ class CupWorld:
 
     def _restart(self) -> Outcome:
         """Undo what the arm did, look at every cup again with the same camera, and decide anew."""
-        undone = self._undo(self.task.arm_actions_done)
-        for i in range(self.task.n_cups):
-            self._ledger.append(Receipt(Charge.SENSING, f"look_{CUPS[i]}", self.task.costs.look))
-        return self._ended(undone, self._scene.failed_after_restart())
+        undone = self._ledger.undo(self.task.arm_actions_done)
+        for cup in CUPS[: self.task.n_cups]:
+            self._ledger.run_probe(f"look_{cup}")
+        return self._ledger.ended(undone, self._scene.failed_after_restart())
 
     def _revise(self, cup: int, target: int) -> Outcome:
         """Drop what was measured of a cup and all that rests on it, and aim at a target that follows from the rest.
@@ -108,15 +98,4 @@ class CupWorld:
         aimed = 0 if self.task.stage is Stage.POURED else target
         if self._scene.amount_ml[aimed] > min(self._scene.amount_ml) or self._scene.cup_at(aimed) != aimed:
             left.append("target")
-        return self._ended((), tuple(left))
-
-    def _undo(self, actions: Iterable[str]) -> tuple[str, ...]:
-        undone, receipts = undo(self._start.problem.graph, actions)
-        self._ledger += receipts
-        return undone
-
-    def _ended(self, undone: tuple[str, ...], left: tuple[str, ...]) -> Outcome:
-        residual = {belief.name: belief.residual for belief in self._start.problem.graph.beliefs}
-        self._ledger += [Receipt(Charge.RESIDUAL, name, residual[name]) for name in left]
-        done = math.isfinite(charged(self._ledger))  # what cannot be undone was not
-        return Outcome(tuple(self._ledger), undone, left, success=not left and done)
+        return self._ledger.ended((), left)
