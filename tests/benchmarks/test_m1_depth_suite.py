@@ -2,11 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from aquamend.benchmarks import m1_depth
 from aquamend.benchmarks.catalogue import M1_DEPTH, M1_DEPTH_SCALED
+from aquamend.inference import InformationState
 from aquamend.planning.exact import solve
+from aquamend.policies import evaluate, policy_named
 
 
 def test_costs_and_weights_are_the_papers():
@@ -86,3 +89,15 @@ def test_who_is_told_the_truth_or_refuses_is_not_timed():
     played = M1_DEPTH.play(0, 1, ("oracle", "structured", "aquamend"))
     assert [t["policy"] for t in played.timings] == ["aquamend"]
     assert [("error" in r) for r in played.records] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("n", "policy", "most"), [(3, "aquamend", 0.45), (4, "lookahead-2", 0.15), (5, "lookahead-3", 0.05)]
+)
+def test_a_uniform_posterior_comes_nowhere_near_the_papers_success_rates(n, policy, most):
+    succeeded = []
+    for seed in range(100):
+        state = m1_depth.make(seed, n - 3).state
+        uniform = InformationState(state.problem, np.full(n, 1 / n), declarations=state.declarations)
+        succeeded.append(evaluate(policy_named(policy), uniform).success)
+    assert np.mean(succeeded) < most < {3: 0.8, 4: 0.6, 5: 0.4}[n]
