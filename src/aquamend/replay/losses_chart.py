@@ -1,0 +1,128 @@
+"""Losses as stacked bars: what the recovery cost, and what every option was expected to cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from aquamend.replay.markup import (
+    CHARGES,
+    UNDIVIDED,
+    charge_class,
+    charge_meaning,
+    charge_name,
+    number,
+    portion,
+    safe,
+    swatch,
+)
+from aquamend.replay.story import Bill, Option
+from aquamend.text.words import quantity
+
+MOST_OPTIONS = 7
+"""Options shown before the dearer ones are folded away."""
+
+Part = tuple[str, float]
+"""A charge and its amount."""
+
+
+def subtotals(ledger: Sequence[Bill]) -> tuple[Part, ...]:
+    """Return what each charge adds up to, in the order charges are shown."""
+    others = dict.fromkeys(bill.charge for bill in ledger if bill.charge not in CHARGES)
+    charges = [charge for charge in (*CHARGES, *others) if any(bill.charge == charge for bill in ledger)]
+    return tuple((charge, math.fsum(bill.cost for bill in ledger if bill.charge == charge)) for charge in charges)
+
+
+def total_loss(ledger: Sequence[Bill]) -> float:
+    """Return the complete loss: the sum of the bills."""
+    return math.fsum(bill.cost for bill in ledger)
+
+
+def option_parts(option: Option) -> tuple[Part, ...]:
+    """Return the parts of an expected loss; what was not told apart is one part."""
+    known = (("sensing", option.sensing), ("continuation", option.finishing))
+    if option.recovery is not None and option.residual is not None:
+        return known[0], ("recovery", option.recovery), known[1], ("residual", option.residual)
+    rest = option.loss - option.sensing - option.finishing
+    return (*known, (UNDIVIDED, rest)) if rest >= 0.0 else ((UNDIVIDED, option.loss),)
+
+
+def stacked_bar(parts: Iterable[Part], *, full: float, label: str, height: int = 16) -> str:
+    """Return a bar as wide as its box, in which ``full`` would fill the whole width; an infinite one is hatched."""
+    start, pieces = 0.0, []
+    for charge, amount in parts:
+        endless = math.isinf(amount)
+        share = 1.0 - start if endless else min(max(amount, 0.0) / full, 1.0 - start) if full > 0.0 else 0.0
+        style = "endless" if endless else charge_class(charge)
+        pieces.append(
+            f'<rect class="{style}" x="{portion(start)}" width="{portion(share)}" height="{number(height)}"/>'
+        )
+        start += share
+    return (
+        f'<svg class="bar" width="100%" height="{height}" role="img" aria-label="{safe(label)}">{"".join(pieces)}</svg>'
+    )
+
+
+def total_figure(ledger: Sequence[Bill], unit: str) -> str:
+    """Return the complete loss as one bar with its parts named below it."""
+    parts, total = subtotals(ledger), total_loss(ledger)
+    label = f"Total loss {quantity(total, unit)}: {_spoken(parts, unit)}"
+    finite = math.fsum(amount for _, amount in parts if math.isfinite(amount))
+    entries = "".join(
+        f"<li>{swatch(charge_class(charge))} {safe(charge_meaning(charge))} "
+        f"<strong>{safe(quantity(amount, unit))}</strong></li>"
+        for charge, amount in parts
+    )
+    return (
+        f'<figure class="total"><figcaption>Total loss <strong><data class="total-loss" value="{total!r}">'
+        f"{safe(quantity(total, unit))}</data></strong> "
+        '<span class="caption">The bar adds up every line of the ledger; shorter is better.</span></figcaption>'
+        + (stacked_bar(parts, full=finite, label=label, height=26) if parts else "")
+        + (f'<ul class="legend">{entries}</ul>' if parts else "<p>Nothing was charged.</p>")
+        + "</figure>"
+    )
+
+
+def option_bars(options: Sequence[Option], unit: str) -> str:
+    """Return the options with the least expected loss first; many are folded, the chosen one never."""
+    if not options:
+        return ""
+    full = max((option.loss for option in options if math.isfinite(option.loss)), default=0.0)
+    ordered = sorted(options, key=lambda option: option.loss)
+    near = [o for rank, o in enumerate(ordered) if rank < MOST_OPTIONS or o.chosen]
+    far = [o for rank, o in enumerate(ordered) if rank >= MOST_OPTIONS and not o.chosen]
+    folded = f"<details><summary>{len(far)} more, all dearer</summary>{_rows(far, full, unit)}</details>" if far else ""
+    return (
+        f'<div class="options"><p class="caption">Expected loss of every option ({_legend(options)})</p>'
+        f"{_rows(near, full, unit)}{folded}</div>"
+    )
+
+
+def _rows(options: Sequence[Option], full: float, unit: str) -> str:
+    rows = []
+    for option in options:
+        parts = option_parts(option) if math.isfinite(option.loss) else (("residual", math.inf),)
+        loss = quantity(option.loss, unit)
+        bar = stacked_bar(parts, full=full, label=f"{option.name}: {loss}; {_spoken(parts, unit)}")
+        mark = ' <span class="chosen-mark">✓ chosen</span>' if option.chosen else ""
+        style = ' class="chosen"' if option.chosen else ""
+        rows.append(
+            f'<li{style}><span class="option-name">{safe(option.name)}{mark}</span>'
+            f'<span class="option-bar">{bar}</span><span class="option-loss">{safe(loss)}</span></li>'
+        )
+    return f"<ul>{''.join(rows)}</ul>"
+
+
+def _legend(options: Sequence[Option]) -> str:
+    shown = {charge for option in options for charge, amount in option_parts(option) if amount > 0.0}
+    names = {charge: charge_name(charge) for charge in CHARGES} | {UNDIVIDED: charge_meaning(UNDIVIDED)}
+    return (
+        ", ".join(
+            f'<span class="entry">{swatch(charge)} {name}</span>' for charge, name in names.items() if charge in shown
+        )
+        or "nothing"
+    )
+
+
+def _spoken(parts: Iterable[Part], unit: str) -> str:
+    return ", ".join(f"{charge_name(charge)} {quantity(amount, unit)}" for charge, amount in parts) or "no parts"

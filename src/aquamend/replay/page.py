@@ -1,0 +1,123 @@
+"""One recovery as one HTML page that asks for nothing outside itself and needs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from aquamend.replay.graph_drawing import graph_drawing
+from aquamend.replay.ledger_strip import ledger_strip
+from aquamend.replay.ledger_table import ledger_table
+from aquamend.replay.losses_chart import total_figure
+from aquamend.replay.markup import safe
+from aquamend.replay.moment_list import moment_list
+from aquamend.replay.posterior_chart import posterior_chart
+from aquamend.replay.statement_table import statement_table
+from aquamend.replay.story import Story
+
+# Patterns and arrow heads that several drawings point to; ids hold for the whole page.
+_SHARED_SHAPES = """<svg class="shared" width="0" height="0" aria-hidden="true"><defs>
+<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect class="hatch-ground" width="6" height="6"/><rect class="hatch-line" width="2.5" height="6"/></pattern>
+<marker id="arrow" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="7" markerHeight="7"
+ markerUnits="userSpaceOnUse" orient="auto">
+<path class="arrow" d="M0 0L8 4L0 8Z"/></marker>
+<marker id="arrow-trail" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="10" markerHeight="10"
+ markerUnits="userSpaceOnUse" orient="auto">
+<path class="arrow-trail" d="M0 0L8 4L0 8Z"/></marker>
+</defs></svg>"""
+
+
+def story_html(story: Story, *, replay: str | None = None) -> str:
+    """Return the page; ``replay`` is a relative link to the replay in three dimensions."""
+    style = (files("aquamend.replay") / "assets" / "story.css").read_text(encoding="utf-8")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{safe(story.title)}</title>
+<style>
+{style}</style>
+</head>
+<body>
+{_SHARED_SHAPES}
+{_header(story, replay)}
+<main>
+{_sections(story)}</main>
+</body>
+</html>
+"""
+
+
+def _header(story: Story, replay: str | None) -> str:
+    style, word = ("good", "✓ Recovered") if story.success else ("bad", "✗ Not recovered")
+    button = (
+        "" if replay is None else f'<p><a class="replay" href="{safe(_relative(replay))}">▶ Watch it in 3-D</a></p>\n'
+    )
+    return f"""<header>
+<h1>{safe(story.title)}</h1>
+<p class="lead">{safe(story.lead)}</p>
+{button}<p class="verdict {style}"><strong>{word}.</strong> {safe(story.verdict)}</p>
+{total_figure(story.ledger, story.unit)}
+{_facts(story.facts)}
+</header>"""
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    if not facts:
+        return ""
+    entries = "".join(f"<div><dt>{safe(label)}</dt><dd>{safe(value)}</dd></div>" for label, value in facts.items())
+    return f'<dl class="facts">{entries}</dl>'
+
+
+def _sections(story: Story) -> str:
+    return (
+        _section(
+            "story",
+            "What happened",
+            "Read from top to bottom: time runs down the page; under a decision, the shortest bar is the best option.",
+            moment_list(story),
+        )
+        + _section(
+            "believed",
+            "What was believed",
+            "One line for each statement the robot acted on; the small columns show how likely it was to be wrong "
+            "after each update, and the last cell what only the world knew.",
+            statement_table(story),
+        )
+        + _section(
+            "posterior",
+            "What may have happened, and how likely",
+            "Each column is one update on new evidence; the taller a band, the likelier the robot held it to be true.",
+            posterior_chart(story.posteriors),
+        )
+        + _section(
+            "graph",
+            "What rests on what",
+            "Arrows lead from probes to the beliefs they support and on to the actions that rest on them; the strong "
+            "arrows are the path from the failure to what was undone for it.",
+            graph_drawing(story),
+        )
+        + _section(
+            "ledger",
+            "What it cost",
+            "Every bar is one thing the robot did, on the axis of simulated time; its number is its line in the table, "
+            "and the lines add up to the total loss.",
+            ledger_strip(story) + ledger_table(story),
+        )
+    )
+
+
+def _section(anchor: str, title: str, reading: str, content: str) -> str:
+    return f'<section id="{anchor}">\n<h2>{title}</h2>\n<p class="reading">{reading}</p>\n{content}\n</section>\n'
+
+
+def _relative(link: str) -> str:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc or not link.strip():
+        raise ValueError(f"replay={link!r} is not a relative link; pass the replay's path as seen from the page")
+    return link

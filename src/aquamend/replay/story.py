@@ -1,0 +1,130 @@
+"""One recovery as a story: what was believed, the alarm, what was weighed, what was done and what it cost.
+
+Plain data that knows nothing of worlds and policies, so that a page can be made from it anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a moment of the story is."""
+
+    BELIEVED = "believed"
+    """The agent measured and made up its mind."""
+    ACTED = "acted"
+    """A primitive ran, before or after the alarm."""
+    ALARM = "alarm"
+    PROBED = "probed"
+    DECIDED = "decided"
+    """The policy chose a step; its alternatives come with it."""
+    ENDED = "ended"
+    REVEALED = "revealed"
+    """What had really happened, which only the world knew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One alternative that was weighed, with its expected loss split up."""
+
+    name: str
+    loss: float
+    sensing: float
+    recovery: float | None
+    """None where it was not told apart from the residual."""
+    finishing: float
+    """What completing the task takes after it."""
+    residual: float | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something worth telling, at its simulated time."""
+
+    time_s: float
+    kind: Kind
+    title: str
+    text: str = ""
+    options: tuple[Option, ...] = ()
+    still: bytes | None = None
+    """A PNG picture of the scene."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One declaration of the agent, and how it fared."""
+
+    name: str
+    version: int
+    value: str
+    support: tuple[str, ...]
+    """Evidence it rests on."""
+    doubt: tuple[float | None, ...]
+    """Probability that it is invalid at each entry of ``Story.posteriors``; None where unavailable."""
+    failed: bool
+    """Whether it was really wrong; known only in the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """How likely every explanation was at one time."""
+
+    time_s: float
+    after: str
+    """What it was updated on: "prior", "alarm", "look B: 31.2 g" …"""
+    explanations: Mapping[str, float]
+    """Probability of each explanation, in the same order in every posterior; sums to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the recovery graph."""
+
+    name: str
+    kind: str
+    """probe, belief or action."""
+    note: str = ""
+    """A short line below the name, e.g. "12 % doubt" or "undo 3.1 s"."""
+    marks: tuple[str, ...] = ()
+    """Any of: planned, undone, corrected, failed, suspected, used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """One line of the ledger: a primitive that ran, or a failure left uncorrected."""
+
+    charge: str
+    """sensing, recovery, continuation, escalation or residual."""
+    what: str
+    cost: float
+    start_s: float | None = None
+    end_s: float | None = None
+    outcome: str = ""
+    """How it ended, e.g. "done: 19.8 g poured" or "failed: nothing between the pads"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything a page needs to tell one recovery."""
+
+    title: str
+    lead: str
+    """What happens, in two or three sentences."""
+    facts: Mapping[str, str]
+    """Scene, stage, seed, policy, model hash …: label to value."""
+    statements: tuple[Statement, ...]
+    posteriors: tuple[Posterior, ...]
+    moments: tuple[Moment, ...]
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[str, str, str], ...]
+    """Source, target, kind of edge."""
+    ledger: tuple[Bill, ...]
+    unit: str
+    """Of every cost, e.g. "s"."""
+    success: bool
+    verdict: str
+    """How it ended, in a sentence."""

@@ -1,0 +1,1 @@
+"""The pouring robot: three cups, a pitcher and a gripper in MuJoCo, and somebody who meddles."""
