@@ -14,6 +14,8 @@ class Charge(StrEnum):
     SENSING = "sensing"
     RECOVERY = "recovery"
     """Undoing, or starting over."""
+    CONTINUATION = "continuation"
+    """Finishing the task after that, in worlds that really carry it out."""
     ESCALATION = "escalation"
     RESIDUAL = "residual"
     """A true failure left uncorrected; known only once the truth is."""

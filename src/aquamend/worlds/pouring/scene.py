@@ -19,6 +19,7 @@ APPEARANCE = {
 }
 """The colour that tells one vessel from another; where it stands tells nothing."""
 WATER_RGBA = (0.25, 0.62, 0.92, 1.0)
+NUDGE, GOLDEN_ANGLE = 0.0004, 2.4
 WALL_GROUP, HIDDEN_GROUP = 1, 3
 """Geometry groups of the vessels, which pictures show as if of glass, and of their hulls, which no camera sees."""
 
@@ -68,6 +69,7 @@ def mjcf(scene: TableScene) -> str:
         impratio=10,
         iterations=20,
         tolerance=1e-6,
+        sleep_tolerance=1e-5,
         gravity=(0, 0, -dim.GRAVITY),
     )
     _add(option, "flag", sleep="enable")
@@ -239,6 +241,14 @@ def stacked(count: int) -> list[tuple[float, float, float]]:
         (i * pitch, j * pitch)
         for i in range(-reach, reach + 1)
         for j in range(-reach, reach + 1)
-        if math.hypot(i, j) * pitch <= dim.INNER_APOTHEM - 1.05 * radius
+        if math.hypot(i, j) * pitch <= dim.INNER_APOTHEM - 1.1 * radius
     ]
-    return [(*layer[i % len(layer)], 1.05 * radius + i // len(layer) * pitch) for i in range(count)]
+    # Beads exactly above one another would stay standing as towers, so each starts a little beside the last.
+    return [
+        (
+            layer[i % len(layer)][0] + NUDGE * math.cos(GOLDEN_ANGLE * i),
+            layer[i % len(layer)][1] + NUDGE * math.sin(GOLDEN_ANGLE * i),
+            1.05 * radius + i // len(layer) * pitch,
+        )
+        for i in range(count)
+    ]

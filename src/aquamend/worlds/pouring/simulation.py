@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.scene import TableScene, mjcf
 
-SETTLING_S = 1.5
+SETTLING_S = 3.0
 
 
 class Watcher(Protocol):

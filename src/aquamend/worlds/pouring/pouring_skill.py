@@ -1,0 +1,139 @@
+"""Pouring a dose: tilt until water comes, tilt back, weigh, and again; stop where the sensors disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.handling import VESSEL_G
+from aquamend.worlds.pouring.leaf import Finding, Skill
+from aquamend.worlds.pouring.motion import BESIDE_X, TRAVEL_Z, go, holding_lip_at, wait
+from aquamend.worlds.pouring.robot import Robot, failed
+from aquamend.worlds.pouring.sensors import lifted_g, scale_g
+
+TOLERANCE_G = 3.0
+LIP_BESIDE_M = 0.014
+"""How far before the middle of the cup the lip is held: water leaves it with some speed."""
+LIP_Z = 0.190
+TILT_BEFORE = -0.8
+"""Roll at which no vessel on this table pours yet."""
+TILT_FREELY = -1.15
+TILT_FULLY = -1.75
+"""Roll at which all water that can flow has flowed; to tilt on would only free what has jammed, all at once."""
+FREE_RAD_S, BULK_RAD_S, FINE_RAD_S = 0.5, 0.12, 0.04
+FINE_BELOW_G = 14.0
+BEFORE_FLOW_RAD = 0.05
+"""Roll short of where water last came, from which on the hand turns finely."""
+FLOW_G = 0.6
+"""Rise of the scale that says that water is coming."""
+BACK_RAD = 0.15
+BACK_TICKS = 2
+SETTLE_S = 0.5
+CLOSE_ENOUGH_G = 2.2
+"""Water comes in spurts of one to five grams, so a little less than the dose is as near as one more would get."""
+ASTRAY_G = 8.0
+"""Water that has left the hand and that the scale does not see: it is going somewhere else."""
+UNSEEN_TICKS = 15
+MOST_JAMS = 4
+MOST_PULSES = 40
+
+
+@dataclass(eq=False, slots=True)
+class _Pour:
+    """A pour under way."""
+
+    robot: Robot
+    at: int
+    x: float
+    y: float
+    roll: float = TILT_BEFORE
+    poured_g: float = 0.0
+    flowed_at: float = TILT_FREELY
+    """Roll at which water last came."""
+    stopped: str = ""
+    """Why it ended before the dose was reached."""
+    unseen_ticks: int = 0
+    """For how long the hand has felt more water leave than the scale has seen come."""
+
+    def scale(self) -> float:
+        # The control loop averages many raw readings of the scale, so it is good to a tenth of a gram.
+        return scale_g(self.robot.simulation, self.at, rng=None)
+
+    def hold(self) -> None:
+        self.robot.simulation.hand[:] = holding_lip_at(self.x + LIP_BESIDE_M, self.y, LIP_Z, self.roll)
+
+    def turn(self, by: float, ticks: int) -> Iterator[None]:
+        for _ in range(ticks):
+            self.roll += by / ticks
+            self.hold()
+            yield
+
+    def until(self, dose_g: float) -> Iterator[None]:
+        before, weight = self.scale(), lifted_g(self.robot.simulation)
+        jams = pulses = 0
+        while self.poured_g < dose_g - CLOSE_ENOUGH_G and not self.stopped:
+            yield from self.turn(-self._rate(dose_g) * dim.TICK_S, 1)
+            if self.roll < TILT_FULLY:
+                jams += 1
+                yield from self.turn(-1.0 - self.roll, 20)
+                yield from wait(SETTLE_S)
+                self._judge(before, weight, jams, pulses)
+            if self.scale() - before > self.poured_g + FLOW_G or self._astray(before, weight):
+                pulses += 1
+                self.flowed_at = self.roll
+                yield from self.turn(BACK_RAD, BACK_TICKS)
+                yield from wait(SETTLE_S)
+                self._judge(before, weight, jams, pulses)
+
+    def _rate(self, dose_g: float) -> float:
+        """Return how fast to tilt: finely where water is about to come and little is wanted."""
+        if self.roll > TILT_FREELY:
+            return FREE_RAD_S
+        near = dose_g - self.poured_g <= FINE_BELOW_G and self.roll < self.flowed_at + BEFORE_FLOW_RAD
+        return FINE_RAD_S if near else BULK_RAD_S
+
+    def _astray(self, before: float, weight: float) -> bool:
+        unseen = weight - lifted_g(self.robot.simulation) > self.scale() - before + ASTRAY_G
+        # A turning hand feels its own inertia, and falling water is nowhere for a moment: only what lasts counts.
+        self.unseen_ticks = self.unseen_ticks + 1 if unseen and self.roll < TILT_FREELY else 0
+        return self.unseen_ticks > UNSEEN_TICKS
+
+    def _judge(self, before: float, weight: float, jams: int, pulses: int) -> None:
+        """Weigh what has come, at rest, and stop where going on would be wrong."""
+        self.poured_g = self.scale() - before
+        left = lifted_g(self.robot.simulation) - VESSEL_G
+        gone = weight - VESSEL_G - left
+        if gone > self.poured_g + ASTRAY_G:
+            self.stopped = f"{gone:.0f} g left the hand but the scale saw {self.poured_g:.0f} g"
+        elif left < 1.5:
+            self.stopped = f"{self.robot.holding} is empty"
+        elif jams >= MOST_JAMS or pulses >= MOST_PULSES:
+            self.stopped = "no more water comes"
+
+
+def pour(robot: Robot, vessel: str, dose_g: float, *, watching: int | None = None) -> Skill:
+    """Pour a dose into a vessel beside the hand, watching the scale it is believed to stand on.
+
+    Guarded: it stops when water leaves the hand that the scale does not see, when nothing more comes, and when the
+    hand feels empty.
+    """
+    simulation, (x, y) = robot.simulation, robot.believed_m[vessel]
+    if robot.holding is None:
+        return failed("the hand is empty")
+    yield from go(simulation, holding_lip_at(x + 0.10, y, 0.23, TILT_BEFORE))
+    yield from go(simulation, holding_lip_at(x + LIP_BESIDE_M, y, LIP_Z, TILT_BEFORE), speed_m_s=0.15)
+    yield from wait(0.2)
+    work = _Pour(robot, robot.place_of(vessel) if watching is None else watching, x, y)
+    yield from work.until(dose_g)
+    yield from work.turn(TILT_BEFORE - work.roll, 40)
+    yield from go(simulation, holding_lip_at(x + 0.10, y, 0.23, TILT_BEFORE))
+    yield from go(simulation, (x + BESIDE_X, y, TRAVEL_Z, 0.0))
+    yield from wait(0.2)
+    if work.stopped:
+        return failed(work.stopped, work.poured_g)
+    off = work.poured_g - dose_g
+    told = f"{work.poured_g:.1f} g poured into {vessel}"
+    return Finding(
+        abs(off) <= TOLERANCE_G, told if abs(off) <= TOLERANCE_G else f"{told}, {off:+.1f} g off", work.poured_g
+    )

@@ -1,0 +1,80 @@
+"""The robot: a hand over a table, what it believes about where things stand, and a journal of what it did."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from aquamend.execution import Charge
+from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.faults import CameraFaults
+from aquamend.worlds.pouring.leaf import Finding, Leaf, Skill
+from aquamend.worlds.pouring.simulation import Simulation, Watcher
+
+_Found = TypeVar("_Found")
+
+
+def places() -> dict[str, tuple[float, float]]:
+    """Return where vessels stand as far as the robot knows before it has looked: nowhere but the pitcher."""
+    return {dim.PITCHER: (dim.PITCHER_PLACE_X, 0.0)}
+
+
+@dataclass(eq=False, slots=True)
+class Robot:
+    """Everything the robot has and knows. It reaches the world through its hand and its sensors only."""
+
+    simulation: Simulation
+    faults: CameraFaults = field(default_factory=CameraFaults)
+    """What is wrong with its camera, which it does not know."""
+    seed: tuple[int, ...] = (0,)
+    """Of the noise in its readings."""
+    believed_m: dict[str, tuple[float, float]] = field(default_factory=places)
+    """Where it believes that every vessel stands."""
+    holding: str | None = None
+    leaves: list[Leaf] = field(default_factory=list)
+    uses: dict[str, int] = field(default_factory=dict)
+    """How often each sensor has been read: the next reading's noise depends on nothing else."""
+
+    def perform(self, what: str, charge: Charge, skill: Skill) -> Skill:
+        """Run a primitive, and write its receipt."""
+        start = self.simulation.time_s
+        finding = yield from skill
+        self.leaves.append(Leaf(what, charge, start, self.simulation.time_s, finding))
+        return finding
+
+    def noise(self, sensor: str) -> np.random.Generator:
+        """Return the noise of the next reading of a sensor."""
+        self.uses[sensor] = self.uses.get(sensor, 0) + 1
+        return np.random.default_rng((*self.seed, zlib.crc32(sensor.encode()), self.uses[sensor]))
+
+    def place_of(self, vessel: str) -> int:
+        """Return the place that a vessel is believed to stand on: the nearest."""
+        x, _ = self.believed_m[vessel]
+        return int(np.argmin([abs(x - place) for place in dim.PLACES_X]))
+
+    def branch(self, watcher: Watcher | None = None) -> Robot:
+        """Return a copy that goes on from here as this one would."""
+        return Robot(
+            self.simulation.branch(watcher), self.faults, self.seed, dict(self.believed_m), self.holding,
+            list(self.leaves), dict(self.uses),
+        )  # fmt: skip
+
+
+def drive(robot: Robot, work: Generator[None, None, _Found]) -> _Found:
+    """Tick the table until some work is done, and return what it found."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            found: _Found = done.value
+            return found
+        robot.simulation.tick()
+
+
+def failed(told: str, value: float | None = None) -> Finding:
+    """Return an honest failure."""
+    return Finding(False, told, value)
