@@ -1,0 +1,116 @@
+"""One episode up to its alarm: measure, declare, act as far as the stage goes, be meddled with, hear the monitor."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aquamend.execution import Charge
+from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.declared import Declared
+from aquamend.worlds.pouring.handling import move
+from aquamend.worlds.pouring.leaf import Finding, Skill
+from aquamend.worlds.pouring.looking import localise, look, weigh
+from aquamend.worlds.pouring.monitor import CHECK_S, MOST_CHECKS, ROUTINE, Report, check, conspicuous
+from aquamend.worlds.pouring.motion import wait
+from aquamend.worlds.pouring.perturbations import FalseAlarm, Perturbation
+from aquamend.worlds.pouring.pouring_skill import pour
+from aquamend.worlds.pouring.robot import Robot, drive
+from aquamend.worlds.pouring.scene import TableScene
+from aquamend.worlds.pouring.simulation import Simulation, Watcher
+from aquamend.worlds.pouring.undoing import fetch
+
+DOSE_G = 20.0
+MEDDLING_S = 1.0
+"""How long the table is left to settle after somebody has meddled with it."""
+
+
+class Stage(StrEnum):
+    """How far the robot had come when the alarm was raised."""
+
+    DECIDED = "T0"
+    """Measured and decided."""
+    MOVED = "T1"
+    """Pitcher fetched and held beside the target."""
+    POURED = "late T1"
+    """Poured, the pitcher still in the hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What an episode is made of; the rest follows from it."""
+
+    scene: TableScene
+    stage: Stage
+    perturbation: Perturbation
+    seed: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alarmed:
+    """A table with an alarm raised over it. Branch the robot, never drive this one."""
+
+    episode: Episode
+    robot: Robot
+    declared: Declared
+    report: Report
+
+    @property
+    def stage(self) -> Stage:
+        """How far the robot had come; less than asked for where a primitive had failed."""
+        if self.robot.holding is None:
+            return Stage.DECIDED
+        return Stage.POURED if self.declared.poured_g > 0 else Stage.MOVED
+
+
+def until_alarm(episode: Episode, watcher: Watcher | None = None) -> Alarmed:
+    """Simulate an episode up to its alarm; the same episode gives the same bits."""
+    simulation = Simulation.of(episode.scene, watcher)
+    robot = Robot(simulation, episode.perturbation.before_measuring(), episode.seed)
+    declared, report = drive(robot, _prefix(robot, episode))
+    return Alarmed(episode, robot, declared, report)
+
+
+def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, tuple[Declared, Report]]:
+    declared = yield from measure(robot, Charge.CONTINUATION)
+    if episode.stage is not Stage.DECIDED:
+        finding = yield from fetch(robot, dim.PITCHER, Charge.CONTINUATION)
+        if finding.succeeded:
+            target = declared.target
+            yield from robot.perform(f"move to {target}", Charge.CONTINUATION, move(robot, target))
+    episode.perturbation.happen(robot)
+    yield from wait(MEDDLING_S)
+    if episode.stage is Stage.POURED and robot.holding is not None:
+        declared = yield from pour_dose(robot, declared, Charge.CONTINUATION)
+        yield from wait(MEDDLING_S)
+    blink = episode.perturbation if isinstance(episode.perturbation, FalseAlarm) else None
+    for _ in range(MOST_CHECKS):
+        yield from wait(CHECK_S)
+        report = check(robot, declared, blink)
+        if conspicuous(report):
+            return declared, report
+    return declared, Report(ROUTINE)
+
+
+def measure(robot: Robot, charge: Charge) -> Generator[None, None, Declared]:
+    """Find the cups, look at each, and declare what follows; a cup that cannot be seen is weighed."""
+    yield from robot.perform("localise", charge, localise(robot))
+    levels: dict[str, float] = {}
+    for cup in dim.CUPS:
+        finding = yield from robot.perform(f"look {cup}", charge, look(robot, cup))
+        if not finding.succeeded:
+            finding = yield from robot.perform(f"weigh {cup}", charge, weigh(robot, robot.place_of(cup)))
+        levels[cup] = round(float(finding.value or 0.0), 1)
+    return Declared.measured(levels, {cup: robot.place_of(cup) for cup in dim.CUPS})
+
+
+def pour_dose(robot: Robot, declared: Declared, charge: Charge) -> Generator[None, None, Declared]:
+    """Pour the dose into the target, and declare what the scale says has come."""
+    finding = yield from robot.perform(f"pour into {declared.target}", charge, _pour(robot, declared))
+    return declared.after_pouring(round(float(finding.value or 0.0), 1))
+
+
+def _pour(robot: Robot, declared: Declared) -> Skill:
+    finding: Finding = yield from pour(robot, declared.target, DOSE_G - declared.poured_g)
+    return finding
