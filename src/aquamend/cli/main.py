@@ -14,6 +14,7 @@ from aquamend.cli.compare import compare
 from aquamend.cli.decide import decide
 from aquamend.cli.evaluate import evaluate
 from aquamend.cli.export import export
+from aquamend.cli.fit import fit
 from aquamend.cli.graph import graph
 from aquamend.cli.report import report
 from aquamend.cli.validate import validate
@@ -33,6 +34,7 @@ app.command(no_args_is_help=True, short_help="Compare policies by exact expected
 app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)
 app.command(no_args_is_help=True, short_help="Write one page about one or more runs.")(report)
 app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)
+app.command(no_args_is_help=True, short_help="Calibrate a world's model from runs of its own.")(fit)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 app.command(no_args_is_help=True, short_help="Write the problem for other people's solvers.")(export)

@@ -125,9 +125,7 @@ class Supposed:
     """Where the camera would show each cup."""
 
 
-def suppose(
-    configuration: Configuration, measured_g: Sequence[float], *, poured_g: float, shifts: Shifts
-) -> Supposed:
+def suppose(configuration: Configuration, measured_g: Sequence[float], *, poured_g: float, shifts: Shifts) -> Supposed:
     """Return what a configuration makes of three measured cups, least first, and of a pour at the target's place."""
     physical, sensing = configuration.physical, configuration.sensing
     none = Amount(0.0)
@@ -147,7 +145,9 @@ def suppose(
     now = tuple(before[role] + poured[role] for role in range(3))
     frozen = sensing is Sensing.FROZEN
     looked = tuple(
-        Amount(measured_g[role]) if frozen else Amount(measured_g[role]) + added[read_for[role]] + poured[read_for[role]]
+        Amount(measured_g[role])
+        if frozen
+        else Amount(measured_g[role]) + added[read_for[role]] + poured[read_for[role]]
         for role in range(3)
     )
     weighed = tuple(now[stands_at.index(place)] for place in range(3))

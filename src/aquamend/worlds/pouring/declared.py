@@ -32,7 +32,7 @@ class Declared:
     def measured(cls, level_g: Mapping[str, float], place: Mapping[str, int]) -> Declared:
         """Return what follows from a look at every cup and where they stand."""
         order = ordered(level_g)
-        support = {f"quantity_{cup}": (f"look_{cup}",) for cup in dim.CUPS}
+        support: dict[str, tuple[str, ...]] = {f"quantity_{cup}": (f"look_{cup}",) for cup in dim.CUPS}
         support |= {f"binding_{cup}": ("localise",) for cup in dim.CUPS}
         support |= {f"rank_{cup}": (f"look_{order[0]}", f"look_{cup}") for cup in order[1:]}
         support["target"] = tuple(f"look_{cup}" for cup in dim.CUPS)
@@ -63,14 +63,26 @@ class Declared:
             support={**self.support, name: (*self.support.get(name, ()), f"weigh_{self.target}")},
         )
 
-    def refreshed(self, name: str, support: tuple[str, ...], **changes: object) -> Declared:
-        """Return the declarations with one of them made anew from other evidence."""
+    def refreshed(self, name: str, support: tuple[str, ...]) -> Declared:
+        """Return the declarations with one of them counted as made anew, from this evidence."""
         return replace(
             self,
             versions={**self.versions, name: self.version(name) + 1},
             support={**self.support, name: support},
-            **changes,  # type: ignore[arg-type]
         )
+
+    def with_quantity(self, cup: str, grams: float) -> Declared:
+        """Return the declarations with a cup weighed anew."""
+        weighed = replace(self, quantity_g={**self.quantity_g, cup: grams})
+        return weighed.refreshed(f"quantity_{cup}", (f"weigh_{cup}",))
+
+    def with_place(self, cup: str, place: int) -> Declared:
+        """Return the declarations with a cup found anew."""
+        return replace(self, place={**self.place, cup: place}).refreshed(f"binding_{cup}", ("localise",))
+
+    def with_order(self, order: tuple[str, ...]) -> Declared:
+        """Return the declarations with the target chosen anew, from weights."""
+        return replace(self, order=order).refreshed("target", tuple(f"weigh_{cup}" for cup in dim.CUPS))
 
 
 def ordered(quantity_g: Mapping[str, float]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,7 +10,6 @@ from aquamend.execution import Charge
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.handling import move
-from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.looking import localise, look, weigh
 from aquamend.worlds.pouring.monitor import CHECK_S, MOST_CHECKS, ROUTINE, Report, check, conspicuous
 from aquamend.worlds.pouring.motion import wait
@@ -55,6 +54,8 @@ class Alarmed:
     robot: Robot
     declared: Declared
     report: Report
+    before_pouring_g: Mapping[str, int]
+    """What every cup really held before anything was poured. For the world alone."""
 
     @property
     def stage(self) -> Stage:
@@ -68,11 +69,10 @@ def until_alarm(episode: Episode, watcher: Watcher | None = None) -> Alarmed:
     """Simulate an episode up to its alarm; the same episode gives the same bits."""
     simulation = Simulation.of(episode.scene, watcher)
     robot = Robot(simulation, episode.perturbation.before_measuring(), episode.seed)
-    declared, report = drive(robot, _prefix(robot, episode))
-    return Alarmed(episode, robot, declared, report)
+    return drive(robot, _prefix(robot, episode))
 
 
-def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, tuple[Declared, Report]]:
+def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, Alarmed]:
     declared = yield from measure(robot, Charge.CONTINUATION)
     if episode.stage is not Stage.DECIDED:
         finding = yield from fetch(robot, dim.PITCHER, Charge.CONTINUATION)
@@ -81,6 +81,7 @@ def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, tuple[Decla
             yield from robot.perform(f"move to {target}", Charge.CONTINUATION, move(robot, target))
     episode.perturbation.happen(robot)
     yield from wait(MEDDLING_S)
+    before = {cup: robot.simulation.grams(cup) for cup in dim.CUPS}
     if episode.stage is Stage.POURED and robot.holding is not None:
         declared = yield from pour_dose(robot, declared, Charge.CONTINUATION)
         yield from wait(MEDDLING_S)
@@ -89,8 +90,10 @@ def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, tuple[Decla
         yield from wait(CHECK_S)
         report = check(robot, declared, blink)
         if conspicuous(report):
-            return declared, report
-    return declared, Report(ROUTINE)
+            break
+    else:
+        report = Report(ROUTINE)
+    return Alarmed(episode, robot, declared, report, before)
 
 
 def measure(robot: Robot, charge: Charge) -> Generator[None, None, Declared]:
@@ -107,10 +110,6 @@ def measure(robot: Robot, charge: Charge) -> Generator[None, None, Declared]:
 
 def pour_dose(robot: Robot, declared: Declared, charge: Charge) -> Generator[None, None, Declared]:
     """Pour the dose into the target, and declare what the scale says has come."""
-    finding = yield from robot.perform(f"pour into {declared.target}", charge, _pour(robot, declared))
+    target = declared.target
+    finding = yield from robot.perform(f"pour into {target}", charge, pour(robot, target, DOSE_G))
     return declared.after_pouring(round(float(finding.value or 0.0), 1))
-
-
-def _pour(robot: Robot, declared: Declared) -> Skill:
-    finding: Finding = yield from pour(robot, declared.target, DOSE_G - declared.poured_g)
-    return finding

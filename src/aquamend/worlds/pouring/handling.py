@@ -19,6 +19,7 @@ def grasp(robot: Robot, vessel: str) -> Skill:
     simulation, (x, y) = robot.simulation, robot.believed_m[vessel]
     if robot.holding is not None:
         return failed(f"the hand already holds {robot.holding}")
+    simulation.grip = 0.0  # what slipped away leaves the fingers closed
     yield from go(simulation, (x, BACK_Y, TRAVEL_Z, 0.0))
     yield from go(simulation, (x, BACK_Y, GRIP_Z, 0.0))
     yield from go(simulation, (x, y, GRIP_Z, 0.0), speed_m_s=CAREFUL_M_S)
@@ -84,10 +85,13 @@ def place(robot: Robot, at: int) -> Skill:
 
 
 def retreat(robot: Robot) -> Skill:
-    """Take the empty hand home."""
+    """Take the empty hand home, open."""
     simulation = robot.simulation
     if robot.holding is not None:
         return failed(f"the hand holds {robot.holding}")
+    if simulation.grip > 0 or fingers(simulation).max() > LEAST_GRIPPED_M:
+        # A grasp was given up half-way: what may be between the pads must not come along.
+        yield from _let_go(robot, float(simulation.hand[1]))
     x, y, _, _ = (float(v) for v in simulation.hand)
     yield from go(simulation, (x, min(y, BACK_Y), TRAVEL_Z, 0.0))
     yield from go(simulation, dim.HOME)

@@ -28,9 +28,11 @@ def weigh(robot: Robot, place: int, *, noise: np.random.Generator | None = None)
     return Finding(True, f"place {place + 1} carries {grams:.1f} g", grams)
 
 
-def localise(robot: Robot, *, noise: np.random.Generator | None = None) -> Skill:
-    """Find every vessel by its colour and believe where it stands."""
+def localise(robot: Robot, *, believe: bool = True, noise: np.random.Generator | None = None) -> Skill:
+    """Find every vessel by its colour, and believe that it stands there unless it is only a check."""
     yield from wait(PROBE_S)
     found = positions_m(robot.simulation, faults=robot.faults, rng=noise or robot.noise("localise"))
-    robot.believed_m.update({vessel: xy for vessel, xy in found.items() if vessel != robot.holding})
+    robot.seen_m = {vessel: xy for vessel, xy in found.items() if vessel != robot.holding}
+    if believe:
+        robot.believed_m.update(robot.seen_m)
     return Finding(True, f"{len(found)} vessels found")

@@ -43,11 +43,11 @@ class Report:
     def __str__(self) -> str:
         if self.signal == ROUTINE:
             return "routine check: nothing conspicuous"
+        amount = f"{abs(self.excess):.0f}"
         where = {
-            POSITION: f"{self.cup} seems to stand {abs(self.excess):.0f} mm off",
-            LEVEL: f"{self.cup} looks {abs(self.excess):.0f} g {'fuller' if self.excess > 0 else 'emptier'} than declared",
-            LOAD: f"the scale under {self.cup} carries {abs(self.excess):.0f} g {'more' if self.excess > 0 else 'less'} "
-            "than declared",
+            POSITION: f"{self.cup} seems to stand {amount} mm off",
+            LEVEL: f"{self.cup} looks {amount} g {'fuller' if self.excess > 0 else 'emptier'} than declared",
+            LOAD: f"the scale of {self.cup} carries {amount} g {'more' if self.excess > 0 else 'less'} than declared",
         }
         return where[self.signal]
 

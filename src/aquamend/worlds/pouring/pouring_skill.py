@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.handling import VESSEL_G
@@ -30,11 +30,17 @@ FLOW_G = 0.6
 BACK_RAD = 0.15
 BACK_TICKS = 2
 SETTLE_S = 0.5
+MOST_SETTLINGS = 4
 CLOSE_ENOUGH_G = 2.2
 """Water comes in spurts of one to five grams, so a little less than the dose is as near as one more would get."""
 ASTRAY_G = 8.0
 """Water that has left the hand and that the scale does not see: it is going somewhere else."""
 UNSEEN_TICKS = 15
+LOST_G = 5.0
+"""The same at rest, when no water is on its way any more."""
+STEADY_TICKS = 20
+FELT_FINE_G, FELT_BULK_G = 0.6, 2.0
+"""How much lighter the hand must become, once it turns evenly, to feel that water has left it."""
 MOST_JAMS = 4
 MOST_PULSES = 40
 
@@ -55,6 +61,9 @@ class _Pour:
     """Why it ended before the dose was reached."""
     unseen_ticks: int = 0
     """For how long the hand has felt more water leave than the scale has seen come."""
+    rate: float = FREE_RAD_S
+    felt: list[float] = field(default_factory=list)
+    """What has hung on the hand since it turns at this rate, tick by tick, in grams."""
 
     def scale(self) -> float:
         # The control loop averages many raw readings of the scale, so it is good to a tenth of a gram.
@@ -69,29 +78,51 @@ class _Pour:
             self.hold()
             yield
 
+    def settle(self) -> Iterator[None]:
+        """Wait until the scale rests: to it, a bead that still bounces is heavier than it is."""
+        for _ in range(MOST_SETTLINGS):
+            readings = []
+            for _ in wait(SETTLE_S):
+                readings.append(self.scale())
+                yield
+            late = readings[len(readings) // 2 :]
+            if max(late) - min(late) < FLOW_G:
+                return
+
     def until(self, dose_g: float) -> Iterator[None]:
         before, weight = self.scale(), lifted_g(self.robot.simulation)
         jams = pulses = 0
         while self.poured_g < dose_g - CLOSE_ENOUGH_G and not self.stopped:
-            yield from self.turn(-self._rate(dose_g) * dim.TICK_S, 1)
+            self._set_rate(dose_g)
+            yield from self.turn(-self.rate * dim.TICK_S, 1)
             if self.roll < TILT_FULLY:
                 jams += 1
                 yield from self.turn(-1.0 - self.roll, 20)
-                yield from wait(SETTLE_S)
+                yield from self.settle()
                 self._judge(before, weight, jams, pulses)
-            if self.scale() - before > self.poured_g + FLOW_G or self._astray(before, weight):
+            seen = self.scale() - before > self.poured_g + FLOW_G
+            if self._felt_leaving() or seen or self._astray(before, weight):
                 pulses += 1
+                self.felt = []
                 self.flowed_at = self.roll
                 yield from self.turn(BACK_RAD, BACK_TICKS)
-                yield from wait(SETTLE_S)
+                yield from self.settle()
                 self._judge(before, weight, jams, pulses)
 
-    def _rate(self, dose_g: float) -> float:
-        """Return how fast to tilt: finely where water is about to come and little is wanted."""
-        if self.roll > TILT_FREELY:
-            return FREE_RAD_S
+    def _set_rate(self, dose_g: float) -> None:
+        """Choose how fast to tilt: finely where water is about to come and little is wanted."""
         near = dose_g - self.poured_g <= FINE_BELOW_G and self.roll < self.flowed_at + BEFORE_FLOW_RAD
-        return FINE_RAD_S if near else BULK_RAD_S
+        rate = FREE_RAD_S if self.roll > TILT_FREELY else FINE_RAD_S if near else BULK_RAD_S
+        if rate != self.rate:
+            self.rate, self.felt = rate, []
+
+    def _felt_leaving(self) -> bool:
+        """Return whether the hand feels water leave, which it does a tenth of a second before the scale sees it come."""
+        self.felt.append(lifted_g(self.robot.simulation))
+        if len(self.felt) < STEADY_TICKS or self.rate == FREE_RAD_S:
+            return False
+        lighter = sum(self.felt[-13:-3]) / 10 - sum(self.felt[-3:]) / 3
+        return lighter > (FELT_FINE_G if self.rate == FINE_RAD_S else FELT_BULK_G)
 
     def _astray(self, before: float, weight: float) -> bool:
         unseen = weight - lifted_g(self.robot.simulation) > self.scale() - before + ASTRAY_G
@@ -104,7 +135,7 @@ class _Pour:
         self.poured_g = self.scale() - before
         left = lifted_g(self.robot.simulation) - VESSEL_G
         gone = weight - VESSEL_G - left
-        if gone > self.poured_g + ASTRAY_G:
+        if gone > self.poured_g + LOST_G:
             self.stopped = f"{gone:.0f} g left the hand but the scale saw {self.poured_g:.0f} g"
         elif left < 1.5:
             self.stopped = f"{self.robot.holding} is empty"

@@ -34,6 +34,8 @@ class Robot:
     """Of the noise in its readings."""
     believed_m: dict[str, tuple[float, float]] = field(default_factory=places)
     """Where it believes that every vessel stands."""
+    seen_m: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Where it last saw every vessel, which it need not believe."""
     holding: str | None = None
     leaves: list[Leaf] = field(default_factory=list)
     uses: dict[str, int] = field(default_factory=dict)
@@ -52,16 +54,20 @@ class Robot:
         return np.random.default_rng((*self.seed, zlib.crc32(sensor.encode()), self.uses[sensor]))
 
     def place_of(self, vessel: str) -> int:
-        """Return the place that a vessel is believed to stand on: the nearest."""
-        x, _ = self.believed_m[vessel]
-        return int(np.argmin([abs(x - place) for place in dim.PLACES_X]))
+        """Return the place that a vessel is believed to stand on."""
+        return nearest_place(self.believed_m[vessel][0])
 
     def branch(self, watcher: Watcher | None = None) -> Robot:
         """Return a copy that goes on from here as this one would."""
         return Robot(
-            self.simulation.branch(watcher), self.faults, self.seed, dict(self.believed_m), self.holding,
-            list(self.leaves), dict(self.uses),
+            self.simulation.branch(watcher), self.faults, self.seed, dict(self.believed_m), dict(self.seen_m),
+            self.holding, list(self.leaves), dict(self.uses),
         )  # fmt: skip
+
+
+def nearest_place(x: float) -> int:
+    """Return the place nearest to a position along the row."""
+    return int(np.argmin([abs(x - place) for place in dim.PLACES_X]))
 
 
 def drive(robot: Robot, work: Generator[None, None, _Found]) -> _Found:

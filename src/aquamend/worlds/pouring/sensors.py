@@ -20,7 +20,8 @@ from aquamend.worlds.pouring.faults import SOUND, CameraFaults
 from aquamend.worlds.pouring.scene import APPEARANCE
 from aquamend.worlds.pouring.simulation import Simulation
 
-OVERHEAD = Camera(position=(0.12, 0.0, 1.2), look_at=(0.12, 0.0, 0.0), up=(0.0, 1.0, 0.0), vertical_fov_deg=21.0)
+OVERHEAD = Camera(position=(0.12, 0.0, 3.0), look_at=(0.12, 0.0, 0.0), up=(0.0, 1.0, 0.0), vertical_fov_deg=7.8)
+"""Far up, so that a pitcher held beside one cup hides no other."""
 OVERHEAD_PIXELS = (256, 104)
 """Width and height; a pixel is 4 mm at the height of the rims."""
 WHOLE_M = 2 * dim.HULL_HALF_WIDTH - 0.006

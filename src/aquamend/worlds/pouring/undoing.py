@@ -52,10 +52,11 @@ def _grip(robot: Robot, vessel: str, charge: Charge) -> Skill:
     return (yield from in_turn(robot, charge, grip, (f"lift {vessel}", lambda: lift(robot))))
 
 
-def put_back(robot: Robot, charge: Charge, at: int = PITCHER_PLACE) -> Skill:
-    """Set down what the hand holds, the pitcher unless another place is named, and take the hand home."""
+def put_back(robot: Robot, charge: Charge, at: int | None = None) -> Skill:
+    """Set down what the hand holds where it came from, unless another place is named, and take the hand home."""
     held = robot.holding or "nothing"
-    set_down: Part = (f"place {held}", lambda: place(robot, at))
+    own = robot.place_of(held) if held in dim.CUPS else PITCHER_PLACE
+    set_down: Part = (f"place {held}", lambda: place(robot, own if at is None else at))
     return (yield from in_turn(robot, charge, set_down, ("retreat", lambda: retreat(robot))))
 
 
@@ -82,5 +83,4 @@ def safe_stop(robot: Robot, charge: Charge) -> Skill:
     """End where nothing can go wrong any more: what the hand holds is set down, and the hand is home."""
     if robot.holding is None:
         return (yield from in_turn(robot, charge, ("retreat", lambda: retreat(robot))))
-    at = PITCHER_PLACE if robot.holding == dim.PITCHER else robot.place_of(robot.holding)
-    return (yield from put_back(robot, charge, at))
+    return (yield from put_back(robot, charge))

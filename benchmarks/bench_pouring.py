@@ -1,0 +1,144 @@
+"""Time the pouring table: how much faster than life it runs, and what branching and sensing cost."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from rich.table import Table
+
+from aquamend.execution import Charge
+from aquamend.worlds.pouring.handling import grasp, lift, move
+from aquamend.worlds.pouring.looking import localise, look, weigh
+from aquamend.worlds.pouring.pouring_skill import pour
+from aquamend.worlds.pouring.recorder import Recorder
+from aquamend.worlds.pouring.robot import Robot, drive
+from aquamend.worlds.pouring.scene import Standing, TableScene
+from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.undoing import put_back
+
+SCENE = TableScene(
+    (Standing("A", 0, 20), Standing("B", 1, 25), Standing("C", 2, 30), Standing("pitcher", 3, 60)), reserve_g=5
+)
+DOSE_G = 15.0
+EXECUTIONS = 20
+Work = Callable[[Robot], object]
+
+
+def resident_mb() -> float:
+    """Return the memory in use; the peak where the system does not tell."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def rest(robot: Robot) -> None:
+    for _ in range(500):
+        robot.simulation.tick()
+
+
+def carry(robot: Robot) -> None:
+    for skill in (grasp(robot, "pitcher"), lift(robot), move(robot, "B")):
+        assert drive(robot, skill).succeeded
+
+
+def execution(robot: Robot) -> None:
+    """Look, fetch the pitcher, pour, put it back."""
+    drive(robot, localise(robot))
+    carry(robot)
+    drive(robot, pour(robot, "B", DOSE_G))
+    assert drive(robot, put_back(robot, Charge.CONTINUATION)).succeeded
+
+
+@cache
+def at_rest() -> Robot:
+    robot = Robot(Simulation.of(SCENE))
+    drive(robot, localise(robot))
+    return robot
+
+
+@cache
+def beside() -> Robot:
+    robot = at_rest().branch()
+    carry(robot)
+    return robot
+
+
+def speed(start: Robot, work: Work, *, recorded: bool = False) -> tuple[float, float]:
+    """Return simulated seconds, and how many of them pass in a second, best of three."""
+    best = 0.0
+    simulated = 0.0
+    for _ in range(3):
+        robot = start.branch(Recorder() if recorded else None)
+        began, wall = robot.simulation.time_s, time.perf_counter()
+        work(robot)
+        simulated = robot.simulation.time_s - began
+        best = max(best, simulated / (time.perf_counter() - wall))
+    return simulated, best
+
+
+def each_ms(call: Callable[[], object], repeat: int = 30) -> float:
+    """Return the shortest time of a call, in milliseconds."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1000 * min(times)
+
+
+def sensed_ms(begin: Callable[[Robot], object]) -> float:
+    """Return what a sensing primitive costs beyond the ticks it waits."""
+    robot = at_rest().branch()
+
+    def sense() -> None:
+        for _ in begin(robot):  # type: ignore[attr-defined]
+            pass
+
+    return each_ms(sense)
+
+
+def growth_mb() -> float:
+    """Return how much memory stays in use after many executions, each on a table of its own."""
+    for _ in range(2):
+        execution(Robot(Simulation.of(SCENE)))
+    before = resident_mb()
+    for _ in range(EXECUTIONS):
+        execution(Robot(Simulation.of(SCENE)))
+    return resident_mb() - before
+
+
+def pouring_table() -> Table:
+    """Return everything timed, as a table."""
+    table = Table(title=f"The pouring table, {SCENE.particles} beads, one core", title_justify="left")
+    for column, justify in (("what", "left"), ("simulated", "right"), ("result", "right")):
+        table.add_column(column, justify=justify)
+    for what, start, work, recorded in (
+        ("table at rest", at_rest(), rest, False),
+        ("grasp, lift, move", at_rest(), carry, False),
+        ("pour", beside(), lambda robot: drive(robot, pour(robot, "B", DOSE_G)), False),
+        ("whole execution", at_rest(), execution, False),
+        ("whole execution, recorded", at_rest(), execution, True),
+    ):
+        simulated_s, times_life = speed(start, work, recorded=recorded)
+        table.add_row(what, f"{simulated_s:.1f} s", f"{times_life:.0f} × life")
+    table.add_row("build and settle", "3.0 s", f"{each_ms(lambda: Simulation.of(SCENE), 3):.0f} ms")
+    table.add_row("branch", "", f"{each_ms(beside().branch):.2f} ms")
+    for name, begin in (
+        ("look", lambda robot: look(robot, "B")),
+        ("localise", localise),
+        ("weigh", lambda robot: weigh(robot, 1)),
+    ):
+        table.add_row(f"{name}, without its ticks", "", f"{sensed_ms(begin):.2f} ms")
+    table.add_row(f"memory after {EXECUTIONS} executions", "", f"{growth_mb():+.1f} MB")
+    return table
+
+
+if __name__ == "__main__":
+    from rich.console import Console
+
+    Console().print(pouring_table())

@@ -1,0 +1,32 @@
+"""When a belief requires correction: one rule for what the model supposes and for what is really so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.declared import Declared
+
+QUANTITY_TOLERANCE_G = 3.0
+BINDING_TOLERANCE_MM = 30.0
+
+
+def failed_beliefs(
+    declared: Declared,
+    *,
+    now_g: Mapping[str, float],
+    before_pouring_g: Mapping[str, float],
+    displaced: Mapping[str, bool],
+    camera_sound: bool,
+) -> tuple[str, ...]:
+    """Return the beliefs that are wrong by more than the task tolerates, in the order of the graph.
+
+    ``displaced`` says which cups stand more than 30 mm from where they are declared to stand.
+    """
+    target, others = declared.target, declared.order[1:]
+    wrong = {f"quantity_{x}": abs(now_g[x] - declared.quantity_g[x]) > QUANTITY_TOLERANCE_G for x in dim.CUPS}
+    wrong |= {f"rank_{x}": before_pouring_g[x] < before_pouring_g[target] for x in others}
+    wrong |= {f"binding_{x}": displaced[x] for x in dim.CUPS}
+    wrong["target"] = any(before_pouring_g[x] < before_pouring_g[target] for x in others)
+    wrong["camera"] = not camera_sound
+    return tuple(name for name, is_wrong in wrong.items() if is_wrong)

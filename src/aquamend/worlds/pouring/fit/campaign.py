@@ -1,0 +1,42 @@
+"""All calibration runs, on the cores there are; interrupted, they go on where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from aquamend.errors import MissingLibrary
+from aquamend.records import read_lines, write_lines
+from aquamend.worlds.pouring.drawing import KINDS
+from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord, calibrate_once
+
+KEEP_EVERY = len(KINDS)
+"""Records are written down after so many, in full or not at all."""
+
+
+def campaign(
+    file: Path, *, runs: int, jobs: int, progress: Callable[[int, int], None] = lambda done, total: None
+) -> list[CalibrationRecord]:
+    """Return the records of the first so many runs, those in the file taken as they are, the rest simulated now."""
+    records = {record.run: record for record in map(CalibrationRecord.from_data, read_lines(file))}
+    waiting = [run for run in range(runs) if run not in records]
+    progress(runs - len(waiting), runs)
+    for fresh, record in enumerate(_simulated(waiting, jobs), start=1):
+        records[record.run] = record
+        progress(runs - len(waiting) + fresh, runs)
+        if fresh % KEEP_EVERY == 0 or fresh == len(waiting):
+            write_lines(file, [records[run].as_data() for run in sorted(records)])
+    return [records[run] for run in range(runs)]
+
+
+def _simulated(runs: Sequence[int], jobs: int) -> Iterator[CalibrationRecord]:
+    if jobs == 1 or len(runs) < 2:
+        yield from map(calibrate_once, runs)
+        return
+    try:
+        import joblib
+    except ImportError:
+        raise MissingLibrary("joblib", "bench", "or run with --jobs 1") from None
+    yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        joblib.delayed(calibrate_once)(r) for r in runs
+    )

@@ -1,0 +1,86 @@
+"""How a fitted model fares on records it has not seen: probabilities against what was so, readings against spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aquamend.inference import InformationState, Observation
+from aquamend.worlds.pouring.configurations import CONFIGURATIONS, suppose
+from aquamend.worlds.pouring.episode import Stage
+from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord
+from aquamend.worlds.pouring.fitted import Fitted
+from aquamend.worlds.pouring.model import alarm_model, measured_g
+
+BINS = 10
+TIMES = ("after the alarm", "after every probe")
+
+
+def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str, Any]:
+    """Return Brier score and expected calibration error of every kind of declaration, and the spread of readings."""
+    doubts: dict[str, dict[str, list[tuple[float, bool]]]] = {time: {} for time in TIMES}
+    truth: dict[str, list[float]] = {time: [] for time in TIMES}
+    contradictions = 0
+    for record in records:
+        for time, state in zip(TIMES, _states(record, fitted), strict=True):
+            if state.contradiction is not None:
+                contradictions += 1
+                continue
+            truth[time].append(float(state.posterior[CONFIGURATIONS.index(record.configuration)]))
+            for declaration in state.declarations:
+                kind = declaration.name.split("_")[0]
+                doubt = state.invalidity(declaration) or 0.0
+                doubts[time].setdefault(kind, []).append((doubt, declaration.name in record.failed))
+    within = _within(records, fitted)
+    return {
+        "records": len(records),
+        "contradicted": contradictions,
+        "declarations": {
+            time: {kind: _scores(pairs) for kind, pairs in found.items()} for time, found in doubts.items()
+        },
+        "probability of what was so": {time: round(float(np.mean(p)), 3) for time, p in truth.items() if p},
+        "readings within": within,
+    }
+
+
+def _states(record: CalibrationRecord, fitted: Fitted) -> tuple[InformationState, InformationState]:
+    model = alarm_model(record.declared, Stage(record.stage), record.report, fitted, offsets_mm=record.offsets_mm)
+    heard = InformationState.alarmed(model.problem)
+    probed = heard.after(Observation("localise", record.localised))
+    for probe, reading in record.readings.items():
+        probed = probed.after(Observation(probe, reading))
+    return heard, probed
+
+
+def _scores(pairs: Sequence[tuple[float, bool]]) -> dict[str, float]:
+    """Return rate, mean probability, Brier score and expected calibration error over ten equal bins."""
+    q, z = np.array([p for p, _ in pairs]), np.array([float(w) for _, w in pairs])
+    bins = np.minimum((q * BINS).astype(int), BINS - 1)
+    gaps = [
+        abs(q[bins == b].mean() - z[bins == b].mean()) * np.mean(bins == b) for b in range(BINS) if (bins == b).any()
+    ]
+    values = {"invalid": z.mean(), "predicted": q.mean(), "brier": np.mean((q - z) ** 2), "ece": sum(gaps)}
+    return {"queries": len(pairs)} | {name: round(float(value), 4) for name, value in values.items()}
+
+
+def _within(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str, float]:
+    """Return the share of readings within one and two standard deviations of what the truth predicts; 0.68, 0.95."""
+    z: list[float] = []
+    for record in records:
+        supposed = suppose(
+            record.configuration, measured_g(record.declared), poured_g=record.declared.poured_g, shifts=fitted.shifts
+        )
+        for role, cup in enumerate(record.declared.order):
+            look_sd = fitted.readings.look_new_sd_g if supposed.disturbed[role] else fitted.readings.look_same_sd_g
+            expected = {
+                f"look_{cup}": (supposed.looked[role], look_sd),
+                f"weigh_{cup}": (supposed.weighed[role], fitted.readings.weigh_sd_g),
+            }
+            z += [
+                (record.readings[probe] - amount.g) / float(np.hypot(amount.sd_g, sd))
+                for probe, (amount, sd) in expected.items()
+                if probe in record.readings
+            ]
+    return {f"{n} sd": round(float(np.mean(np.abs(z) <= n)), 3) for n in (1, 2)} if z else {}

@@ -1,0 +1,129 @@
+"""The frozen model: what calibration runs taught about readings, alarms and durations, in a small readable file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from aquamend.errors import AquaMendError
+from aquamend.records import write_atomically
+from aquamend.worlds.pouring.configurations import Amount, Shifts
+
+FORMAT = "aquamend-pouring-model/1"
+SHIPPED = Path(__file__).parent / "fitted.json"
+
+
+class InvalidModel(AquaMendError):
+    """A model file that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long something takes, in simulated seconds."""
+
+    mean_s: float
+    sd_s: float
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """How far readings scatter about what a configuration predicts, and how often the camera finds the places right."""
+
+    look_same_sd_g: float
+    """A look at water that lies as it lay when it was measured."""
+    look_new_sd_g: float
+    """A look at water that was poured since."""
+    weigh_sd_g: float
+    localise_right: float
+    """Share of the times that the camera tells rightly who stands where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Calibration records that resemble one another: one kind of perturbation at one stage."""
+
+    name: str
+    stage: str
+    records: int
+    gaps_g: tuple[float, ...]
+    """Prototype: how much more the rival and the third were measured to hold than the target."""
+    offsets_mm: tuple[float, ...]
+    """Prototype: how far each cup was found from the middle of its place, in the order of the roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Everything that was learned from calibration runs, and nothing else."""
+
+    readings: Readings
+    shifts: Shifts
+    alarms: Mapping[str, Mapping[str, float]]
+    """By kind of perturbation: probability of every report."""
+    durations: Mapping[str, Duration]
+    """By primitive and by composite skill."""
+    groups: tuple[Group, ...]
+    records: int
+    """Calibration records it was fitted to; the rest were held back to check it."""
+    calibration: Mapping[str, Any]
+    """How it fares on the records held back."""
+
+    @property
+    def hash(self) -> str:
+        """A fingerprint of everything that decisions depend on."""
+        content = {key: value for key, value in asdict(self).items() if key != "calibration"}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    def seconds(self, what: str) -> float:
+        """Return how long something takes on average."""
+        if what not in self.durations:
+            raise InvalidModel(f"the fitted model has no duration of {what!r}; it has {', '.join(self.durations)}")
+        return self.durations[what].mean_s
+
+
+def save_fitted(fitted: Fitted, path: Path) -> None:
+    """Write a model file, all of it or nothing."""
+    data = {"format": FORMAT, "hash": fitted.hash, **asdict(fitted)}
+    write_atomically(path, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+@cache
+def load_fitted(path: Path = SHIPPED) -> Fitted:
+    """Return a model from its file; without a path, the one that ships with the project."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidModel(f"{path}: {error.strerror}; `aquamend fit pouring` makes a model file") from error
+    except ValueError as error:
+        raise InvalidModel(f"{path}: not a model file ({error})") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InvalidModel(f"{path}: its format is not {FORMAT}; fit it again with `aquamend fit pouring`")
+    try:
+        fitted = _parsed(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidModel(f"{path}: incomplete or damaged ({error!r}); fit it again") from error
+    if fitted.hash != data["hash"]:
+        raise InvalidModel(f"{path}: its hash is {data['hash']!r} but its content has {fitted.hash!r}: it was edited")
+    return fitted
+
+
+def _parsed(data: dict[str, Any]) -> Fitted:
+    def pair(values: list[float]) -> tuple[float, ...]:
+        return tuple(float(v) for v in values)
+
+    return Fitted(
+        readings=Readings(**data["readings"]),
+        shifts=Shifts(**{name: Amount(**amount) for name, amount in data["shifts"].items()}),
+        alarms={kind: dict(reports) for kind, reports in data["alarms"].items()},
+        durations={what: Duration(**duration) for what, duration in data["durations"].items()},
+        groups=tuple(
+            Group(g["name"], g["stage"], g["records"], pair(g["gaps_g"]), pair(g["offsets_mm"])) for g in data["groups"]
+        ),
+        records=int(data["records"]),
+        calibration=data["calibration"],
+    )

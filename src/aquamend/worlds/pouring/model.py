@@ -1,0 +1,265 @@
+"""The public model of an alarm: 72 configurations, what each breaks and shows, and what every way out costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aquamend.decision.screening import Coverage, FitGroup
+from aquamend.graph import RecoveryGraph
+from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel
+from aquamend.problem import Plan, Problem
+from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.alarms import alarm_likelihood
+from aquamend.worlds.pouring.configurations import (
+    ADDED_TO,
+    CONFIGURATIONS,
+    SWAPPED,
+    Configuration,
+    Physical,
+    Sensing,
+    Supposed,
+    suppose,
+)
+from aquamend.worlds.pouring.declared import ROLES, Declared
+from aquamend.worlds.pouring.episode import Stage
+from aquamend.worlds.pouring.failures import QUANTITY_TOLERANCE_G, failed_beliefs
+from aquamend.worlds.pouring.fitted import Fitted
+from aquamend.worlds.pouring.looking import PROBE_S
+from aquamend.worlds.pouring.monitor import ROUTINE, Report
+from aquamend.worlds.pouring.recovery_graph import EXECUTED, recovery_graph
+
+SAFE_STOP_LOSS = 150.0
+"""Loss of stopping safely and calling a person, in simulated seconds' worth: more than any restart takes, and what the
+paper's worst safe stops were charged."""
+TWO_AT_ONCE = 0.02
+"""Prior probability that a physical change and an error of the camera come together."""
+RESTART = "restart"
+AS_BELIEVED = "as believed"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AlarmModel:
+    """A problem, with what was fitted and declared for it."""
+
+    problem: Problem
+    coverage: Coverage
+    """Whether calibration supports screening here."""
+    finishing_s: float
+    """What completing the task takes after any decision but a safe stop; no part of the problem's losses."""
+
+
+def alarm_model(
+    declared: Declared,
+    stage: Stage,
+    report: Report,
+    fitted: Fitted,
+    *,
+    offsets_mm: Sequence[float] = (0.0, 0.0, 0.0),
+    linear_chain: bool = False,
+) -> AlarmModel:
+    """Return the recovery problem after an alarm, from public things only.
+
+    Its losses are what comes on top of finishing the task, which is due after every decision but a safe stop; that one
+    saves it, and is priced accordingly.
+    """
+    graph = recovery_graph(declared, stage, fitted, linear_chain=linear_chain)
+    measured = measured_g(declared)
+    supposed = [suppose(c, measured, poured_g=declared.poured_g, shifts=fitted.shifts) for c in CONFIGURATIONS]
+    hypotheses = [
+        Hypothesis(named(c, declared), prior(c), failures_of(s, c, declared), _cause(c, s, declared))
+        for c, s in zip(CONFIGURATIONS, supposed, strict=True)
+    ]
+    heard = {
+        h.name: alarm_likelihood(report, declared, c, fitted.alarms)
+        for h, c in zip(hypotheses, CONFIGURATIONS, strict=True)
+    }
+    kernels = _kernels(supposed, declared, fitted)
+    model = JointModel(
+        hypotheses, kernels, Alarm(heard, suspects(report, declared)), _declarations(declared, hypotheses)
+    )
+    finishing = finishing_s(stage, fitted)
+    plans = [Plan(RESTART, _restart_losses(supposed, declared, stage, fitted, graph), undo=EXECUTED[stage])]
+    problem = Problem(
+        graph, model, escalate=SAFE_STOP_LOSS - finishing, plans=plans, name="pour into the least full cup", unit="s"
+    )
+    return AlarmModel(problem, coverage(declared, stage, fitted, offsets_mm), finishing)
+
+
+def measured_g(declared: Declared) -> tuple[float, ...]:
+    """Return what was measured of every role, before anything was poured."""
+    now = [declared.quantity_g[cup] for cup in declared.order]
+    return now[0] - declared.poured_g, *now[1:]
+
+
+def named(configuration: Configuration, declared: Declared) -> str:
+    """Return a configuration with the cups' own names in it."""
+    text = f"{configuration.physical}, {configuration.sensing}"
+    for role, cup in zip(ROLES, declared.order, strict=True):
+        text = text.replace(role, cup)
+    return text
+
+
+def prior(configuration: Configuration) -> float:
+    """Return the prior: four families equally likely, equal within a family, seldom two at once.
+
+    A family is nothing at all, water added, cups swapped, or an error of the camera.
+    """
+    physical, sensing = configuration.physical, configuration.sensing
+    family = (1.0 - TWO_AT_ONCE) / 4
+    if physical is not Physical.NOTHING and sensing is not Sensing.SOUND:
+        return TWO_AT_ONCE / ((len(Physical) - 1) * (len(Sensing) - 1))
+    if sensing is not Sensing.SOUND:
+        return family / (len(Sensing) - 1)
+    if physical in ADDED_TO:
+        return family / len(ADDED_TO)
+    return family / len(SWAPPED) if physical in SWAPPED else family
+
+
+def failures_of(supposed: Supposed, configuration: Configuration, declared: Declared) -> tuple[str, ...]:
+    """Return the beliefs that a configuration breaks."""
+    by_cup = {cup: role for role, cup in enumerate(declared.order)}
+    return failed_beliefs(
+        declared,
+        now_g={cup: supposed.now[role].g for cup, role in by_cup.items()},
+        before_pouring_g={cup: supposed.before_pouring[role].g for cup, role in by_cup.items()},
+        displaced={cup: supposed.stands_at[role] != role for cup, role in by_cup.items()},
+        camera_sound=configuration.sensing is Sensing.SOUND,
+    )
+
+
+def _cause(configuration: Configuration, supposed: Supposed, declared: Declared) -> Cause:
+    if not failures_of(supposed, configuration, declared):
+        return Cause.FALSE_ALARM
+    return Cause.EXTERNAL if configuration.physical is not Physical.NOTHING else Cause.SELF_ERROR
+
+
+def suspects(report: Report, declared: Declared) -> tuple[str, ...]:
+    """Return the beliefs that a report points at."""
+    if report.signal == ROUTINE:
+        return ("target",)
+    return f"quantity_{report.cup}", f"binding_{report.cup}", "target"
+
+
+def _kernels(supposed: Sequence[Supposed], declared: Declared, fitted: Fitted) -> dict[str, Gaussian | Discrete]:
+    readings, kernels = fitted.readings, dict[str, Gaussian | Discrete]()
+    for role, cup in enumerate(declared.order):
+        looks = [
+            (
+                s.looked[role].g,
+                math.hypot(
+                    s.looked[role].sd_g, readings.look_new_sd_g if s.disturbed[role] else readings.look_same_sd_g
+                ),
+            )
+            for s in supposed
+        ]
+        weighs = [(s.weighed[role].g, math.hypot(s.weighed[role].sd_g, readings.weigh_sd_g)) for s in supposed]
+        kernels[f"look_{cup}"] = Gaussian(np.array(looks))
+        kernels[f"weigh_{cup}"] = Gaussian(np.array(weighs))
+    outcomes = localise_outcomes(declared)
+    wrong = (1.0 - readings.localise_right) / (len(outcomes) - 1)
+    likelihood = np.full((len(supposed), len(outcomes)), wrong)
+    for row, s in zip(likelihood, supposed, strict=True):
+        row[outcomes.index(localise_outcome(s.seen_at, declared))] = readings.localise_right
+    kernels["localise"] = Discrete(outcomes, likelihood)
+    return kernels
+
+
+def localise_outcomes(declared: Declared) -> tuple[str, ...]:
+    """Return what finding the cups may say."""
+    return AS_BELIEVED, *(_exchanged(pair, declared) for pair in SWAPPED.values())
+
+
+def localise_outcome(seen_at: Sequence[int], declared: Declared) -> str:
+    """Return what it says when every role is seen on the place of another, or of its own."""
+    moved = tuple(role for role, place in enumerate(seen_at) if role != place)
+    return _exchanged(moved, declared) if len(moved) == 2 else AS_BELIEVED
+
+
+def _exchanged(pair: Sequence[int], declared: Declared) -> str:
+    one, other = sorted(declared.order[role] for role in pair)
+    return f"{one} and {other} exchanged"
+
+
+def _declarations(declared: Declared, hypotheses: Sequence[Hypothesis]) -> list[Declaration]:
+    values = {f"quantity_{x}": f"{declared.quantity_g[x]:.1f} g" for x in dim.CUPS}
+    values |= {f"rank_{x}": f"fuller than {declared.target}" for x in declared.order[1:]}
+    values |= {f"binding_{x}": f"place {declared.place[x] + 1}" for x in dim.CUPS}
+    values |= {"target": declared.target, "camera": "sound"}
+    return [
+        Declaration(
+            name=name,
+            belief=name,
+            version=declared.version(name),
+            value=value,
+            invalid_in=tuple(h.name for h in hypotheses if name in h.failed),
+            support=declared.support.get(name, ()),
+        )
+        for name, value in values.items()
+    ]
+
+
+def finishing_s(stage: Stage, fitted: Fitted) -> float:
+    """Return what is left of the task at a stage."""
+    left = {
+        Stage.DECIDED: ("fetch", "move", "pour", "put back"),
+        Stage.MOVED: ("pour", "put back"),
+        Stage.POURED: ("put back",),
+    }
+    return math.fsum(fitted.seconds(what) for what in left[stage])
+
+
+def _restart_losses(
+    supposed: Sequence[Supposed], declared: Declared, stage: Stage, fitted: Fitted, graph: RecoveryGraph
+) -> np.ndarray:
+    """Return what starting over loses under every configuration: all undone, all measured anew by the same camera."""
+    again = {
+        Stage.DECIDED: (),
+        Stage.MOVED: ("put back", "fetch", "move"),
+        Stage.POURED: ("pour back", "fetch", "move", "pour"),
+    }
+    seconds = (1 + len(dim.CUPS)) * PROBE_S + math.fsum(fitted.seconds(what) for what in again[stage])
+    residual = {belief.name: belief.residual for belief in graph.beliefs}
+    return np.array(
+        [
+            seconds + math.fsum(residual[name] for name in _failed_after_restart(s, c, declared))
+            for s, c in zip(supposed, CONFIGURATIONS, strict=True)
+        ]
+    )
+
+
+def _failed_after_restart(supposed: Supposed, configuration: Configuration, declared: Declared) -> list[str]:
+    if configuration.sensing is Sensing.SOUND:
+        return []
+    if configuration.sensing is Sensing.FROZEN:
+        return list(failures_of(supposed, configuration, declared))
+    # The looks of the new round show what they show now, without what was poured.
+    poured = [supposed.now[role].g - supposed.before_pouring[role].g for role in range(3)]
+    read_for = [1, 0, 2] if configuration.sensing is Sensing.MIXED_UP else [0, 1, 2]
+    seen = [supposed.looked[role].g - poured[read_for[role]] for role in range(3)]
+    true = [amount.g for amount in supposed.before_pouring]
+    failed = [
+        f"quantity_{declared.order[role]}" for role in range(3) if abs(seen[role] - true[role]) > QUANTITY_TOLERANCE_G
+    ]
+    chosen = min(range(3), key=seen.__getitem__)
+    return [*failed, *(["target"] if true[chosen] > min(true) else []), "camera"]
+
+
+def coverage(declared: Declared, stage: Stage, fitted: Fitted, offsets_mm: Sequence[float]) -> Coverage:
+    """Return whether calibration supports screening at this alarm, as the paper asks: at T1, near enough records."""
+    probes = (*(f"{kind}_{cup}" for cup in dim.CUPS for kind in ("look", "weigh")), "localise")
+    measured = measured_g(declared)
+    return Coverage(
+        stage=stage.value,
+        covered_stages=(Stage.MOVED.value,),
+        groups=tuple(
+            FitGroup(group.name, probes, group.gaps_g, group.offsets_mm)
+            for group in fitted.groups
+            if group.stage == stage.value
+        ),
+        quantities_g=tuple(g - measured[0] for g in measured[1:]),
+        offsets_mm=tuple(offsets_mm),
+    )
