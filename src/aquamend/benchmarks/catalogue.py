@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aquamend.benchmarks import m1, m1_depth
 from aquamend.benchmarks.m1_proxy import ProxySuite
+from aquamend.benchmarks.pouring import POURING
 from aquamend.benchmarks.suite import RecoverySuite, Suite
 from aquamend.benchmarks.t4.suites import T4_SUITES
 from aquamend.errors import UnknownName
@@ -61,7 +62,7 @@ M1_DEPTH_SCALED = RecoverySuite(
 
 _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES]}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, POURING]}
 
 
 def suite_named(name: str) -> Suite:

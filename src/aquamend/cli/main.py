@@ -12,6 +12,7 @@ import typer
 from aquamend.cli.bench import bench
 from aquamend.cli.compare import compare
 from aquamend.cli.decide import decide
+from aquamend.cli.demo import demo
 from aquamend.cli.evaluate import evaluate
 from aquamend.cli.export import export
 from aquamend.cli.fit import fit
@@ -29,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(short_help="Watch a robot recover, and keep the story as a page.")(demo)
 app.command(no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
 app.command(no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
 app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)

@@ -1,5 +1,3 @@
-from functools import cache
-
 import pytest
 
 pytest.importorskip("mujoco")
@@ -10,17 +8,25 @@ from aquamend.execution import Charge
 from aquamend.worlds.pouring.handling import move
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive
+from aquamend.worlds.pouring.simulation import Simulation
 from aquamend.worlds.pouring.undoing import fetch
 
 
-@cache
-def nearly_empty() -> Robot:
-    """Return a robot that holds a pitcher with 5 g beside B."""
-    robot = Robot(settled(0, 10, 0, 5).branch())
-    robot.believed_m.update({"B": (0.0, 0.007)})
+def holding(table: Simulation) -> Robot:
+    """Return a robot that holds the pitcher beside B."""
+    robot = Robot(table.branch())
+    robot.believed_m["B"] = (0.0, 0.007)
     drive(robot, fetch(robot, "pitcher", Charge.CONTINUATION))
     drive(robot, move(robot, "B"))
     return robot
+
+
+@pytest.mark.xfail(reason="beads that fall onto a bare floor sink so far into it that some leave below")
+def test_water_poured_into_an_empty_cup_stays_in_it() -> None:
+    robot = holding(settled(0, 0, 0, 40))
+    perform(robot, pour(robot, "B", 12.0))
+    assert robot.simulation.grams("B") > 0
+    assert robot.simulation.spilled_g() == 0
 
 
 @pytest.mark.parametrize("dose_g", [8.0, 24.0])
@@ -60,7 +66,7 @@ def test_a_pour_with_an_empty_hand_fails_at_once() -> None:
 
 
 def test_a_pour_from_a_nearly_empty_pitcher_stops_and_says_so() -> None:
-    robot = nearly_empty().branch()
+    robot = holding(settled(0, 10, 0, 5))
     finding = perform(robot, pour(robot, "B", DOSE_G))
     assert not finding.succeeded
     assert finding.told in ("pitcher is empty", "no more water comes")

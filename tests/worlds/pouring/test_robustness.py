@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,8 +65,8 @@ def result(seed: int) -> Result:
 
 
 @pytest.fixture(scope="module")
-def results() -> Iterator[list[Result]]:
-    yield [result(seed) for seed in range(SCENES)]
+def results() -> list[Result]:
+    return [result(seed) for seed in range(SCENES)]
 
 
 def test_a_dose_is_poured_on_nearly_every_table(results: list[Result]) -> None:

@@ -27,6 +27,7 @@ INNER_APOTHEM = 0.032
 WALL_HEIGHT = 0.100
 WALL_THICK = 0.004
 FLOOR_THICK = 0.012
+FLOOR_BELOW = 0.012
 SPOUT_TAB = 0.016
 """How far the rim beside the spout rises above the rest."""
 SPOUT_GAP = 0.018
@@ -37,7 +38,7 @@ VESSEL_MASS = 0.080
 BEAD_RADIUS = 0.0065
 BEAD_MASS = 0.001
 """A bead is a gram of water."""
-BEAD_DAMPING = 0.003
+BEAD_DAMPING = 0.008
 
 GRAVITY = 9.81
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +10,7 @@ from aquamend.execution import Charge
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.handling import move
+from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.looking import localise, look, weigh
 from aquamend.worlds.pouring.monitor import CHECK_S, MOST_CHECKS, ROUTINE, Report, check, conspicuous
 from aquamend.worlds.pouring.motion import wait
@@ -56,6 +57,8 @@ class Alarmed:
     report: Report
     before_pouring_g: Mapping[str, int]
     """What every cup really held before anything was poured. For the world alone."""
+    happened_s: float
+    """When it happened. For the world alone."""
 
     @property
     def stage(self) -> Stage:
@@ -65,22 +68,37 @@ class Alarmed:
         return Stage.POURED if self.declared.poured_g > 0 else Stage.MOVED
 
 
-def until_alarm(episode: Episode, watcher: Watcher | None = None) -> Alarmed:
-    """Simulate an episode up to its alarm; the same episode gives the same bits."""
+def until_alarm(
+    episode: Episode,
+    watcher: Watcher | None = None,
+    *,
+    notice: Callable[[Robot, Declared], None] = lambda robot, declared: None,
+    listener: Callable[[Leaf], None] | None = None,
+) -> Alarmed:
+    """Simulate an episode up to its alarm; the same episode gives the same bits.
+
+    ``notice`` is called when the robot has measured and declared, and when somebody has meddled; ``listener`` is told
+    of every primitive that ends.
+    """
     simulation = Simulation.of(episode.scene, watcher)
-    robot = Robot(simulation, episode.perturbation.before_measuring(), episode.seed)
-    return drive(robot, _prefix(robot, episode))
+    robot = Robot(simulation, episode.perturbation.before_measuring(), episode.seed, listener=listener)
+    return drive(robot, _prefix(robot, episode, notice))
 
 
-def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, Alarmed]:
+def _prefix(
+    robot: Robot, episode: Episode, notice: Callable[[Robot, Declared], None]
+) -> Generator[None, None, Alarmed]:
     declared = yield from measure(robot, Charge.CONTINUATION)
+    notice(robot, declared)
     if episode.stage is not Stage.DECIDED:
         finding = yield from fetch(robot, dim.PITCHER, Charge.CONTINUATION)
         if finding.succeeded:
             target = declared.target
             yield from robot.perform(f"move to {target}", Charge.CONTINUATION, move(robot, target))
+    happened_s = robot.simulation.time_s
     episode.perturbation.happen(robot)
     yield from wait(MEDDLING_S)
+    notice(robot, declared)
     before = {cup: robot.simulation.grams(cup) for cup in dim.CUPS}
     if episode.stage is Stage.POURED and robot.holding is not None:
         declared = yield from pour_dose(robot, declared, Charge.CONTINUATION)
@@ -93,7 +111,7 @@ def _prefix(robot: Robot, episode: Episode) -> Generator[None, None, Alarmed]:
             break
     else:
         report = Report(ROUTINE)
-    return Alarmed(episode, robot, declared, report, before)
+    return Alarmed(episode, robot, declared, report, before, happened_s)
 
 
 def measure(robot: Robot, charge: Charge) -> Generator[None, None, Declared]:

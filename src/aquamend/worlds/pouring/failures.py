@@ -17,16 +17,18 @@ def failed_beliefs(
     now_g: Mapping[str, float],
     before_pouring_g: Mapping[str, float],
     displaced: Mapping[str, bool],
+    at_target_place: str,
     camera_sound: bool,
 ) -> tuple[str, ...]:
     """Return the beliefs that are wrong by more than the task tolerates, in the order of the graph.
 
-    ``displaced`` says which cups stand more than 30 mm from where they are declared to stand.
+    ``displaced`` says which cups stand more than 30 mm from where they are declared to stand. The target is wrong where
+    the cup at its place, into which the robot pours, is not the least full: another choice, or another cup there.
     """
     target, others = declared.target, declared.order[1:]
     wrong = {f"quantity_{x}": abs(now_g[x] - declared.quantity_g[x]) > QUANTITY_TOLERANCE_G for x in dim.CUPS}
     wrong |= {f"rank_{x}": before_pouring_g[x] < before_pouring_g[target] for x in others}
     wrong |= {f"binding_{x}": displaced[x] for x in dim.CUPS}
-    wrong["target"] = any(before_pouring_g[x] < before_pouring_g[target] for x in others)
+    wrong["target"] = before_pouring_g[at_target_place] > min(before_pouring_g.values())
     wrong["camera"] = not camera_sound
     return tuple(name for name, is_wrong in wrong.items() if is_wrong)

@@ -42,6 +42,8 @@ class Readings:
     weigh_sd_g: float
     localise_right: float
     """Share of the times that the camera tells rightly who stands where."""
+    stamp_right: float
+    """Share of the times that a frame's time stamp tells rightly whether it is stale."""
 
 
 @dataclass(frozen=True, slots=True)

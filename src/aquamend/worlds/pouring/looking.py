@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.motion import wait
 from aquamend.worlds.pouring.robot import Robot, failed
@@ -11,6 +12,12 @@ from aquamend.worlds.pouring.sensors import level_g, positions_m, scale_g
 
 PROBE_S = 0.2
 """How long a measurement takes; the paper's unit probe."""
+FRESH, STALE = "fresh", "stale"
+MISREAD_STAMP = 0.03
+CAREFUL_READINGS = 5
+CAREFUL_S = CAREFUL_READINGS * PROBE_S
+"""How long it takes to measure something so well that a new declaration can rest on it."""
+CALIBRATING_S = 3.0
 
 
 def look(robot: Robot, cup: str, *, noise: np.random.Generator | None = None) -> Skill:
@@ -26,6 +33,49 @@ def weigh(robot: Robot, place: int, *, noise: np.random.Generator | None = None)
     yield from wait(PROBE_S)
     grams = scale_g(robot.simulation, place, rng=noise or robot.noise(f"scale {place}"))
     return Finding(True, f"place {place + 1} carries {grams:.1f} g", grams)
+
+
+def read_stamp(robot: Robot, *, noise: np.random.Generator | None = None) -> Skill:
+    """Read how old the camera says that its picture is; now and then a clock is misread."""
+    yield from wait(PROBE_S)
+    stale = robot.faults.frozen is not None
+    misread = (noise or robot.noise("stamp")).random() < MISREAD_STAMP
+    return Finding(True, STALE if stale != misread else FRESH)
+
+
+def weigh_carefully(robot: Robot, place: int) -> Skill:
+    """Let a place's scale come to rest and average its readings: what a new declaration is made from."""
+    readings = []
+    for _ in range(CAREFUL_READINGS):
+        yield from wait(PROBE_S)
+        readings.append(scale_g(robot.simulation, place, rng=robot.noise(f"scale {place}")))
+    grams = float(np.mean(readings))
+    return Finding(True, f"place {place + 1} carries {grams:.1f} g", grams)
+
+
+def localise_carefully(robot: Robot) -> Skill:
+    """Find every vessel in several pictures, and believe that it stands where they show it on average."""
+    pictures = []
+    for _ in range(CAREFUL_READINGS):
+        yield from localise(robot, believe=False)
+        pictures.append(robot.seen_m)
+    for vessel in pictures[-1]:
+        found = np.mean([seen[vessel] for seen in pictures if vessel in seen], axis=0)
+        robot.believed_m[vessel] = (float(found[0]), float(found[1]))
+    return Finding(True, f"{len(pictures[-1])} vessels found")
+
+
+def calibrate(robot: Robot) -> Skill:
+    """Hold what the camera reads against the scales, cup by cup, and say how far it is off."""
+    off: dict[str, float] = {}
+    for cup in dim.CUPS:
+        seen = yield from look(robot, cup)
+        place = robot.place_of(cup)
+        grams = scale_g(robot.simulation, place, rng=robot.noise(f"scale {place}"))
+        if seen.value is not None:
+            off[cup] = seen.value - grams
+        yield from wait(CALIBRATING_S / len(dim.CUPS) - PROBE_S)
+    return Finding(True, "camera off by " + ", ".join(f"{g:+.1f} g at {cup}" for cup, g in off.items()))
 
 
 def localise(robot: Robot, *, believe: bool = True, noise: np.random.Generator | None = None) -> Skill:

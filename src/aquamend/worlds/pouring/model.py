@@ -18,6 +18,7 @@ from aquamend.worlds.pouring.configurations import (
     ADDED_TO,
     CONFIGURATIONS,
     SWAPPED,
+    TARGET,
     Configuration,
     Physical,
     Sensing,
@@ -28,7 +29,7 @@ from aquamend.worlds.pouring.declared import ROLES, Declared
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.failures import QUANTITY_TOLERANCE_G, failed_beliefs
 from aquamend.worlds.pouring.fitted import Fitted
-from aquamend.worlds.pouring.looking import PROBE_S
+from aquamend.worlds.pouring.looking import FRESH, PROBE_S, STALE
 from aquamend.worlds.pouring.monitor import ROUTINE, Report
 from aquamend.worlds.pouring.recovery_graph import EXECUTED, recovery_graph
 
@@ -127,6 +128,7 @@ def failures_of(supposed: Supposed, configuration: Configuration, declared: Decl
         now_g={cup: supposed.now[role].g for cup, role in by_cup.items()},
         before_pouring_g={cup: supposed.before_pouring[role].g for cup, role in by_cup.items()},
         displaced={cup: supposed.stands_at[role] != role for cup, role in by_cup.items()},
+        at_target_place=declared.order[supposed.stands_at.index(TARGET)],
         camera_sound=configuration.sensing is Sensing.SOUND,
     )
 
@@ -165,6 +167,9 @@ def _kernels(supposed: Sequence[Supposed], declared: Declared, fitted: Fitted) -
     for row, s in zip(likelihood, supposed, strict=True):
         row[outcomes.index(localise_outcome(s.seen_at, declared))] = readings.localise_right
     kernels["localise"] = Discrete(outcomes, likelihood)
+    stale = [configuration.sensing is Sensing.FROZEN for configuration in CONFIGURATIONS]
+    right = readings.stamp_right
+    kernels["stamp"] = Discrete((FRESH, STALE), [(1 - right, right) if old else (right, 1 - right) for old in stale])
     return kernels
 
 
@@ -250,7 +255,7 @@ def _failed_after_restart(supposed: Supposed, configuration: Configuration, decl
 
 def coverage(declared: Declared, stage: Stage, fitted: Fitted, offsets_mm: Sequence[float]) -> Coverage:
     """Return whether calibration supports screening at this alarm, as the paper asks: at T1, near enough records."""
-    probes = (*(f"{kind}_{cup}" for cup in dim.CUPS for kind in ("look", "weigh")), "localise")
+    probes = (*(f"{kind}_{cup}" for cup in dim.CUPS for kind in ("look", "weigh")), "localise", "stamp")
     measured = measured_g(declared)
     return Coverage(
         stage=stage.value,

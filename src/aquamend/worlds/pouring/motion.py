@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.simulation import Simulation
 
-SPEED_M_S = 0.25
-CAREFUL_M_S = 0.12
+SPEED_M_S = 0.4
+CAREFUL_M_S = 0.2
 """Near vessels."""
 ROLL_RAD_S = 1.2
 

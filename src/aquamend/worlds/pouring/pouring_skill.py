@@ -21,15 +21,15 @@ TILT_BEFORE = -0.8
 TILT_FREELY = -1.15
 TILT_FULLY = -1.75
 """Roll at which all water that can flow has flowed; to tilt on would only free what has jammed, all at once."""
-FREE_RAD_S, BULK_RAD_S, FINE_RAD_S = 0.5, 0.12, 0.04
+FREE_RAD_S, BULK_RAD_S, FINE_RAD_S = 0.5, 0.16, 0.07
 FINE_BELOW_G = 14.0
 BEFORE_FLOW_RAD = 0.05
 """Roll short of where water last came, from which on the hand turns finely."""
 FLOW_G = 0.6
 """Rise of the scale that says that water is coming."""
-BACK_RAD = 0.15
-BACK_TICKS = 2
-SETTLE_S = 0.5
+BACK_RAD = 0.12
+BACK_TICKS = 5
+SETTLE_S = 0.36
 MOST_SETTLINGS = 4
 CLOSE_ENOUGH_G = 2.2
 """Water comes in spurts of one to five grams, so a little less than the dose is as near as one more would get."""
@@ -117,7 +117,7 @@ class _Pour:
             self.rate, self.felt = rate, []
 
     def _felt_leaving(self) -> bool:
-        """Return whether the hand feels water leave, which it does a tenth of a second before the scale sees it come."""
+        """Return whether the hand feels water leave, a tenth of a second before the scale can see it come."""
         self.felt.append(lifted_g(self.robot.simulation))
         if len(self.felt) < STEADY_TICKS or self.rate == FREE_RAD_S:
             return False

@@ -11,7 +11,7 @@ from aquamend.worlds.pouring.declared import Declared, ordered
 from aquamend.worlds.pouring.episode import Stage, measure, pour_dose
 from aquamend.worlds.pouring.handling import move
 from aquamend.worlds.pouring.leaf import Finding
-from aquamend.worlds.pouring.looking import localise, weigh
+from aquamend.worlds.pouring.looking import calibrate, localise_carefully, weigh_carefully
 from aquamend.worlds.pouring.recovery_graph import EXECUTED
 from aquamend.worlds.pouring.robot import Robot
 from aquamend.worlds.pouring.undoing import fetch, pour_back, put_back, safe_stop
@@ -88,7 +88,7 @@ class Recovery:
     def _find(self, correct: Collection[str], *, everything: bool) -> Work:
         """See where the cups stand, and believe it of those in question."""
         robot, old = self.robot, dict(self.robot.believed_m)
-        yield from robot.perform("localise", Charge.RECOVERY, localise(robot))
+        yield from robot.perform("localise carefully", Charge.RECOVERY, localise_carefully(robot))
         for cup in dim.CUPS:
             if everything or f"binding_{cup}" in correct:
                 self.declared = self.declared.with_place(cup, robot.place_of(cup))
@@ -97,12 +97,17 @@ class Recovery:
 
     def _weigh(self, correct: Collection[str], *, everything: bool) -> Work:
         """Weigh the cups in question where they are believed to stand; the scales know nothing of the camera."""
-        self.distrusts_camera = "camera" in correct
+        if "camera" in correct:
+            yield from self.robot.perform("calibrate camera", Charge.RECOVERY, calibrate(self.robot))
+            self.distrusts_camera = True
         for cup in dim.CUPS:
             if everything or f"quantity_{cup}" in correct:
-                place = self.declared.place[cup]
-                found = yield from self.robot.perform(f"weigh {cup}", Charge.RECOVERY, weigh(self.robot, place))
-                self.declared = self.declared.with_quantity(cup, round(float(found.value or 0.0), 1))
+                yield from self._weigh_one(cup)
+
+    def _weigh_one(self, cup: str) -> Work:
+        place = self.declared.place[cup]
+        found = yield from self.robot.perform(f"weigh {cup}", Charge.RECOVERY, weigh_carefully(self.robot, place))
+        self.declared = self.declared.with_quantity(cup, round(float(found.value or 0.0), 1))
 
     def _decide(self, poured_at: int) -> None:
         """Choose the target anew, from what the cups hold without what was poured."""
@@ -116,6 +121,6 @@ class Recovery:
         """Pour back what was poured, out of the cup that stands where it was poured."""
         cup = next((cup for cup in dim.CUPS if self.declared.place[cup] == poured_at), self.declared.target)
         yield from pour_back(self.robot, cup, self.declared.poured_g, Charge.RECOVERY)
-        found = yield from self.robot.perform(f"weigh {cup}", Charge.RECOVERY, weigh(self.robot, poured_at))
-        self.declared = replace(self.declared.with_quantity(cup, round(float(found.value or 0.0), 1)), poured_g=0.0)
+        yield from self._weigh_one(cup)
+        self.declared = replace(self.declared, poured_g=0.0)
         self.beside = None

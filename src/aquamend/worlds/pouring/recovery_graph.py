@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fitted import Fitted
-from aquamend.worlds.pouring.looking import PROBE_S
+from aquamend.worlds.pouring.looking import CALIBRATING_S, CAREFUL_S, PROBE_S
 
 BINDING_LOSS, QUANTITY_LOSS, TARGET_LOSS, CAMERA_LOSS = 20.0, 10.0, 80.0, 40.0
 """Residual losses of the paper, in simulated seconds' worth."""
@@ -24,29 +22,17 @@ EXECUTED = {
 ARM = ("fetch", "move", "pour", "place")
 
 
-@dataclass(frozen=True, slots=True)
-class UndoCosts:
-    """Simulated seconds that undoing each action takes, doing it again included."""
-
-    measure_s: float
-    locate_s: float
-    decide_s: float
-    fetch_s: float
-    move_s: float
-    pour_s: float
-
-    @classmethod
-    def fitted(cls, fitted: Fitted) -> UndoCosts:
-        """Return what calibration says."""
-        seconds = fitted.seconds
-        return cls(
-            measure_s=PROBE_S,
-            locate_s=PROBE_S,
-            decide_s=(1 + len(dim.CUPS)) * PROBE_S,  # to decide anew is to find and weigh every cup
-            fetch_s=seconds("put back") + seconds("fetch"),
-            move_s=seconds("move"),
-            pour_s=seconds("pour back") + seconds("fetch") + seconds("pour"),
-        )
+def undoing(fitted: Fitted) -> list[Operation]:
+    """Return what undoing takes, in simulated seconds, doing it again included; each is paid once."""
+    seconds = fitted.seconds
+    return [
+        *(Operation(f"weigh {x} anew", CAREFUL_S) for x in dim.CUPS),
+        Operation("find the cups anew", CAREFUL_S),
+        Operation("calibrate the camera", CALIBRATING_S),
+        Operation("fetch the pitcher again", seconds("put back") + seconds("fetch")),
+        Operation("move again", seconds("move")),
+        Operation("pour back and pour again", seconds("pour back") + seconds("fetch") + seconds("pour")),
+    ]
 
 
 def recovery_graph(declared: Declared, stage: Stage, fitted: Fitted, *, linear_chain: bool = False) -> RecoveryGraph:
@@ -68,6 +54,7 @@ def recovery_graph(declared: Declared, stage: Stage, fitted: Fitted, *, linear_c
         *(Probe(f"look_{x}", PROBE_S, max_uses=MOST_USES, modality="vision") for x in cups),
         *(Probe(f"weigh_{x}", PROBE_S, max_uses=MOST_USES, modality="scale") for x in cups),
         Probe("localise", PROBE_S, max_uses=MOST_USES, modality="vision"),
+        Probe("stamp", PROBE_S, max_uses=MOST_USES, modality="clock"),
     ]
     edges = [
         *((f"{probe}_{x}", f"quantity_{x}", "detection") for x in cups for probe in ("look", "weigh")),
@@ -79,8 +66,10 @@ def recovery_graph(declared: Declared, stage: Stage, fitted: Fitted, *, linear_c
         ),
         *(("localise", f"binding_{x}", "aggregation") for x in cups),
         *((f"{probe}_{x}", "camera", "aggregation") for x in cups for probe in ("look", "weigh")),
+        ("stamp", "camera", "detection"),
         *((f"quantity_{x}", f"measure_{x}", "belief_to_action") for x in cups),
-        *(("camera", f"measure_{x}", "belief_to_action") for x in cups),
+        ("camera", "trust", "belief_to_action"),
+        *(("trust", f"measure_{x}", "action_causal") for x in cups),
         *((f"binding_{x}", "locate", "belief_to_action") for x in cups),
         *((f"rank_{r}", "target", "inference") for r in rivals),
         ("target", "decide", "belief_to_action"),
@@ -90,16 +79,23 @@ def recovery_graph(declared: Declared, stage: Stage, fitted: Fitted, *, linear_c
         ("move", "pour", "action_causal"),
         ("pour", "place", "temporal"),
     ]
-    graph = RecoveryGraph(beliefs, _actions(stage, UndoCosts.fitted(fitted)), probes, edges)
+    graph = RecoveryGraph(beliefs, _actions(stage), probes, edges, undoing(fitted))
     return graph.linear_chain() if linear_chain else graph
 
 
-def _actions(stage: Stage, cost: UndoCosts) -> list[Action]:
-    done = EXECUTED[stage]
-    undo = {"fetch": cost.fetch_s, "move": cost.move_s, "pour": cost.pour_s, "place": 0.0}
+def _actions(stage: Stage) -> list[Action]:
+    weighing = tuple(f"weigh {x} anew" for x in dim.CUPS)
+    undone_by = {
+        **{f"measure_{x}": (f"weigh {x} anew",) for x in dim.CUPS},
+        "locate": ("find the cups anew",),
+        "trust": ("calibrate the camera",),
+        "decide": ("find the cups anew", *weighing),
+        "fetch": ("fetch the pitcher again",),
+        "move": ("move again",),
+        "pour": ("pour back and pour again",),
+    }
+    done = [name for name in undone_by if name not in ARM or name in EXECUTED[stage]]
     return [
-        *(Action(f"measure_{x}", undo=cost.measure_s, executed=True) for x in dim.CUPS),
-        Action("locate", undo=cost.locate_s, executed=True),
-        Action("decide", undo=cost.decide_s, executed=True),
-        *(Action(name, undo=undo[name], executed=name in done) for name in ARM),
+        *(Action(name, operations=operations, executed=name in done) for name, operations in undone_by.items()),
+        Action("place", undo=0.0),
     ]

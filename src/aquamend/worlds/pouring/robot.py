@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -40,12 +40,16 @@ class Robot:
     leaves: list[Leaf] = field(default_factory=list)
     uses: dict[str, int] = field(default_factory=dict)
     """How often each sensor has been read: the next reading's noise depends on nothing else."""
+    listener: Callable[[Leaf], None] | None = None
+    """Is told of every primitive that ends."""
 
     def perform(self, what: str, charge: Charge, skill: Skill) -> Skill:
         """Run a primitive, and write its receipt."""
         start = self.simulation.time_s
         finding = yield from skill
         self.leaves.append(Leaf(what, charge, start, self.simulation.time_s, finding))
+        if self.listener is not None:
+            self.listener(self.leaves[-1])
         return finding
 
     def noise(self, sensor: str) -> np.random.Generator:
@@ -58,7 +62,7 @@ class Robot:
         return nearest_place(self.believed_m[vessel][0])
 
     def branch(self, watcher: Watcher | None = None) -> Robot:
-        """Return a copy that goes on from here as this one would."""
+        """Return a copy that goes on from here as this one would; nobody listens to it yet."""
         return Robot(
             self.simulation.branch(watcher), self.faults, self.seed, dict(self.believed_m), dict(self.seen_m),
             self.holding, list(self.leaves), dict(self.uses),

@@ -137,6 +137,12 @@ def _vessel(world: ElementTree.Element, vessel: Standing) -> None:
         body, "geom", type="cylinder", size=(dim.HULL_HALF_WIDTH, dim.FLOOR_THICK / 2), pos=(0, 0, dim.FLOOR_THICK / 2),
         **wall,
     )  # fmt: skip
+    # Out of sight the floor goes on below the foot: falling water would be pressed through a thin one.
+    depth = dim.FLOOR_THICK + dim.FLOOR_BELOW
+    _add(
+        body, "geom", type="cylinder", size=(dim.HULL_HALF_WIDTH, depth / 2), pos=(0, 0, dim.FLOOR_THICK - depth / 2),
+        **(wall | {"mass": 0.0, "rgba": (0, 0, 0, 0), "group": HIDDEN_GROUP}),
+    )  # fmt: skip
     _spout(body, distance, side, wall | {"mass": 0.0})
     half_height = dim.VESSEL_HEIGHT / 2
     _add(

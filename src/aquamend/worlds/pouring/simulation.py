@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.errors import MissingLibrary
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.scene import TableScene, mjcf
 
@@ -85,8 +86,10 @@ class Simulation:
     @classmethod
     def of(cls, scene: TableScene, watcher: Watcher | None = None) -> Simulation:
         """Return a table at rest."""
-        import mujoco  # an extra, and slow to import
-
+        try:
+            import mujoco  # an extra, and slow to import
+        except ImportError:
+            raise MissingLibrary("mujoco-core", "sim", "the pouring robot is simulated by it") from None
         model = mujoco.MjModel.from_xml_string(mjcf(scene))
         simulation = cls(Compiled(scene, model), mujoco.MjData(model), watcher=watcher)
         for _ in range(round(SETTLING_S / dim.TICK_S)):

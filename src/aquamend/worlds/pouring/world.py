@@ -17,7 +17,7 @@ from aquamend.worlds.pouring.episode import Alarmed
 from aquamend.worlds.pouring.faults import SOUND
 from aquamend.worlds.pouring.fitted import Fitted, load_fitted
 from aquamend.worlds.pouring.leaf import Leaf
-from aquamend.worlds.pouring.looking import localise, look, weigh
+from aquamend.worlds.pouring.looking import localise, look, read_stamp, weigh
 from aquamend.worlds.pouring.model import RESTART, SAFE_STOP_LOSS, AlarmModel, alarm_model
 from aquamend.worlds.pouring.probing import localised_as, offsets_mm
 from aquamend.worlds.pouring.quality import Quality, quality_of
@@ -81,6 +81,8 @@ class PouringWorld:
         if kind == "localise":
             yield from robot.perform(probe, charge, localise(robot, believe=False, noise=noise))
             return localised_as(robot, self.declared)
+        if kind == "stamp":
+            return (yield from robot.perform(probe, charge, read_stamp(robot, noise=noise))).told
         skill = look(robot, cup, noise=noise) if kind == "look" else weigh(robot, self.declared.place[cup], noise=noise)
         finding = yield from robot.perform(f"{kind} {cup}", charge, skill)
         if finding.value is None:

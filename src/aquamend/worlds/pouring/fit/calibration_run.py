@@ -17,7 +17,7 @@ from aquamend.worlds.pouring.drawing import KINDS, draw_perturbation, draw_scene
 from aquamend.worlds.pouring.episode import DOSE_G, Alarmed, Episode, Stage, until_alarm
 from aquamend.worlds.pouring.handling import move
 from aquamend.worlds.pouring.leaf import Leaf
-from aquamend.worlds.pouring.looking import localise, look, weigh
+from aquamend.worlds.pouring.looking import localise, look, read_stamp, weigh
 from aquamend.worlds.pouring.monitor import Report
 from aquamend.worlds.pouring.perturbations import AddWater, BiasedCamera
 from aquamend.worlds.pouring.pouring_skill import pour
@@ -49,6 +49,8 @@ class CalibrationRecord:
     readings: dict[str, float]
     """By probe, for those that the camera could see."""
     localised: str
+    stamp: str
+    """What a frame's time stamp said."""
     failed: tuple[str, ...]
     """Beliefs that were really wrong at the alarm."""
     durations: tuple[tuple[str, float, bool], ...]
@@ -82,6 +84,7 @@ class CalibrationRecord:
             report=Report(report["signal"], report["cup"], report["excess"]),
             readings=data["readings"],
             localised=data["localised"],
+            stamp=data["stamp"],
             failed=tuple(data["failed"]),
             durations=tuple((what, seconds, done) for what, seconds, done in data["durations"]),
         )
@@ -98,7 +101,7 @@ def calibrate_once(run: int) -> CalibrationRecord:
     failed = really_failed(robot.simulation, declared, robot.faults, alarmed.before_pouring_g)
     stage = alarmed.stage
     offsets = offsets_mm(robot, declared)
-    readings, localised = drive(robot, _probe_all(robot, declared))
+    readings, localised, stamp = drive(robot, _probe_all(robot, declared))
     drive(robot, _use_skills(robot, declared, run))
     return CalibrationRecord(
         run=run,
@@ -111,6 +114,7 @@ def calibrate_once(run: int) -> CalibrationRecord:
         report=alarmed.report,
         readings=readings,
         localised=localised,
+        stamp=stamp,
         failed=failed,
         durations=tuple(timed(robot.leaves)),
     )
@@ -130,7 +134,7 @@ def _shift(alarmed: Alarmed) -> float | None:
             return None
 
 
-def _probe_all(robot: Robot, declared: Declared) -> Generator[None, None, tuple[dict[str, float], str]]:
+def _probe_all(robot: Robot, declared: Declared) -> Generator[None, None, tuple[dict[str, float], str, str]]:
     readings: dict[str, float] = {}
     for cup in dim.CUPS:
         seen = yield from look(robot, cup)
@@ -139,7 +143,8 @@ def _probe_all(robot: Robot, declared: Declared) -> Generator[None, None, tuple[
         weighed = yield from weigh(robot, declared.place[cup])
         readings[f"weigh_{cup}"] = float(weighed.value or 0.0)
     yield from localise(robot, believe=False)
-    return readings, localised_as(robot, declared)
+    stamp = yield from read_stamp(robot)
+    return readings, localised_as(robot, declared), stamp.told
 
 
 def _use_skills(robot: Robot, declared: Declared, run: int) -> Generator[None, None, None]:

@@ -48,7 +48,7 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
 def _states(record: CalibrationRecord, fitted: Fitted) -> tuple[InformationState, InformationState]:
     model = alarm_model(record.declared, Stage(record.stage), record.report, fitted, offsets_mm=record.offsets_mm)
     heard = InformationState.alarmed(model.problem)
-    probed = heard.after(Observation("localise", record.localised))
+    probed = heard.after(Observation("localise", record.localised)).after(Observation("stamp", record.stamp))
     for probe, reading in record.readings.items():
         probed = probed.after(Observation(probe, reading))
     return heard, probed

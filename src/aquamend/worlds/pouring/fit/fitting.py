@@ -9,16 +9,20 @@ from dataclasses import replace
 import numpy as np
 
 from aquamend.worlds.pouring.alarms import CELLS, SMOOTHING, cell_of
-from aquamend.worlds.pouring.configurations import Amount, Physical, Shifts, Supposed, suppose
+from aquamend.worlds.pouring.configurations import Amount, Physical, Sensing, Shifts, Supposed, suppose
 from aquamend.worlds.pouring.drawing import KINDS, READS_HIGH, READS_LOW
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord
 from aquamend.worlds.pouring.fit.checking import calibration_of
 from aquamend.worlds.pouring.fitted import Duration, Fitted, Group, InvalidModel, Readings
+from aquamend.worlds.pouring.looking import STALE
 from aquamend.worlds.pouring.model import localise_outcome, measured_g
 
 HOLD_BACK_EVERY = 4
 """One record in four of every kind is kept out of the fit, to check it."""
+
+TIMED = ("fetch", "move", "pour", "put back", "pour back")
+"""Skills that every recovery is priced by."""
 
 
 def held_back(record: CalibrationRecord) -> bool:
@@ -32,11 +36,15 @@ def fit(records: Sequence[CalibrationRecord]) -> Fitted:
     missing = sorted(set(KINDS) - {record.kind for record in used})
     if missing:
         raise InvalidModel(f"there is no calibration record of {missing[0]!r}; run at least {len(KINDS)} of them")
+    durations = _durations(used)
+    unknown = [what for what in TIMED if what not in durations]
+    if unknown:
+        raise InvalidModel(f"no calibration record tells how long it takes to {unknown[0]}; make more runs")
     fitted = Fitted(
         readings=_readings(used),
         shifts=_shifts(used),
         alarms={kind: _alarms([r for r in used if r.kind == kind]) for kind in KINDS},
-        durations=_durations(used),
+        durations=durations,
         groups=tuple(_group(kind, [r for r in used if r.kind == kind]) for kind in KINDS),
         records=len(used),
         calibration={},
@@ -55,7 +63,7 @@ def _readings(records: Sequence[CalibrationRecord]) -> Readings:
     same: list[float] = []
     new: list[float] = []
     weighed: list[float] = []
-    right = 0
+    right = stamped = 0
     for record in records:
         supposed = supposed_exactly(record)
         for role, cup in enumerate(record.declared.order):
@@ -64,11 +72,13 @@ def _readings(records: Sequence[CalibrationRecord]) -> Readings:
                 (new if supposed.disturbed[role] else same).append(error)
             weighed.append(record.readings[f"weigh_{cup}"] - supposed.weighed[role].g)
         right += record.localised == localise_outcome(supposed.seen_at, record.declared)
+        stamped += (record.stamp == STALE) == (record.configuration.sensing is Sensing.FROZEN)
     return Readings(
         look_same_sd_g=_rms(same),
         look_new_sd_g=_rms(new),
         weigh_sd_g=_rms(weighed),
         localise_right=round((right + 1) / (len(records) + 2), 4),
+        stamp_right=round((stamped + 1) / (len(records) + 2), 4),
     )
 
 

@@ -1,0 +1,209 @@
+"""Run one episode with one policy, and tell it moment by moment while it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aquamend.decision.steps import Escalate, Reprobe, Step
+from aquamend.demonstration.scenes import what_happened
+from aquamend.demonstration.story_of import bills, nodes, outcome_text, statements
+from aquamend.demonstration.wording import explanations, step_name
+from aquamend.errors import BadStep
+from aquamend.execution import Charge, Outcome
+from aquamend.explanation.alternatives import alternatives
+from aquamend.explanation.report import decision_report
+from aquamend.inference import InformationState, Observation
+from aquamend.policies import Policy
+from aquamend.replay.recording import Recording
+from aquamend.replay.story import Kind, Moment, Option, Posterior, Story
+from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.declared import Declared
+from aquamend.worlds.pouring.episode import Episode, until_alarm
+from aquamend.worlds.pouring.fitted import load_fitted
+from aquamend.worlds.pouring.leaf import Leaf
+from aquamend.worlds.pouring.picture import still
+from aquamend.worlds.pouring.recorder import Recorder
+from aquamend.worlds.pouring.robot import Robot
+from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.truth import really_failed
+from aquamend.worlds.pouring.world import PouringWorld
+
+MOST_STEPS = 40
+MOST_OPTIONS = 8
+POURING_ROLL = -1.45
+"""Roll of the hand at which water runs: worth a picture."""
+
+Told = Callable[[Moment], None]
+
+
+@dataclass(eq=False, slots=True)
+class Camera:
+    """Watches for the recording, and takes a picture of every pour."""
+
+    recorder: Recorder
+    pours: list[tuple[float, bytes]] = field(default_factory=list)
+    pouring: bool = False
+
+    def see(self, simulation: Simulation) -> None:
+        """Record the tick; once a pour is under way, photograph it once."""
+        self.recorder.see(simulation)
+        if float(simulation.hand[3]) > POURING_ROLL / 2:
+            self.pouring = False
+        elif float(simulation.hand[3]) < POURING_ROLL and not self.pouring:
+            self.pouring = True
+            self.pours.append((simulation.time_s, still(simulation)))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """What a demonstration leaves behind."""
+
+    story: Story
+    recording: Recording
+
+
+@dataclass(eq=False, slots=True)
+class Teller:
+    """Tells one episode; every moment goes to the listener as soon as it has come."""
+
+    episode: Episode
+    policy: Policy
+    policy_name: str
+    told: Told
+    facts: dict[str, str]
+    title: str
+    camera: Camera = field(default_factory=lambda: Camera(Recorder()))
+    moments: list[Moment] = field(default_factory=list)
+    posteriors: list[Posterior] = field(default_factory=list)
+    states: list[InformationState] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def tell(self) -> Shown:
+        """Run the episode to its end, and return its story."""
+        alarmed = until_alarm(self.episode, self.camera, notice=self._noticed, listener=self._did)
+        failed = really_failed(
+            alarmed.robot.simulation, alarmed.declared, alarmed.robot.faults, alarmed.before_pouring_g
+        )
+        simulation = alarmed.robot.simulation
+        self._moment(simulation, Kind.ALARM, "The monitor raises the alarm", f"{alarmed.report}.", photograph=True)
+        world = PouringWorld(alarmed, watcher=self.camera)
+        world.robot.listener = self._did
+        outcome = self._recover(world, alarmed.declared)
+        verdict = self._verdict(outcome, world)
+        self._moment(world.robot.simulation, Kind.ENDED, "The end", verdict, photograph=True)
+        return Shown(self._story(world, outcome, failed, verdict), self.camera.recorder.recording())
+
+    def _recover(self, world: PouringWorld, declared: Declared) -> Outcome:
+        state = world.alarm()
+        self._believe(world, InformationState.start(state.problem), "before the alarm", declared)
+        self._believe(world, state, "alarm", declared)
+        for _ in range(MOST_STEPS):
+            step = self._decide(world, state)
+            self.steps.append(step)
+            if not isinstance(step, Reprobe):
+                return world.commit(step)
+            observation = world.measure(step)
+            state = state.after(observation)
+            self._probed(world, observation)
+            self._believe(world, state, f"{step_name(step)}: {_reading(observation)}", declared)
+        raise BadStep(f"the policy has run {MOST_STEPS} probes and does not end")
+
+    def _noticed(self, robot: Robot, declared: Declared) -> None:
+        """Tell what the robot has declared, and what somebody has done behind its back."""
+        simulation = robot.simulation
+        if not self.moments:  # the first time it is what was declared, then what somebody has done
+            amounts = ", ".join(f"{cup} holds {declared.quantity_g[cup]:.1f} g" for cup in dim.CUPS)
+            text = f"{amounts}. {declared.target} is the least full, so the robot will pour 20 g into it."
+            self._moment(simulation, Kind.BELIEVED, "The robot measures and decides", text, photograph=True)
+        else:
+            title, text = what_happened(self.episode.perturbation)
+            self._moment(simulation, Kind.REVEALED, title, f"{text} The robot does not know.", photograph=True)
+
+    def _did(self, leaf: Leaf) -> None:
+        if leaf.charge is Charge.SENSING or not self.moments:
+            return  # probes are told with their answers, and measuring by what was declared
+        picture = None
+        if leaf.what.startswith("pour"):
+            picture = next(
+                (png for time, png in reversed(self.camera.pours) if leaf.start_s <= time <= leaf.end_s), None
+            )
+        title = leaf.what[0].upper() + leaf.what[1:]
+        self._tell(Moment(leaf.end_s, Kind.ACTED, title, outcome_text(leaf), still=picture))
+
+    def _decide(self, world: PouringWorld, state: InformationState) -> Step:
+        report = decision_report(state, self.policy, name=self.policy_name)
+        finishing = world.model.finishing_s
+        rows = alternatives(report, most=MOST_OPTIONS).rows
+        options = tuple(
+            Option(
+                name=step_name(row.step),
+                loss=row.loss + finishing,
+                sensing=row.sensing,
+                recovery=row.recovery + finishing
+                if isinstance(row.step, Escalate) and row.recovery is not None
+                else row.recovery,
+                finishing=0.0 if isinstance(row.step, Escalate) else finishing,
+                residual=row.residual,
+                chosen=row.chosen,
+            )
+            for row in rows
+        )
+        kind = "probe" if isinstance(report.step, Reprobe) else "act"
+        title = f"Decision: {step_name(report.step)}"
+        text = f"The expected losses say {kind}: {len(options)} of the alternatives, cheapest first."
+        self._tell(Moment(world.robot.simulation.time_s, Kind.DECIDED, title, text, options))
+        return report.step
+
+    def _probed(self, world: PouringWorld, observation: Observation) -> None:
+        title = f"{step_name(Reprobe(observation.probe))[0].upper()}{step_name(Reprobe(observation.probe))[1:]}"
+        self._moment(world.robot.simulation, Kind.PROBED, title, _reading(observation))
+
+    def _believe(self, world: PouringWorld, state: InformationState, after: str, declared: Declared) -> None:
+        self.states.append(state)
+        time_s = world.robot.simulation.time_s
+        self.posteriors.append(Posterior(time_s, after, explanations(state, declared)))
+
+    def _moment(self, simulation: Simulation, kind: Kind, title: str, text: str, *, photograph: bool = False) -> None:
+        self._tell(Moment(simulation.time_s, kind, title, text, still=still(simulation) if photograph else None))
+
+    def _tell(self, moment: Moment) -> None:
+        self.moments.append(moment)
+        self.told(moment)
+
+    def _verdict(self, outcome: Outcome, world: PouringWorld) -> str:
+        if isinstance(self.steps[-1], Escalate):
+            return "The robot stopped safely and called a person. That is no success, but nothing was made worse."
+        faults = [*(f"{name} is still wrong" for name in outcome.uncorrected)]
+        faults += list(world.quality.faults) if world.quality else []
+        if outcome.success:
+            received = world.quality.received_g[world.quality.wanted] if world.quality else 0.0
+            return (
+                f"Recovered: {received:.0f} g are in the cup that was really least full, and every declaration holds."
+            )
+        return f"Not recovered: {'; '.join(faults)}."
+
+    def _story(self, world: PouringWorld, outcome: Outcome, failed: tuple[str, ...], verdict: str) -> Story:
+        _, text = what_happened(self.episode.perturbation)
+        lead = (
+            "A robot has looked at three cups with its camera and is to pour 20 g into the least full one. "
+            f"{text} A monitor raises an alarm, and the policy “{self.policy_name}” must decide what to do about it."
+        )
+        return Story(
+            title=self.title,
+            lead=lead,
+            facts=self.facts | {"model": f"72 configurations, hash {load_fitted().hash}"},
+            statements=statements(self.states, failed),
+            posteriors=tuple(self.posteriors),
+            moments=tuple(self.moments),
+            nodes=tuple(nodes(self.states[-1], self.steps, outcome, failed)),
+            edges=tuple((edge[0], edge[1], str(edge[2])) for edge in self.states[0].problem.graph.edges),
+            ledger=tuple(bills(world.leaves, outcome)),
+            unit="s",
+            success=outcome.success,
+            verdict=verdict,
+        )
+
+
+def _reading(observation: Observation) -> str:
+    return f"{observation.outcome:.1f} g" if isinstance(observation.outcome, float) else str(observation.outcome)
