@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,8 @@ STYLES = {
     "ended": "bold",
     "revealed": "magenta",
 }
-MARGIN = 10
-"""Columns for the time."""
+MARGIN, NUMBERS = 10, 45
+"""Columns for the time, and for the five numbers of an alternative."""
 
 
 def _console() -> Console:
@@ -47,48 +48,48 @@ class StoryPrinter:
 
     def moment(self, moment: Moment) -> None:
         """Print one moment."""
-        from rich.padding import Padding
         from rich.text import Text
 
         style = STYLES.get(str(moment.kind), "")
-        time = f"{moment.time_s:7.1f} s"
+        time = f"{moment.time_s:7.1f} s  "
         if str(moment.kind) == "acted":
-            self.console.print(Text(f"{time}  {moment.title}: {moment.text}", style=style))
+            outcome = moment.text.removeprefix("done: ")
+            failed = moment.text.startswith("failed")
+            self.console.print(Text(f"{time}{moment.title}: {outcome}", style="yellow" if failed else style))
             return
         mark = "(unseen) " if str(moment.kind) == "revealed" else ""
-        self.console.print(Text.assemble((f"{time}  ", "dim"), (mark + moment.title, style)))
-        if moment.text and not moment.options:
-            self.console.print(Padding(Text(moment.text), (0, 0, 0, MARGIN + 1)))
+        self.console.print()
+        self.console.print(Text.assemble((time, "dim"), (mark + moment.title, style)))
+        self._indented(moment.text)
         if moment.options:
             self._options(moment)
 
-    def _options(self, moment: Moment) -> None:
-        from rich.padding import Padding
-        from rich.table import Table
+    def _indented(self, text: str) -> None:
+        for line in textwrap.wrap(text, self.console.width - MARGIN - 1):
+            self.console.print(f"{'':{MARGIN + 1}}{line}")
 
-        table = Table(box=None, padding=(0, 1), pad_edge=False)
-        table.add_column("")
-        table.add_column("alternative", overflow="fold")
-        for column in ("expected loss", "sensing", "recovery", "finishing", "residual"):
-            table.add_column(column, justify="right", style="bold" if column == "expected loss" else "dim")
+    def _options(self, moment: Moment) -> None:
+        from rich.text import Text
+
+        names = [option.name for option in moment.options]
+        width = min(max(map(len, names)), self.console.width - MARGIN - NUMBERS - 3)
+        head = "".join(f"{column:>9}" for column in ("loss", "sensing", "recovery", "finish", "residual"))
+        self.console.print(Text(f"{'':{MARGIN + 1}}{'':{width + 2}}{head}", style="dim"))
 
         def number(value: float | None) -> str:
-            return "" if value is None else f"{value:.1f}"
+            return f"{'':9}" if value is None else f"{value:9.1f}"
 
         for option in moment.options:
             parts = (option.loss, option.sensing, option.recovery, option.finishing, option.residual)
-            row = [">" if option.chosen else "", option.name, *map(number, parts)]
-            table.add_row(*row, style="green" if option.chosen else "")
-        self.console.print(Padding(table, (0, 0, 0, MARGIN - 1)))
+            name = option.name if len(option.name) <= width else option.name[: width - 1] + "…"
+            mark = ">" if option.chosen else " "
+            line = f"{'':{MARGIN - 1}}{mark} {name:{width + 2}}{''.join(map(number, parts))}"
+            self.console.print(Text(line.rstrip(), style="green" if option.chosen else ""), soft_wrap=True)
 
     def end(self, story: Story) -> None:
         """Print what it cost."""
-        from rich.text import Text
-
         parts: dict[str, float] = {}
         for bill in story.ledger:
             parts[bill.charge] = parts.get(bill.charge, 0.0) + bill.cost
         split = " + ".join(f"{charge} {cost:.1f}" for charge, cost in parts.items())
-        self.console.print()
-        self.console.print(Text(story.verdict, style="bold green" if story.success else "bold yellow"))
-        self.console.print(f"It cost {sum(parts.values()):.1f} {story.unit}: {split}.")
+        self.console.print(f"{'':{MARGIN + 1}}It cost {sum(parts.values()):.1f} {story.unit}: {split}.")

@@ -6,17 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aquamend.decision.steps import Escalate, Reprobe, Step
+from aquamend.demonstration.options import weighed
 from aquamend.demonstration.scenes import what_happened
 from aquamend.demonstration.story_of import bills, nodes, outcome_text, statements
 from aquamend.demonstration.wording import explanations, step_name
 from aquamend.errors import BadStep
 from aquamend.execution import Charge, Outcome
-from aquamend.explanation.alternatives import alternatives
 from aquamend.explanation.report import decision_report
 from aquamend.inference import InformationState, Observation
 from aquamend.policies import Policy
 from aquamend.replay.recording import Recording
-from aquamend.replay.story import Kind, Moment, Option, Posterior, Story
+from aquamend.replay.story import Kind, Moment, Posterior, Story
+from aquamend.text.words import percent
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.episode import Episode, until_alarm
@@ -30,7 +31,7 @@ from aquamend.worlds.pouring.truth import really_failed
 from aquamend.worlds.pouring.world import PouringWorld
 
 MOST_STEPS = 40
-MOST_OPTIONS = 8
+MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 POURING_ROLL = -1.45
 """Roll of the hand at which water runs: worth a picture."""
 
@@ -133,26 +134,11 @@ class Teller:
 
     def _decide(self, world: PouringWorld, state: InformationState) -> Step:
         report = decision_report(state, self.policy, name=self.policy_name)
-        finishing = world.model.finishing_s
-        rows = alternatives(report, most=MOST_OPTIONS).rows
-        options = tuple(
-            Option(
-                name=step_name(row.step),
-                loss=row.loss + finishing,
-                sensing=row.sensing,
-                recovery=row.recovery + finishing
-                if isinstance(row.step, Escalate) and row.recovery is not None
-                else row.recovery,
-                finishing=0.0 if isinstance(row.step, Escalate) else finishing,
-                residual=row.residual,
-                chosen=row.chosen,
-            )
-            for row in rows
-        )
-        kind = "probe" if isinstance(report.step, Reprobe) else "act"
         title = f"Decision: {step_name(report.step)}"
-        text = f"The expected losses say {kind}: {len(options)} of the alternatives, cheapest first."
-        self._tell(Moment(world.robot.simulation.time_s, Kind.DECIDED, title, text, options))
+        likely = sorted(self.posteriors[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
+        text = "; ".join(f"{name} {percent(p)}" for name, p in likely if p >= WORTH_TELLING)
+        options = tuple(weighed(report, finishing_s=world.model.finishing_s))
+        self._tell(Moment(world.robot.simulation.time_s, Kind.DECIDED, title, f"Now thought: {text}.", options))
         return report.step
 
     def _probed(self, world: PouringWorld, observation: Observation) -> None:

@@ -6,16 +6,20 @@ from collections.abc import Mapping
 
 from aquamend.worlds.pouring.configurations import BIASED, Configuration, Physical, Sensing
 from aquamend.worlds.pouring.declared import ROLES, Declared
-from aquamend.worlds.pouring.monitor import ROUTINE, SIGNALS, Report
+from aquamend.worlds.pouring.monitor import LEVEL, LOAD, POSITION, ROUTINE, Report
 
 NOTHING = Physical.NOTHING.value
 SMOOTHING = 0.5
 """Added to every count (Jeffreys), so that no report is impossible for not having been seen."""
 
-CELLS = (
-    *(f"{signal} {sign} {where}" for signal in SIGNALS for sign in "+-" for where in ("affected", "other")),
-    ROUTINE,
-)
+SIGNED = (f"{POSITION} +", *(f"{signal} {sign}" for signal in (LEVEL, LOAD) for sign in "+-"))
+"""What a signal may say; a displacement has no sign."""
+
+
+def cells(*, some_affected: bool) -> tuple[str, ...]:
+    """Return every report there can be, told relative to what is affected, where something is."""
+    places = ("affected", "other") if some_affected else ("other",)
+    return (*(f"{signed} {place}" for signed in SIGNED for place in places), ROUTINE)
 
 
 def kind_of_sensing(sensing: Sensing) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aquamend.worlds.pouring.alarms import CELLS, SMOOTHING, cell_of
+from aquamend.worlds.pouring.alarms import SMOOTHING, cell_of, cells
 from aquamend.worlds.pouring.configurations import Amount, Physical, Sensing, Shifts, Supposed, suppose
 from aquamend.worlds.pouring.drawing import KINDS, READS_HIGH, READS_LOW
 from aquamend.worlds.pouring.episode import Stage
@@ -102,8 +102,9 @@ def _shifts(records: Sequence[CalibrationRecord]) -> Shifts:
 
 def _alarms(records: Sequence[CalibrationRecord]) -> dict[str, float]:
     counts = Counter(cell_of(r.report, r.configuration.affected, r.declared) for r in records)
-    total = len(records) + SMOOTHING * len(CELLS)
-    return {cell: round((counts[cell] + SMOOTHING) / total, 5) for cell in CELLS}
+    possible = cells(some_affected=bool(records[0].configuration.affected))
+    total = len(records) + SMOOTHING * len(possible)
+    return {cell: round((counts[cell] + SMOOTHING) / total, 6) for cell in possible}
 
 
 def _durations(records: Iterable[CalibrationRecord]) -> dict[str, Duration]:
