@@ -22,8 +22,9 @@ STYLES = {
     "ended": "bold",
     "revealed": "magenta",
 }
-MARGIN, NUMBERS = 10, 45
+MARGIN, NUMBERS = 10, 39
 """Columns for the time, and for the five numbers of an alternative."""
+WIDTHS = (6, 8, 9, 7, 9)
 
 
 def _console() -> Console:
@@ -44,7 +45,7 @@ class StoryPrinter:
     def begin(self, title: str) -> None:
         """Print the title."""
         self.console.print(title, style="bold")
-        self.console.print("Times are simulated seconds; losses are in seconds' worth.\n", style="dim")
+        self.console.print("Times are simulated seconds; losses are in seconds' worth.", style="dim")
 
     def moment(self, moment: Moment) -> None:
         """Print one moment."""
@@ -55,7 +56,9 @@ class StoryPrinter:
         if str(moment.kind) == "acted":
             outcome = moment.text.removeprefix("done: ")
             failed = moment.text.startswith("failed")
-            self.console.print(Text(f"{time}{moment.title}: {outcome}", style="yellow" if failed else style))
+            self.console.print(
+                Text(f"{time}{moment.title}{f': {outcome}' if outcome else ''}", style="yellow" if failed else style)
+            )
             return
         mark = "(unseen) " if str(moment.kind) == "revealed" else ""
         self.console.print()
@@ -73,17 +76,20 @@ class StoryPrinter:
 
         names = [option.name for option in moment.options]
         width = min(max(map(len, names)), self.console.width - MARGIN - NUMBERS - 3)
-        head = "".join(f"{column:>9}" for column in ("loss", "sensing", "recovery", "finish", "residual"))
+        head = "".join(
+            f"{column:>{n}}"
+            for column, n in zip(("loss", "sensing", "recovery", "finish", "residual"), WIDTHS, strict=True)
+        )
         self.console.print(Text(f"{'':{MARGIN + 1}}{'':{width + 2}}{head}", style="dim"))
-
-        def number(value: float | None) -> str:
-            return f"{'':9}" if value is None else f"{value:9.1f}"
 
         for option in moment.options:
             parts = (option.loss, option.sensing, option.recovery, option.finishing, option.residual)
             name = option.name if len(option.name) <= width else option.name[: width - 1] + "…"
+            numbers = "".join(
+                f"{'' if value is None else f'{value:.1f}':>{n}}" for value, n in zip(parts, WIDTHS, strict=True)
+            )
             mark = ">" if option.chosen else " "
-            line = f"{'':{MARGIN - 1}}{mark} {name:{width + 2}}{''.join(map(number, parts))}"
+            line = f"{'':{MARGIN - 1}}{mark} {name:{width + 2}}{numbers}"
             self.console.print(Text(line.rstrip(), style="green" if option.chosen else ""), soft_wrap=True)
 
     def end(self, story: Story) -> None:

@@ -40,20 +40,21 @@ Told = Callable[[Moment], None]
 
 @dataclass(eq=False, slots=True)
 class Camera:
-    """Watches for the recording, and takes a picture of every pour."""
+    """Watches for the recording, and for pours."""
 
     recorder: Recorder
-    pours: list[tuple[float, bytes]] = field(default_factory=list)
+    poured: Callable[[Simulation], None] = lambda simulation: None
+    """Is told once of every pour, while water runs."""
     pouring: bool = False
 
     def see(self, simulation: Simulation) -> None:
-        """Record the tick; once a pour is under way, photograph it once."""
+        """Record the tick, and tell when a pour is under way."""
         self.recorder.see(simulation)
         if float(simulation.hand[3]) > POURING_ROLL / 2:
             self.pouring = False
         elif float(simulation.hand[3]) < POURING_ROLL and not self.pouring:
             self.pouring = True
-            self.pours.append((simulation.time_s, still(simulation)))
+            self.poured(simulation)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,17 +83,21 @@ class Teller:
 
     def tell(self) -> Shown:
         """Run the episode to its end, and return its story."""
+        self.camera.poured = lambda table: self._moment(table, Kind.ACTED, "Water runs", "", photograph=True)
         alarmed = until_alarm(self.episode, self.camera, notice=self._noticed, listener=self._did)
         failed = really_failed(
             alarmed.robot.simulation, alarmed.declared, alarmed.robot.faults, alarmed.before_pouring_g
         )
         simulation = alarmed.robot.simulation
-        self._moment(simulation, Kind.ALARM, "The monitor raises the alarm", f"{alarmed.report}.", photograph=True)
+        self._moment(
+            simulation, Kind.ALARM, "The monitor raises the alarm", _sentence(str(alarmed.report)), photograph=True
+        )
         world = PouringWorld(alarmed, watcher=self.camera)
         world.robot.listener = self._did
         outcome = self._recover(world, alarmed.declared)
         verdict = self._verdict(outcome, world)
-        self._moment(world.robot.simulation, Kind.ENDED, "The end", verdict, photograph=True)
+        ending = "Recovered" if outcome.success else "Not recovered"
+        self._moment(world.robot.simulation, Kind.ENDED, "The end", f"{ending}: {verdict}", photograph=True)
         return Shown(self._story(world, outcome, failed, verdict), self.camera.recorder.recording())
 
     def _recover(self, world: PouringWorld, declared: Declared) -> Outcome:
@@ -124,13 +129,8 @@ class Teller:
     def _did(self, leaf: Leaf) -> None:
         if leaf.charge is Charge.SENSING or not self.moments:
             return  # probes are told with their answers, and measuring by what was declared
-        picture = None
-        if leaf.what.startswith("pour"):
-            picture = next(
-                (png for time, png in reversed(self.camera.pours) if leaf.start_s <= time <= leaf.end_s), None
-            )
         title = leaf.what[0].upper() + leaf.what[1:]
-        self._tell(Moment(leaf.end_s, Kind.ACTED, title, outcome_text(leaf), still=picture))
+        self._tell(Moment(leaf.end_s, Kind.ACTED, title, outcome_text(leaf)))
 
     def _decide(self, world: PouringWorld, state: InformationState) -> Step:
         report = decision_report(state, self.policy, name=self.policy_name)
@@ -142,7 +142,8 @@ class Teller:
         return report.step
 
     def _probed(self, world: PouringWorld, observation: Observation) -> None:
-        title = f"{step_name(Reprobe(observation.probe))[0].upper()}{step_name(Reprobe(observation.probe))[1:]}"
+        name = step_name(Reprobe(observation.probe))
+        title = f"{name[0].upper()}{name[1:]}"
         self._moment(world.robot.simulation, Kind.PROBED, title, _reading(observation))
 
     def _believe(self, world: PouringWorld, state: InformationState, after: str, declared: Declared) -> None:
@@ -159,15 +160,13 @@ class Teller:
 
     def _verdict(self, outcome: Outcome, world: PouringWorld) -> str:
         if isinstance(self.steps[-1], Escalate):
-            return "The robot stopped safely and called a person. That is no success, but nothing was made worse."
+            return "the robot stopped safely and called a person, which is no success but makes nothing worse."
         faults = [*(f"{name} is still wrong" for name in outcome.uncorrected)]
         faults += list(world.quality.faults) if world.quality else []
         if outcome.success:
             received = world.quality.received_g[world.quality.wanted] if world.quality else 0.0
-            return (
-                f"Recovered: {received:.0f} g are in the cup that was really least full, and every declaration holds."
-            )
-        return f"Not recovered: {'; '.join(faults)}."
+            return f"{received:.0f} g are in the cup that was really least full, and every declaration holds."
+        return f"{'; '.join(faults)}."
 
     def _story(self, world: PouringWorld, outcome: Outcome, failed: tuple[str, ...], verdict: str) -> Story:
         _, text = what_happened(self.episode.perturbation)
@@ -193,3 +192,7 @@ class Teller:
 
 def _reading(observation: Observation) -> str:
     return f"{observation.outcome:.1f} g" if isinstance(observation.outcome, float) else str(observation.outcome)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

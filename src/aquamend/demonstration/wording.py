@@ -18,7 +18,7 @@ def step_name(step: Step) -> str:
         case Continue():
             return "continue as planned"
         case Escalate():
-            return "safe stop, call a person"
+            return "safe stop (call a person)"
         case Restart():
             return "restart"
         case RollBack(plan=str(plan)):
@@ -33,7 +33,7 @@ def _probe_name(probe: str) -> str:
         "look": f"look at {cup}",
         "weigh": f"weigh {cup}",
         "localise": "find the cups",
-        "stamp": "check the camera's clock",
+        "stamp": "check camera's clock",
     }[kind]
 
 
@@ -43,15 +43,16 @@ def _roll_back_name(step: RollBack) -> str:
     if "pour" in done:
         parts.append("pour back")
     elif "fetch" in done:
-        parts.append("put the pitcher back and grip anew")
+        parts.append("grip the pitcher anew")
     if "trust" in done:
-        parts.append("recalibrate the camera")
+        parts.append("recalibrate camera")
     if "decide" in done:
-        parts.append("choose the target anew")
+        parts.append("choose anew")
     else:
-        weighed = [cup for cup in dim.CUPS if f"measure_{cup}" in done]
+        # Whoever recalibrates the camera weighs every cup for it.
+        weighed = [cup for cup in dim.CUPS if f"measure_{cup}" in done and "trust" not in done]
         parts += [f"weigh {listed(weighed)} anew"] if weighed else []
-        parts += ["find the cups anew"] if "locate" in done else []
+        parts += ["find cups anew"] if "locate" in done else []
     if "move" in done and "pour" not in done:
         parts.append("aim anew")
     return ", ".join(parts) or "believe otherwise, undo nothing"

@@ -36,8 +36,9 @@ def moment_list(story: Story) -> str:
 
 
 def is_plain(moment: Moment) -> bool:
-    """Return whether a moment is an action with nothing more to show than its title."""
-    return moment.kind is Kind.ACTED and not moment.text and moment.still is None and not moment.options
+    """Return whether a moment is an action that went as it should, with no more to show than a line."""
+    failed = moment.text.startswith("failed")
+    return moment.kind is Kind.ACTED and not failed and moment.still is None and not moment.options
 
 
 def still_figure(moment: Moment) -> str:
@@ -63,11 +64,16 @@ def _moment(moment: Moment, unit: str) -> str:
 
 
 def _plain_run(moments: tuple[Moment, ...]) -> str:
-    lines = "".join(f"<li><span>{seconds(moment.time_s)}</span> {safe(moment.title)}</li>" for moment in moments)
+    lines = "".join(f"<li><span>{seconds(moment.time_s)}</span> {_line(moment)}</li>" for moment in moments)
     return (
         f'<li class="moment acted plain">{_time(moments[0].time_s)}'
         f'<div class="telling"><span class="kind">{KIND_WORDS[Kind.ACTED]}</span><ul>{lines}</ul></div></li>\n'
     )
+
+
+def _line(moment: Moment) -> str:
+    outcome = moment.text.removeprefix("done: ")
+    return f"{safe(moment.title)}{f': {safe(outcome)}' if outcome else ''}"
 
 
 def _time(time_s: float) -> str:

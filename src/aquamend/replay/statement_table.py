@@ -14,7 +14,7 @@ def statement_table(story: Story) -> str:
     """Return the table of statements, one row each."""
     if not story.statements:
         return "<p>Nothing was declared.</p>"
-    titles = ("Belief", "Value", "Rests on", "Doubt after each update", "In the end")
+    titles = ("Belief", "Value", "Rests on", "Doubt after each update", "Really, at the alarm")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     updates = tuple(posterior.after for posterior in story.posteriors)
     rows = "".join(_row(statement, updates) for statement in story.statements)
@@ -53,7 +53,7 @@ def _row(statement: Statement, updates: tuple[str, ...]) -> str:
         ("Value", safe(statement.value)),
         ("Rests on", safe(", ".join(statement.support)) or "–"),
         ("Doubt", steps),
-        ("In the end", verdict),
+        ("Really, at the alarm", verdict),
     )
     version = f' <span class="version">version {statement.version}</span>'
     style = ' class="failed"' if statement.failed else ""

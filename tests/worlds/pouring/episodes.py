@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from aquamend.worlds.pouring.alarms import CELLS, kind_of_sensing
+from aquamend.worlds.pouring.alarms import cells, kind_of_sensing
 from aquamend.worlds.pouring.configurations import Amount, Configuration, Physical, Sensing, Shifts, suppose
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.drawing import KINDS, draw_perturbation, draw_scene
@@ -19,12 +19,21 @@ PLACES = {"A": 0, "B": 1, "C": 2}
 DECLARED = Declared.measured(LEVELS, PLACES)
 POURED = DECLARED.after_pouring(20.0)
 
-SHIFTS = Shifts(little=Amount(5.0, 0.8), beyond_rival=Amount(5.0, 1.4), elsewhere=Amount(8.0, 2.0), bias=Amount(8.0, 1.5))
+SHIFTS = Shifts(
+    little=Amount(5.0, 0.8), beyond_rival=Amount(5.0, 1.4), elsewhere=Amount(8.0, 2.0), bias=Amount(8.0, 1.5)
+)
+
+
+def uneven(names) -> dict[str, float]:
+    """Return probabilities that all differ."""
+    return {name: 2 * i / len(names) / (len(names) + 1) for i, name in enumerate(names, start=1)}
+
+
 SECONDS = {"fetch": 3.0, "move": 1.5, "pour": 15.0, "put back": 4.0, "pour back": 30.0}
 FITTED = Fitted(
     readings=Readings(0.6, 1.0, 0.5, 0.98, 0.96),
     shifts=SHIFTS,
-    alarms={kind: {cell: (i + 1) / sum(range(1, len(CELLS) + 1)) for i, cell in enumerate(CELLS)} for kind in KINDS},
+    alarms={kind: uneven(cells(some_affected=kind not in (Physical.NOTHING, Sensing.FROZEN))) for kind in KINDS},
     durations={what: Duration(seconds, 0.1, 9) for what, seconds in SECONDS.items()},
     groups=tuple(Group(kind, Stage.MOVED.value, 12, (10.0, 17.0), (5.0, 5.0, 5.0)) for kind in KINDS),
     records=144,
@@ -33,10 +42,11 @@ FITTED = Fitted(
 """A model with round numbers; every kind of trouble is noticed alike."""
 
 REPORTS = (
-    *(Report(signal, cup, 10.0 * sign) for signal in (POSITION, LEVEL, LOAD) for cup in "ABC" for sign in (1, -1)),
+    *(Report(POSITION, cup, 60.0) for cup in "ABC"),
+    *(Report(signal, cup, 10.0 * sign) for signal in (LEVEL, LOAD) for cup in "ABC" for sign in (1, -1)),
     Report(ROUTINE),
 )
-"""One report of every kind that a table of probabilities tells apart."""
+"""One report of every kind that there can be."""
 
 SCENE = TableScene(
     (

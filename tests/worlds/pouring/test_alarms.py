@@ -5,8 +5,8 @@ import math
 import pytest
 from tests.worlds.pouring.episodes import DECLARED, FITTED, REPORTS, configuration
 
-from aquamend.worlds.pouring.alarms import CELLS, alarm_likelihood, cell_of, kind_of_sensing
-from aquamend.worlds.pouring.configurations import CONFIGURATIONS, TARGET, Physical, Sensing
+from aquamend.worlds.pouring.alarms import alarm_likelihood, cell_of, cells, kind_of_sensing
+from aquamend.worlds.pouring.configurations import CONFIGURATIONS, RIVAL, TARGET, Physical, Sensing
 from aquamend.worlds.pouring.fitted import load_fitted
 from aquamend.worlds.pouring.monitor import LEVEL, LOAD, ROUTINE, Report
 
@@ -26,9 +26,9 @@ def test_reports_are_a_distribution_in_the_model_that_ships(found):
     assert total == pytest.approx(1.0, abs=1e-3), "shares are kept with five digits"
 
 
-def test_every_report_has_its_own_cell():
-    added = configuration(Physical.MUCH)
-    assert {cell_of(report, added.affected, DECLARED) for report in REPORTS} == set(CELLS)
+@pytest.mark.parametrize("affected", [(), (TARGET,), (TARGET, RIVAL)])
+def test_the_cells_are_what_reports_can_say(affected):
+    assert {cell_of(report, affected, DECLARED) for report in REPORTS} == set(cells(some_affected=bool(affected)))
 
 
 def test_a_cell_says_whether_the_report_names_an_affected_cup():
@@ -38,7 +38,7 @@ def test_a_cell_says_whether_the_report_names_an_affected_cup():
 
 
 def test_the_two_cups_of_a_swap_share_the_chance_to_be_named():
-    table = {cell: 0.0 for cell in CELLS} | {"load + affected": 0.8, "load + other": 0.2}
+    table = dict.fromkeys(cells(some_affected=True), 0.0) | {"load + affected": 0.8, "load + other": 0.2}
     alarms = dict.fromkeys(FITTED.alarms, table)
     swapped = configuration(Physical.SWAP_RIVAL)
     assert likelihood(Report(LOAD, "A", 9.0), swapped, alarms) == pytest.approx(0.4)

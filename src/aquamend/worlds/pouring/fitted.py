@@ -107,10 +107,12 @@ def load_fitted(path: Path = SHIPPED) -> Fitted:
         raise InvalidModel(f"{path}: its format is not {FORMAT}; fit it again with `aquamend fit pouring`")
     try:
         fitted = _parsed(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InvalidModel(f"{path}: incomplete or damaged ({error!r}); fit it again") from error
-    if fitted.hash != data["hash"]:
-        raise InvalidModel(f"{path}: its hash is {data['hash']!r} but its content has {fitted.hash!r}: it was edited")
+    if fitted.hash != data.get("hash"):
+        raise InvalidModel(
+            f"{path}: its hash is {data.get('hash')!r} but its content has {fitted.hash!r}: it was edited"
+        )
     return fitted
 
 

@@ -14,7 +14,7 @@ from aquamend.worlds.pouring.simulation import Simulation
 
 Pixels = NDArray[np.uint8]
 
-STILL_CAMERA = Camera(position=(0.12, 1.02, 0.66), look_at=(0.12, 0.0, 0.165), vertical_fov_deg=29.0)
+STILL_CAMERA = Camera(position=(0.12, 1.02, 0.66), look_at=(0.12, 0.0, 0.17), vertical_fov_deg=23.6)
 """From the front, a little above: the hand comes from the far side, so that nothing stands before the vessels."""
 LABEL_LIFT_M = 0.034
 """From the rim of a vessel up to the middle of its name."""
@@ -49,7 +49,7 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def still(simulation: Simulation, width: int = 640, height: int = 420, *, supersample: int = 1) -> bytes:
+def still(simulation: Simulation, width: int = 640, height: int = 340, *, supersample: int = 1) -> bytes:
     """Return the table as a PNG file; ``supersample`` smooths edges at its square in time."""
     rgb = capture(simulation, STILL_CAMERA, width * supersample, height * supersample).rgb
     blocks = rgb.reshape(height, supersample, width, supersample, 3)

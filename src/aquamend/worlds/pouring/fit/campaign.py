@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from aquamend.errors import MissingLibrary
+from aquamend.errors import InvalidRun, MissingLibrary
 from aquamend.records import read_lines, write_lines
 from aquamend.worlds.pouring.drawing import KINDS
 from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord, calibrate_once
@@ -18,7 +18,7 @@ def campaign(
     file: Path, *, runs: int, jobs: int, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> list[CalibrationRecord]:
     """Return the records of the first so many runs, those in the file taken as they are, the rest simulated now."""
-    records = {record.run: record for record in map(CalibrationRecord.from_data, read_lines(file))}
+    records = {record.run: record for record in _kept(file)}
     waiting = [run for run in range(runs) if run not in records]
     progress(runs - len(waiting), runs)
     for fresh, record in enumerate(_simulated(waiting, jobs), start=1):
@@ -27,6 +27,14 @@ def campaign(
         if fresh % KEEP_EVERY == 0 or fresh == len(waiting):
             write_lines(file, [records[run].as_data() for run in sorted(records)])
     return [records[run] for run in range(runs)]
+
+
+def _kept(file: Path) -> list[CalibrationRecord]:
+    try:
+        return [CalibrationRecord.from_data(line) for line in read_lines(file)]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"it holds something else than calibration records ({error!r})"
+        raise InvalidRun(file, problem, "name another file with --records") from None
 
 
 def _simulated(runs: Sequence[int], jobs: int) -> Iterator[CalibrationRecord]:
