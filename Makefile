@@ -18,7 +18,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
-	@echo 'make demo      decide the pouring example'
+	@echo 'make demo      watch the simulated robot recover; the page and the 3-D replay go to runs/demo'
 	@echo 'make test      lint, types, layers, and every test not marked slow'
 	@echo 'make test-all  the same, with the slow tests'
 	@echo 'make lint      ruff check and ruff format --check'
@@ -59,7 +59,7 @@ $(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt
 	@echo 'setup: done; try `make demo`'
 
 demo: $(STAMP)
-	@$(BIN)/aquamend decide examples/pouring.yaml
+	@$(BIN)/aquamend demo
 
 test: lint types layers pytest
 

@@ -84,7 +84,7 @@ def test_a_model_with_a_part_of_another_kind_is_refused(file, part, instead):
 
 
 def test_a_duration_that_nobody_measured_is_named():
-    with pytest.raises(InvalidModel, match="'juggle'.*fetch"):
+    with pytest.raises(InvalidModel, match=r"'juggle'.*fetch"):
         FITTED.seconds("juggle")
 
 

@@ -44,7 +44,7 @@ def record(run: int) -> CalibrationRecord:
         kind=kind,
         stage=stage.value,
         configuration=configuration_of(kind),
-        shift_g=float(rng.normal(mean, sd)) if kind in SHIFTS_G else None,
+        shift_g=round(float(rng.normal(mean, sd)), 3) if kind in SHIFTS_G else None,
         declared=POURED if stage is Stage.POURED else DECLARED,
         offsets_mm=(4.0, 5.0, 6.0),
         report=Report(LEVEL, "B", 9.0) if rng.random() < 0.75 else Report(ROUTINE),
@@ -52,14 +52,14 @@ def record(run: int) -> CalibrationRecord:
         localised="",
         stamp="stale" if kind == Sensing.FROZEN else "fresh",
         failed=(),
-        durations=tuple((what, float(rng.normal(seconds, 0.1)), True) for what, seconds in SECONDS.items()),
+        durations=tuple((what, round(float(rng.normal(seconds, 0.1)), 3), True) for what, seconds in SECONDS.items()),
     )
     supposed = supposed_exactly(blank)
     readings = {}
     for role, cup in enumerate(blank.declared.order):
         look_sd = LOOK_NEW_G if supposed.disturbed[role] else LOOK_SAME_G
-        readings[f"look_{cup}"] = float(rng.normal(supposed.looked[role].g, look_sd))
-        readings[f"weigh_{cup}"] = float(rng.normal(supposed.weighed[role].g, WEIGH_G))
+        readings[f"look_{cup}"] = round(float(rng.normal(supposed.looked[role].g, look_sd)), 3)
+        readings[f"weigh_{cup}"] = round(float(rng.normal(supposed.weighed[role].g, WEIGH_G)), 3)
     return replace(
         blank,
         readings=readings,
