@@ -56,6 +56,7 @@ KEY_LINE = {
     "linear_chain.py": "by causes",
     "own_policy.py": "every step legal and repeatable",
     "posterior_sensitivity.py": "original          0.444  Reprobe(probe='look')",
+    "pouring_robot.py": "aquamend: recovered for ",
     "quickstart.py": "after:  RollBack(correct=('A is least full',), undo=('pour into A',)",
     "recovery_loop.py": "2000 simulated recoveries: mean loss",
 }

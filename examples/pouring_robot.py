@@ -1,0 +1,22 @@
+"""The pouring robot: one alarm, two worlds branched from it, two policies, two ledgers."""
+
+from aquamend import policy_named
+from aquamend.execution import Charge, charged, recover
+from aquamend.worlds.pouring.episode import Episode, Stage, until_alarm
+from aquamend.worlds.pouring.perturbations import SwapCups
+from aquamend.worlds.pouring.scene import Standing, TableScene
+from aquamend.worlds.pouring.world import PouringWorld
+
+# Who stands on which place, with how many grams of water. Once the pitcher is beside A, somebody swaps A and B.
+table = TableScene((Standing("A", 0, 18), Standing("B", 1, 29), Standing("C", 2, 36), Standing("pitcher", 3, 60)))
+alarmed = until_alarm(Episode(table, Stage.MOVED, SwapCups("A", "B"), seed=(1,)))
+print(f"declared: {alarmed.declared.target} is the least full; alarm: {alarmed.report}")
+
+for name in ("aquamend", "restart"):
+    world = PouringWorld(alarmed)  # a branch: both policies meet the same table, bit for bit
+    episode = recover(policy_named(name), world)
+    receipts = episode.outcome.receipts
+    print(f"\n{name}: {'recovered' if episode.outcome.success else 'not recovered'} for {episode.loss:.1f} s")
+    for receipt in receipts:
+        print(f"  {receipt.charge:12} {receipt.what:22} {receipt.cost:5.1f}")
+    print("  in all: " + ", ".join(f"{charge} {charged(receipts, charge):.1f}" for charge in Charge))
