@@ -25,9 +25,9 @@ def make(seed: int, number: int) -> Scenario:
     its rival are swapped; the camera misreads the emptiest cup before the pour and the next one after it, high and low
     in turn.
     """
-    cell, repeat = divmod(number, REPEATS)
-    stage_number, family_number = divmod(cell % (len(FAMILIES) * len(STAGES)), len(FAMILIES))
-    family, stage = FAMILIES[family_number], STAGES[stage_number]
+    family = FAMILIES[number % len(FAMILIES)]
+    stage = STAGES[number // len(FAMILIES) % len(STAGES)]
+    repeat = number // (len(FAMILIES) * len(STAGES))
     rng = generator(NAME, seed, number)
     table = draw_scene(rng)
     by_amount = sorted(table.vessels[:3], key=lambda vessel: vessel.grams)

@@ -17,6 +17,7 @@ from aquamend.cli.evaluate import evaluate
 from aquamend.cli.export import export
 from aquamend.cli.fit import fit
 from aquamend.cli.graph import graph
+from aquamend.cli.replay import replay
 from aquamend.cli.report import report
 from aquamend.cli.validate import validate
 
@@ -36,6 +37,7 @@ app.command(no_args_is_help=True, short_help="Compare policies by exact expected
 app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)
 app.command(no_args_is_help=True, short_help="Write one page about one or more runs.")(report)
 app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)
+app.command(no_args_is_help=True, short_help="Turn a saved recording into a page that plays it.")(replay)
 app.command(no_args_is_help=True, short_help="Calibrate a world's model from runs of its own.")(fit)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)

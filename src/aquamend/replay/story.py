@@ -128,3 +128,21 @@ class Story:
     success: bool
     verdict: str
     """How it ended, in a sentence."""
+
+
+def untold(title: str) -> Story:
+    """Return a story of which nothing but its title is known, for a recording that comes alone."""
+    return Story(
+        title=title,
+        lead="",
+        facts={},
+        statements=(),
+        posteriors=(),
+        moments=(),
+        nodes=(),
+        edges=(),
+        ledger=(),
+        unit="s",
+        success=True,
+        verdict="A recording of poses alone; what was decided was not saved with it.",
+    )

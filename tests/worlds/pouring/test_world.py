@@ -20,11 +20,12 @@ from aquamend.policies import AquaMend
 from aquamend.testing import check_world
 from aquamend.testing.world_check import EveryProbe
 from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring import recovering
 from aquamend.worlds.pouring.episode import DOSE_G, Alarmed, Stage
 from aquamend.worlds.pouring.faults import CameraFaults
 from aquamend.worlds.pouring.model import RESTART, SAFE_STOP_LOSS
 from aquamend.worlds.pouring.perturbations import BiasedCamera, FalseAlarm, SwapCups
-from aquamend.worlds.pouring.robot import Robot
+from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.simulation import Simulation
 from aquamend.worlds.pouring.world import PouringWorld
 
@@ -232,6 +233,20 @@ def test_the_public_state_leads_nowhere_near_the_table():
         assert not isinstance(thing, Simulation | Robot | Alarmed | CameraFaults), thing
         waiting += gc.get_referents(thing)
     assert len(seen) > 500, "the walk went somewhere"
+
+
+@pytest.mark.parametrize("poured_g", [0.0, -0.1])
+def test_where_nothing_came_the_pour_is_still_to_be_done(monkeypatch, poured_g):
+    def pours(robot, declared, charge):
+        yield
+        return declared.after_pouring(20.0)
+
+    monkeypatch.setattr(recovering, "pour_dose", pours)
+    alarm = alarmed(BLINK)
+    declared = replace(alarm.declared, poured_g=poured_g)
+    recovery = recovering.Recovery(alarm.robot.branch(), declared, Stage.MOVED, alarm.before_pouring_g)
+    drive(recovery.robot, recovery.finish())
+    assert recovery.declared.poured_g == pytest.approx(20.0, abs=0.2)
 
 
 def test_an_unknown_plan_is_refused_before_anything_moves():

@@ -39,7 +39,7 @@ class Recovery:
     def finish(self) -> Work:
         """Do what is left of the task as it is believed now; stop safely at the first primitive that fails."""
         robot, target = self.robot, self.declared.target
-        if self.declared.poured_g == 0.0:
+        if self.declared.poured_g <= 0.0:  # a scale may read a little less than before where nothing came
             finding = Finding(True, "")
             if robot.holding is None:
                 finding = yield from fetch(robot, dim.PITCHER, self._charge("fetch"))

@@ -37,9 +37,9 @@ PATCH_HEIGHT_M = 3.0
 RIM_MARGIN_M = 0.008
 """A hit higher than this below the rim is the rim itself, or something in the way."""
 FEWEST_RAYS = 30
-LEVEL_G_PER_M, LEVEL_AT_FLOOR_G = 2177.8, 0.19
+LEVEL_G_PER_M, LEVEL_AT_FLOOR_G = 2141.5, 0.14
 """Least squares over 480 vessels with 0 to 70 g, 3 s after their beads were dropped from layers nudged by up to 0.4 mm:
-sd 0.68 g about the line, worst 2.8 g. Beads dropped in exact columns may stand as towers, and read up to 10 g high."""
+sd 0.71 g about the line, worst 2.3 g. Beads dropped in exact columns may stand as towers, and read up to 10 g high."""
 RAY_SD_M, COMMON_SD_M = 0.001, 0.00025
 LEVEL_SD_G = LEVEL_G_PER_M * math.hypot(COMMON_SD_M, RAY_SD_M / math.sqrt(150))
 """The error all rays of a reading share, and what is left of their own after averaging."""
