@@ -1,5 +1,7 @@
 """The public model of an alarm: valid, priced by what was fitted, and made from public things alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.worlds.pouring.episodes import DECLARED, FITTED, POURED, SECONDS, configuration
@@ -158,8 +160,10 @@ def test_a_table_unlike_any_of_calibration_is_not_covered():
     assert not model(offsets_mm=(80.0, 80.0, 80.0)).coverage.covers("look_A")
 
 
-def test_the_late_stage_is_never_covered():
-    covered = model(POURED, Stage.POURED, offsets_mm=(5.0, 5.0, 5.0)).coverage
+@pytest.mark.parametrize("stage", [Stage.MOVED, Stage.POURED])
+def test_the_late_stage_is_never_covered(stage):
+    fitted = replace(FITTED, groups=tuple(replace(group, stage=stage.value) for group in FITTED.groups))
+    covered = model(POURED, Stage.POURED, fitted=fitted, offsets_mm=(5.0, 5.0, 5.0)).coverage
     assert not any(covered.covers(probe.name) for probe in model().problem.graph.probes)
 
 

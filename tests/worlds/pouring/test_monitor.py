@@ -71,6 +71,14 @@ def test_a_camera_that_is_wrong_all_along_shows_on_the_scale_alone(watched):
     assert {(report.signal, report.cup, report.sign) for report in loud} == {(LOAD, "C", "-")}
 
 
+def test_signals_are_compared_by_how_far_they_are_beyond_what_is_tolerated(watched):
+    x, y = watched.believed_m["A"]
+    watched.believed_m["A"] = (x + 0.020, y)
+    report = check(watched, DECLARED.with_quantity("C", 23.0))
+    assert report.signal in (LEVEL, LOAD), "12 g too much are worse than 20 mm"
+    assert (report.cup, report.sign) == ("C", "+")
+
+
 def test_a_blink_moves_its_own_signal_by_multiples_of_what_is_tolerated(watched):
     same = watched.branch()
     plain, blinked = check(watched, DECLARED), check(same, DECLARED, FalseAlarm(LEVEL, "C", -4.0))

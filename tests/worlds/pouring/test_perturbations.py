@@ -31,6 +31,14 @@ def table():
     return Simulation.of(SCENE)
 
 
+@pytest.fixture(scope="module")
+def untouched(table):
+    """Return the bits of the table a second later, where nobody meddled."""
+    later = Robot(table.branch())
+    drive(later, wait(1.0))
+    return later.simulation.data.qpos.tobytes()
+
+
 @pytest.fixture
 def after(table):
     """Return the robot a second after some trouble."""
@@ -48,9 +56,9 @@ def grams(robot):
     return {vessel: robot.simulation.grams(vessel) for vessel in HELD}
 
 
-@pytest.mark.parametrize("added", [4, 12, 20])
+@pytest.mark.parametrize("added", [4, 20])
 def test_exactly_what_is_added_comes_and_stays_in_the_cup(after, added):
-    robot = after(AddWater("B", added), seconds=3.0)
+    robot = after(AddWater("B", added), seconds=2.0)
     assert grams(robot) == {**HELD, "B": 18 + added}
     assert robot.simulation.spilled_g() == 0
 
@@ -77,7 +85,7 @@ def test_swapped_cups_change_places_with_what_is_in_them(table, after):
 
 
 def test_swapped_cups_stand_upright_and_at_rest(after):
-    simulation = after(SwapCups("A", "B"), seconds=2.0).simulation
+    simulation = after(SwapCups("A", "B")).simulation
     for cup in "AB":
         upright = simulation.data.xmat[simulation.compiled.vessels[cup]].reshape(3, 3)[2, 2]
         assert upright > 0.999
@@ -85,10 +93,8 @@ def test_swapped_cups_stand_upright_and_at_rest(after):
 
 
 @pytest.mark.parametrize("perturbation", CAMERA_ALONE, ids=lambda p: type(p).__name__)
-def test_trouble_of_the_camera_leaves_every_bit_of_the_table_alone(table, after, perturbation):
-    untouched = table.branch()
-    drive(Robot(untouched), wait(1.0))
-    assert after(perturbation).simulation.data.qpos.tobytes() == untouched.data.qpos.tobytes()
+def test_trouble_of_the_camera_leaves_every_bit_of_the_table_alone(untouched, after, perturbation):
+    assert after(perturbation).simulation.data.qpos.tobytes() == untouched
 
 
 def test_a_biased_camera_was_so_before_anything_was_measured():

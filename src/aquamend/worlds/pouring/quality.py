@@ -52,10 +52,12 @@ class Quality:
 
 def quality_of(robot: Robot, declared: Declared, before_pouring_g: Mapping[str, float]) -> Quality:
     """Return how the pour turned out."""
-    simulation = robot.simulation
+    simulation, least = robot.simulation, min(before_pouring_g.values())
+    # Where two cups were equally least full, either was right to choose.
+    right = before_pouring_g[declared.target] == least
     return Quality(
         received_g={cup: simulation.grams(cup) - before_pouring_g[cup] for cup in dim.CUPS},
-        wanted=ordered(before_pouring_g)[0],
+        wanted=declared.target if right else ordered(before_pouring_g)[0],
         displaced_mm=max(displaced_mm(simulation, cup, declared.place[cup]) for cup in dim.CUPS),
         spilled_g=simulation.spilled_g(),
         hand_empty=robot.holding is None,

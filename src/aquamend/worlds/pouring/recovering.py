@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,9 @@ from aquamend.worlds.pouring.undoing import fetch, pour_back, put_back, safe_sto
 
 Work = Generator[None, None, None]
 
+SAME_AIM_M = 0.012
+"""A cup found this near to where it was believed to stand is still within reach of the spout."""
+
 
 @dataclass(eq=False, slots=True)
 class Recovery:
@@ -29,12 +33,13 @@ class Recovery:
     before_pouring_g: Mapping[str, float]
     """What every cup really held before the last pour. For the judge alone."""
     distrusts_camera: bool = False
-    beside: str | None = None
-    """The cup that the hand waits beside."""
+    aimed_m: tuple[float, float] | None = None
+    """Where the cup is believed to stand that the hand waits beside."""
     redone: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self.beside = self.declared.target if "move" in EXECUTED[self.stage] else None
+        moved = "move" in EXECUTED[self.stage]
+        self.aimed_m = self.robot.believed_m[self.declared.target] if moved else None
 
     def finish(self) -> Work:
         """Do what is left of the task as it is believed now; stop safely at the first primitive that fails."""
@@ -43,7 +48,7 @@ class Recovery:
             finding = Finding(True, "")
             if robot.holding is None:
                 finding = yield from fetch(robot, dim.PITCHER, self._charge("fetch"))
-            if finding.succeeded and self.beside != target:
+            if finding.succeeded and not self._aims_at(target):
                 finding = yield from robot.perform(f"move to {target}", self._charge("move"), move(robot, target))
             if finding.succeeded:
                 self.before_pouring_g = {cup: robot.simulation.grams(cup) for cup in dim.CUPS}
@@ -64,9 +69,7 @@ class Recovery:
             yield from self._unpour(poured_at)
         elif "fetch" in undo and self.robot.holding is not None:
             yield from put_back(self.robot, Charge.RECOVERY)
-            self.beside = None
-        if "move" in undo and "binding" in " ".join(correct):
-            self.beside = None  # the target may be the same cup at another place
+            self.aimed_m = None
         yield from self.finish()
 
     def restart(self) -> Work:
@@ -79,8 +82,12 @@ class Recovery:
         old = self.declared
         fresh = yield from measure(self.robot, Charge.RECOVERY)
         self.declared = replace(fresh, versions={name: old.version(name) + 1 for name in fresh.support})
-        self.beside = None
+        self.aimed_m = None
         yield from self.finish()
+
+    def _aims_at(self, cup: str) -> bool:
+        """Return whether the hand waits beside a cup; another place of the same cup is another aim."""
+        return self.aimed_m is not None and math.dist(self.aimed_m, self.robot.believed_m[cup]) < SAME_AIM_M
 
     def _charge(self, action: str) -> Charge:
         return Charge.RECOVERY if action in self.redone else Charge.CONTINUATION
@@ -123,4 +130,4 @@ class Recovery:
         yield from pour_back(self.robot, cup, self.declared.poured_g, Charge.RECOVERY)
         yield from self._weigh_one(cup)
         self.declared = replace(self.declared, poured_g=0.0)
-        self.beside = None
+        self.aimed_m = None
