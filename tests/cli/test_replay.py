@@ -1,10 +1,10 @@
 """``aquamend replay``: a recording that comes alone."""
 
+from tests.replay.sample_recording import sample_recording
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app
 from aquamend.replay.recording import save_recording
-from tests.replay.sample_recording import sample_recording
 
 RUNNER = CliRunner()
 
