@@ -12,6 +12,7 @@ from tests.worlds.pouring.tables import hand_at, settled
 
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.camera import Camera, capture, cast
+from aquamend.worlds.pouring.motion import TRAVEL_Z
 from aquamend.worlds.pouring.picture import STILL_CAMERA, png, still
 from aquamend.worlds.pouring.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
 
@@ -69,13 +70,13 @@ def test_segments_name_the_scale_beside_a_cup_and_the_water_within() -> None:
 
 def test_no_camera_sees_the_hulls() -> None:
     model = settled(*TABLE).compiled.model
-    seen = np.unique(capture(settled(*TABLE), STILL_CAMERA, 160, 105).segments)
+    seen = np.unique(capture(settled(*TABLE), STILL_CAMERA, 160, 85).segments)
     assert not (model.geom_group[seen[seen >= 0]] == HIDDEN_GROUP).any()
 
 
 def test_rays_without_glass_pass_the_walls_and_go_farther() -> None:
     simulation = settled(*TABLE)
-    rays = STILL_CAMERA.rays(160, 105)
+    rays = STILL_CAMERA.rays(160, 85)
     at_glass = cast(simulation, STILL_CAMERA.position, rays)
     walls = (at_glass.geoms >= 0) & (simulation.compiled.model.geom_group[at_glass.geoms] == WALL_GROUP)
     through = cast(simulation, STILL_CAMERA.position, rays[walls], glass=False)
@@ -130,15 +131,15 @@ def test_the_same_table_gives_the_same_still() -> None:
 @pytest.mark.parametrize("x", [-0.27, 0.51])
 def test_the_still_shows_the_whole_row(x: float) -> None:
     for y in (-0.05, 0.05):
-        column, row = STILL_CAMERA.pixel((x, y, 0.0), 640, 420)
+        column, row = STILL_CAMERA.pixel((x, y, 0.0), 640, 340)
         assert 0 <= column < 640
-        assert 0 <= row < 420
+        assert 0 <= row < 340
 
 
 def test_the_still_shows_the_raised_hand() -> None:
-    raised = hand_at(settled(*TABLE), -0.22, 0.0, 0.35)
+    raised = hand_at(settled(*TABLE), -0.22, 0.0, TRAVEL_Z)
     palm = raised.compiled.model.geom_bodyid == raised.compiled.model.body("hand").id
-    segments = capture(raised, STILL_CAMERA, 160, 105).segments
+    segments = capture(raised, STILL_CAMERA, 160, 85).segments
     assert palm[segments[segments >= 0]].sum() > 40
     assert not palm[segments[0][segments[0] >= 0]].any(), "cut off by the upper edge"
 

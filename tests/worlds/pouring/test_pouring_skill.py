@@ -21,7 +21,6 @@ def holding(table: Simulation) -> Robot:
     return robot
 
 
-@pytest.mark.xfail(reason="beads that fall onto a bare floor sink so far into it that some leave below")
 def test_water_poured_into_an_empty_cup_stays_in_it() -> None:
     robot = holding(settled(0, 0, 0, 40))
     perform(robot, pour(robot, "B", 12.0))
