@@ -14,7 +14,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-all lint format types layers pytest bench results lock clean
+.PHONY: help setup demo test test-all lint format types layers pytest bench results viewer lock clean
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
@@ -28,6 +28,7 @@ help:
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
 	@echo 'make results   run every benchmark suite anew into results/, and the tables and pictures made from them'
+	@echo 'make viewer    build the script of the 3-D replay anew; needs npm, which nothing else does'
 	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
 
@@ -94,6 +95,9 @@ results: $(STAMP)
 	@for suite in $(SUITES); do \
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
+
+viewer:
+	@cd viewer && npm ci --silent && npm run --silent build
 
 # One version of each package for every Python (fewest forks), no registry address, no local path.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
