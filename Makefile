@@ -27,7 +27,7 @@ help:
 	@echo 'make layers    import-linter'
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
-	@echo 'make results   run every benchmark suite anew into results/, and the tables and pictures made from them'
+	@echo 'make results   run every published suite anew into results/, and the tables and pictures made from them'
 	@echo 'make viewer    build the script of the 3-D replay anew; needs npm, which nothing else does'
 	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'

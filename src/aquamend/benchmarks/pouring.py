@@ -42,7 +42,7 @@ def make(seed: int, number: int) -> Scenario:
     alarmed = until_alarm(Episode(table, stage, happening, tuple(int(x) for x in rng.integers(2**31, size=2))))
     failed = really_failed(alarmed.robot.simulation, alarmed.declared, alarmed.robot.faults, alarmed.before_pouring_g)
     name = f"{true_configuration(alarmed).physical}, {true_configuration(alarmed).sensing}"
-    cause = Cause(happening.cause) if failed else Cause.FALSE_ALARM
+    cause = happening.cause if failed else Cause.FALSE_ALARM
     truth = Truth(name, failed, cause, lambda: PouringWorld(alarmed))
     return Scenario(
         suite=NAME,

@@ -39,7 +39,7 @@ Told = Callable[[Moment], None]
 
 
 @dataclass(eq=False, slots=True)
-class Camera:
+class Onlooker:
     """Watches for the recording, and for pours."""
 
     recorder: Recorder
@@ -75,7 +75,7 @@ class Teller:
     told: Told
     facts: dict[str, str]
     title: str
-    camera: Camera = field(default_factory=lambda: Camera(Recorder()))
+    onlooker: Onlooker = field(default_factory=lambda: Onlooker(Recorder()))
     moments: list[Moment] = field(default_factory=list)
     posteriors: list[Posterior] = field(default_factory=list)
     states: list[InformationState] = field(default_factory=list)
@@ -83,8 +83,8 @@ class Teller:
 
     def tell(self) -> Shown:
         """Run the episode to its end, and return its story."""
-        self.camera.poured = lambda table: self._moment(table, Kind.ACTED, "Water runs", "", photograph=True)
-        alarmed = until_alarm(self.episode, self.camera, notice=self._noticed, listener=self._did)
+        self.onlooker.poured = lambda table: self._moment(table, Kind.ACTED, "Water runs", "", photograph=True)
+        alarmed = until_alarm(self.episode, self.onlooker, notice=self._noticed, listener=self._did)
         failed = really_failed(
             alarmed.robot.simulation, alarmed.declared, alarmed.robot.faults, alarmed.before_pouring_g
         )
@@ -92,13 +92,13 @@ class Teller:
         self._moment(
             simulation, Kind.ALARM, "The monitor raises the alarm", _sentence(str(alarmed.report)), photograph=True
         )
-        world = PouringWorld(alarmed, watcher=self.camera)
+        world = PouringWorld(alarmed, watcher=self.onlooker)
         world.robot.listener = self._did
         outcome = self._recover(world, alarmed.declared)
         verdict = self._verdict(outcome, world)
         ending = "Recovered" if outcome.success else "Not recovered"
         self._moment(world.robot.simulation, Kind.ENDED, "The end", f"{ending}: {verdict}", photograph=True)
-        return Shown(self._story(world, outcome, failed, verdict), self.camera.recorder.recording())
+        return Shown(self._story(world, outcome, failed, verdict), self.onlooker.recorder.recording())
 
     def _recover(self, world: PouringWorld, declared: Declared) -> Outcome:
         state = world.alarm()

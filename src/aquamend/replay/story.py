@@ -134,7 +134,7 @@ def untold(title: str) -> Story:
     """Return a story of which nothing but its title is known, for a recording that comes alone."""
     return Story(
         title=title,
-        lead="",
+        lead="A recording of poses alone; what was decided was not saved with it.",
         facts={},
         statements=(),
         posteriors=(),
@@ -144,5 +144,5 @@ def untold(title: str) -> Story:
         ledger=(),
         unit="s",
         success=True,
-        verdict="A recording of poses alone; what was decided was not saved with it.",
+        verdict="",
     )

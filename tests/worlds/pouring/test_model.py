@@ -23,7 +23,7 @@ from aquamend.worlds.pouring.model import (
     named,
 )
 from aquamend.worlds.pouring.monitor import LEVEL, LOAD, POSITION, ROUTINE, Report
-from aquamend.worlds.pouring.recovery_graph import CAMERA_LOSS, QUANTITY_LOSS
+from aquamend.worlds.pouring.recovery_graph import RESIDUAL_LOSS
 
 REPORT = Report(LEVEL, "B", 9.0)
 
@@ -123,9 +123,9 @@ def test_a_scale_that_agrees_with_a_far_fuller_look_clears_the_camera():
 
 
 def test_restarting_costs_what_is_undone_and_done_again_where_the_camera_is_sound():
-    measuring = 4 * 0.2
+    measuring = 4 * 1.0  # carefully, as for any new declaration
     again = SECONDS["put back"] + SECONDS["fetch"] + SECONDS["move"]
-    late = SECONDS["pour back"] + SECONDS["fetch"] + SECONDS["move"] + SECONDS["pour"]
+    late = SECONDS["pour back"] + 1.0 + SECONDS["fetch"] + SECONDS["move"] + SECONDS["pour"]
     for physical in Physical:
         assert restart_loss(Stage.DECIDED, physical) == pytest.approx(measuring)
         assert restart_loss(Stage.MOVED, physical) == pytest.approx(measuring + again)
@@ -135,12 +135,12 @@ def test_restarting_costs_what_is_undone_and_done_again_where_the_camera_is_soun
 @pytest.mark.parametrize("stage", Stage)
 @pytest.mark.parametrize("sensing", [s for s in Sensing if s is not Sensing.SOUND])
 def test_restarting_leaves_every_error_of_the_camera_uncorrected(stage, sensing):
-    assert restart_loss(stage, sensing=sensing) >= restart_loss(stage) + CAMERA_LOSS
+    assert restart_loss(stage, sensing=sensing) >= restart_loss(stage) + RESIDUAL_LOSS["camera"]
 
 
 def test_restarting_with_a_camera_that_reads_low_leaves_the_quantity_wrong_too():
     extra = restart_loss(Stage.MOVED, sensing=Sensing.THIRD_LOW) - restart_loss(Stage.MOVED)
-    assert extra == pytest.approx(CAMERA_LOSS + QUANTITY_LOSS)
+    assert extra == pytest.approx(RESIDUAL_LOSS["camera"] + RESIDUAL_LOSS["quantity"])
 
 
 def test_a_safe_stop_saves_what_finishing_takes():

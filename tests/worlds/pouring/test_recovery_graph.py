@@ -51,7 +51,12 @@ def test_distrusting_the_camera_undoes_every_measurement_with_it():
 def test_undoing_early_costs_less_than_undoing_late():
     early, late = (graph(stage).correction_cost(["target"]) for stage in (Stage.MOVED, Stage.POURED))
     assert early == pytest.approx(4 * 1.0 + SECONDS["move"])
-    assert late == pytest.approx(early + SECONDS["pour back"] + SECONDS["fetch"] + SECONDS["pour"])
+    assert late == pytest.approx(early + SECONDS["pour back"] + 1.0 + SECONDS["fetch"] + SECONDS["pour"])
+
+
+def test_the_linear_chain_pays_once_for_putting_the_pitcher_back_and_fetching_it():
+    fine, chain = (graph(Stage.POURED, linear_chain=chain) for chain in (False, True))
+    assert chain.correction_cost(["target"]) == pytest.approx(fine.correction_cost(["target"]))
 
 
 def test_weighing_is_paid_once_where_two_corrections_want_it():

@@ -25,7 +25,7 @@ from aquamend.worlds.pouring.episode import DOSE_G, Alarmed, Stage
 from aquamend.worlds.pouring.faults import CameraFaults
 from aquamend.worlds.pouring.model import RESTART, SAFE_STOP_LOSS
 from aquamend.worlds.pouring.perturbations import BiasedCamera, FalseAlarm, SwapCups
-from aquamend.worlds.pouring.robot import Robot, drive
+from aquamend.worlds.pouring.robot import Robot, drive, failed
 from aquamend.worlds.pouring.simulation import Simulation
 from aquamend.worlds.pouring.world import PouringWorld
 
@@ -173,6 +173,36 @@ def test_a_late_swap_is_poured_back_and_poured_anew():
     assert world.robot.simulation.grams("A") == pytest.approx(28, abs=3.0)
 
 
+@pytest.mark.slow
+def test_water_is_poured_back_from_where_it_was_poured_though_only_the_target_was_found_elsewhere():
+    world = PouringWorld(alarmed(SWAP, Stage.POURED))
+    world.commit(RollBack(("binding_B",)))
+    assert world.robot.simulation.grams("A") == pytest.approx(28, abs=3.0)
+    assert world.quality.received_g["B"] == pytest.approx(DOSE_G, abs=3.0)
+
+
+def test_a_pour_back_that_fails_is_no_success_and_nothing_is_poured_on_top(monkeypatch):
+    def refuses(robot, cup, dose_g, charge):
+        yield from ()
+        return failed("the cup slipped")
+
+    monkeypatch.setattr(recovering, "pour_back", refuses)
+    world = PouringWorld(alarmed(SWAP, Stage.POURED))
+    outcome = world.commit(RollBack(("target",)))
+    assert not outcome.success
+    assert world.quality.received_g["A"] == pytest.approx(DOSE_G, abs=3.0), "as it was, and judged so"
+    assert world.quality.received_g["B"] == 0
+
+
+def test_undone_measurements_are_made_anew_and_paid_for():
+    world = PouringWorld(alarmed(SWAP), linear_chain=True)
+    outcome = world.commit(RollBack(("quantity_A",)))
+    assert {"measure_A", "measure_B", "measure_C", "decide"} <= set(outcome.undone)
+    done = [leaf.what for leaf in world.leaves]
+    assert [what for what in ("localise carefully", "weigh A", "weigh B", "weigh C") if what not in done] == []
+    assert world.declared.target == "B"
+
+
 def test_a_probe_answers_alike_whatever_was_asked_before():
     plain, busy = (PouringWorld(alarmed(SWAP)) for _ in range(2))
     for probe in ("weigh_A", "look_C", "localise"):
@@ -213,7 +243,6 @@ def test_nothing_public_depends_on_the_truth():
         robot=robot,
         episode=replace(alarm.episode, perturbation=SWAP, seed=(99,)),
         before_pouring_g={"A": 1, "B": 2, "C": 3},
-        happened_s=0.0,
     )
     one, two = PouringWorld(alarm), PouringWorld(other)
     assert (one.alarm().posterior == two.alarm().posterior).all()

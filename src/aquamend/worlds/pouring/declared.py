@@ -81,8 +81,11 @@ class Declared:
         return replace(self, place={**self.place, cup: place}).refreshed(f"binding_{cup}", ("localise",))
 
     def with_order(self, order: tuple[str, ...]) -> Declared:
-        """Return the declarations with the target chosen anew, from weights."""
-        return replace(self, order=order).refreshed("target", tuple(f"weigh_{cup}" for cup in dim.CUPS))
+        """Return the declarations with target and ranks chosen anew, from weights."""
+        chosen = replace(self, order=order).refreshed("target", tuple(f"weigh_{cup}" for cup in dim.CUPS))
+        for cup in order[1:]:
+            chosen = chosen.refreshed(f"rank_{cup}", (f"weigh_{order[0]}", f"weigh_{cup}"))
+        return chosen
 
 
 def ordered(quantity_g: Mapping[str, float]) -> tuple[str, ...]:

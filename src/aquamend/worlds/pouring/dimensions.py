@@ -8,8 +8,9 @@ from __future__ import annotations
 
 TIMESTEP_S = 1 / 150
 STEPS_PER_TICK = 3
-TICK_S = TIMESTEP_S * STEPS_PER_TICK
-"""The controller acts 50 times a second."""
+TICKS_PER_S = 50
+"""The controller acts this often."""
+TICK_S = 1 / TICKS_PER_S
 
 CUPS = ("A", "B", "C")
 PITCHER = "pitcher"

@@ -6,12 +6,13 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from aquamend.errors import AquaMendError
 from aquamend.execution import Charge
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.handling import move
 from aquamend.worlds.pouring.leaf import Leaf
-from aquamend.worlds.pouring.looking import localise, look, weigh
+from aquamend.worlds.pouring.looking import localise, localise_carefully, look, look_carefully, weigh
 from aquamend.worlds.pouring.monitor import CHECK_S, MOST_CHECKS, ROUTINE, Report, check, conspicuous
 from aquamend.worlds.pouring.motion import wait
 from aquamend.worlds.pouring.perturbations import FalseAlarm, Perturbation
@@ -57,8 +58,6 @@ class Alarmed:
     report: Report
     before_pouring_g: Mapping[str, int]
     """What every cup really held before anything was poured. For the world alone."""
-    happened_s: float
-    """When it happened. For the world alone."""
 
     @property
     def stage(self) -> Stage:
@@ -95,7 +94,6 @@ def _prefix(
         if finding.succeeded:
             target = declared.target
             yield from robot.perform(f"move to {target}", Charge.CONTINUATION, move(robot, target))
-    happened_s = robot.simulation.time_s
     episode.perturbation.happen(robot)
     yield from wait(MEDDLING_S)
     notice(robot, declared)
@@ -111,15 +109,19 @@ def _prefix(
             break
     else:
         report = Report(ROUTINE)
-    return Alarmed(episode, robot, declared, report, before, happened_s)
+    return Alarmed(episode, robot, declared, report, before)
 
 
-def measure(robot: Robot, charge: Charge) -> Generator[None, None, Declared]:
-    """Find the cups, look at each, and declare what follows; a cup that cannot be seen is weighed."""
-    yield from robot.perform("localise", charge, localise(robot))
+def measure(robot: Robot, charge: Charge, *, carefully: bool = False) -> Generator[None, None, Declared]:
+    """Find the cups, look at each, and declare what follows; a cup whose water cannot be seen is weighed."""
+    yield from robot.perform("localise", charge, localise_carefully(robot) if carefully else localise(robot))
+    lost = [cup for cup in dim.CUPS if cup not in robot.believed_m]
+    if lost:
+        raise AquaMendError(f"the camera does not find {lost[0]}, so there is nothing to decide; clear its view")
     levels: dict[str, float] = {}
     for cup in dim.CUPS:
-        finding = yield from robot.perform(f"look {cup}", charge, look(robot, cup))
+        glance = look_carefully(robot, cup) if carefully else look(robot, cup)
+        finding = yield from robot.perform(f"look {cup}", charge, glance)
         if not finding.succeeded:
             finding = yield from robot.perform(f"weigh {cup}", charge, weigh(robot, robot.place_of(cup)))
         levels[cup] = round(float(finding.value or 0.0), 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.configurations import TARGET, Configuration, Sensing, Supposed
 from aquamend.worlds.pouring.declared import Declared
 
 QUANTITY_TOLERANCE_G = 3.0
@@ -32,3 +33,16 @@ def failed_beliefs(
     wrong["target"] = before_pouring_g[at_target_place] > min(before_pouring_g.values())
     wrong["camera"] = not camera_sound
     return tuple(name for name, is_wrong in wrong.items() if is_wrong)
+
+
+def failures_of(supposed: Supposed, configuration: Configuration, declared: Declared) -> tuple[str, ...]:
+    """Return the beliefs that a configuration breaks."""
+    by_cup = {cup: role for role, cup in enumerate(declared.order)}
+    return failed_beliefs(
+        declared,
+        now_g={cup: supposed.now[role].g for cup, role in by_cup.items()},
+        before_pouring_g={cup: supposed.before_pouring[role].g for cup, role in by_cup.items()},
+        displaced={cup: supposed.stands_at[role] != role for cup, role in by_cup.items()},
+        at_target_place=declared.order[supposed.stands_at.index(TARGET)],
+        camera_sound=configuration.sensing is Sensing.SOUND,
+    )

@@ -21,6 +21,11 @@ class CameraFaults:
     occluded: tuple[str, ...] = ()
     """Vessels that something hides from the camera."""
 
+    @property
+    def sound(self) -> bool:
+        """Whether there is nothing wrong with the camera."""
+        return not self.bias_g and self.exchanged is None and self.frozen is None and not self.occluded
+
     def shown(self, simulation: Simulation) -> Simulation:
         """Return the table that the camera shows when it looks at this one."""
         return simulation if self.frozen is None else self.frozen

@@ -43,6 +43,19 @@ def read_stamp(robot: Robot, *, noise: np.random.Generator | None = None) -> Ski
     return Finding(True, STALE if stale != misread else FRESH)
 
 
+def look_carefully(robot: Robot, cup: str) -> Skill:
+    """Look at a cup several times and take the average; an error that persists stays in it."""
+    levels = []
+    for _ in range(CAREFUL_READINGS):
+        seen = yield from look(robot, cup)
+        if seen.value is not None:
+            levels.append(seen.value)
+    if not levels:
+        return failed(f"{cup} cannot be seen")
+    level = float(np.mean(levels))
+    return Finding(True, f"{cup} holds {level:.1f} g", level)
+
+
 def weigh_carefully(robot: Robot, place: int) -> Skill:
     """Let a place's scale come to rest and average its readings: what a new declaration is made from."""
     readings = []
@@ -66,7 +79,10 @@ def localise_carefully(robot: Robot) -> Skill:
 
 
 def calibrate(robot: Robot) -> Skill:
-    """Hold what the camera reads against the scales, cup by cup, and say how far it is off."""
+    """Hold what the camera reads against the scales, cup by cup, and say how far it is off.
+
+    Nobody looks through the camera after that, so the offsets are for the record.
+    """
     off: dict[str, float] = {}
     for cup in dim.CUPS:
         seen = yield from look(robot, cup)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from aquamend.decision.screening import Coverage, FitGroup
-from aquamend.graph import RecoveryGraph
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring import dimensions as dim
@@ -18,7 +17,6 @@ from aquamend.worlds.pouring.configurations import (
     ADDED_TO,
     CONFIGURATIONS,
     SWAPPED,
-    TARGET,
     Configuration,
     Physical,
     Sensing,
@@ -27,15 +25,13 @@ from aquamend.worlds.pouring.configurations import (
 )
 from aquamend.worlds.pouring.declared import ROLES, Declared
 from aquamend.worlds.pouring.episode import Stage
-from aquamend.worlds.pouring.failures import QUANTITY_TOLERANCE_G, failed_beliefs
+from aquamend.worlds.pouring.failures import failures_of
 from aquamend.worlds.pouring.fitted import Fitted
-from aquamend.worlds.pouring.looking import FRESH, PROBE_S, STALE
+from aquamend.worlds.pouring.looking import FRESH, STALE
 from aquamend.worlds.pouring.monitor import ROUTINE, Report
+from aquamend.worlds.pouring.pricing import SAFE_STOP_LOSS, finishing_s, restart_losses
 from aquamend.worlds.pouring.recovery_graph import EXECUTED, recovery_graph
 
-SAFE_STOP_LOSS = 150.0
-"""Loss of stopping safely and calling a person, in simulated seconds' worth: more than any restart takes, and what the
-paper's worst safe stops were charged."""
 TWO_AT_ONCE = 0.02
 """Prior probability that a physical change and an error of the camera come together."""
 RESTART = "restart"
@@ -71,19 +67,16 @@ def alarm_model(
     measured = measured_g(declared)
     supposed = [suppose(c, measured, poured_g=declared.poured_g, shifts=fitted.shifts) for c in CONFIGURATIONS]
     hypotheses = [
-        Hypothesis(named(c, declared), prior(c), failures_of(s, c, declared), _cause(c, s, declared))
-        for c, s in zip(CONFIGURATIONS, supposed, strict=True)
+        _hypothesis(c, failures_of(s, c, declared), declared) for c, s in zip(CONFIGURATIONS, supposed, strict=True)
     ]
     heard = {
         h.name: alarm_likelihood(report, declared, c, fitted.alarms)
         for h, c in zip(hypotheses, CONFIGURATIONS, strict=True)
     }
     kernels = _kernels(supposed, declared, fitted)
-    model = JointModel(
-        hypotheses, kernels, Alarm(heard, suspects(report, declared)), _declarations(declared, hypotheses)
-    )
+    model = JointModel(hypotheses, kernels, Alarm(heard, suspects(report)), _declarations(declared, hypotheses))
     finishing = finishing_s(stage, fitted)
-    plans = [Plan(RESTART, _restart_losses(supposed, declared, stage, fitted, graph), undo=EXECUTED[stage])]
+    plans = [Plan(RESTART, restart_losses(supposed, declared, stage, fitted), undo=EXECUTED[stage])]
     problem = Problem(
         graph, model, escalate=SAFE_STOP_LOSS - finishing, plans=plans, name="pour into the least full cup", unit="s"
     )
@@ -120,26 +113,14 @@ def prior(configuration: Configuration) -> float:
     return family / len(SWAPPED) if physical in SWAPPED else family
 
 
-def failures_of(supposed: Supposed, configuration: Configuration, declared: Declared) -> tuple[str, ...]:
-    """Return the beliefs that a configuration breaks."""
-    by_cup = {cup: role for role, cup in enumerate(declared.order)}
-    return failed_beliefs(
-        declared,
-        now_g={cup: supposed.now[role].g for cup, role in by_cup.items()},
-        before_pouring_g={cup: supposed.before_pouring[role].g for cup, role in by_cup.items()},
-        displaced={cup: supposed.stands_at[role] != role for cup, role in by_cup.items()},
-        at_target_place=declared.order[supposed.stands_at.index(TARGET)],
-        camera_sound=configuration.sensing is Sensing.SOUND,
+def _hypothesis(configuration: Configuration, failed: tuple[str, ...], declared: Declared) -> Hypothesis:
+    cause = Cause.EXTERNAL if configuration.physical is not Physical.NOTHING else Cause.SELF_ERROR
+    return Hypothesis(
+        named(configuration, declared), prior(configuration), failed, cause if failed else Cause.FALSE_ALARM
     )
 
 
-def _cause(configuration: Configuration, supposed: Supposed, declared: Declared) -> Cause:
-    if not failures_of(supposed, configuration, declared):
-        return Cause.FALSE_ALARM
-    return Cause.EXTERNAL if configuration.physical is not Physical.NOTHING else Cause.SELF_ERROR
-
-
-def suspects(report: Report, declared: Declared) -> tuple[str, ...]:
+def suspects(report: Report) -> tuple[str, ...]:
     """Return the beliefs that a report points at."""
     if report.signal == ROUTINE:
         return ("target",)
@@ -205,52 +186,6 @@ def _declarations(declared: Declared, hypotheses: Sequence[Hypothesis]) -> list[
         )
         for name, value in values.items()
     ]
-
-
-def finishing_s(stage: Stage, fitted: Fitted) -> float:
-    """Return what is left of the task at a stage."""
-    left = {
-        Stage.DECIDED: ("fetch", "move", "pour", "put back"),
-        Stage.MOVED: ("pour", "put back"),
-        Stage.POURED: ("put back",),
-    }
-    return math.fsum(fitted.seconds(what) for what in left[stage])
-
-
-def _restart_losses(
-    supposed: Sequence[Supposed], declared: Declared, stage: Stage, fitted: Fitted, graph: RecoveryGraph
-) -> np.ndarray:
-    """Return what starting over loses under every configuration: all undone, all measured anew by the same camera."""
-    again = {
-        Stage.DECIDED: (),
-        Stage.MOVED: ("put back", "fetch", "move"),
-        Stage.POURED: ("pour back", "fetch", "move", "pour"),
-    }
-    seconds = (1 + len(dim.CUPS)) * PROBE_S + math.fsum(fitted.seconds(what) for what in again[stage])
-    residual = {belief.name: belief.residual for belief in graph.beliefs}
-    return np.array(
-        [
-            seconds + math.fsum(residual[name] for name in _failed_after_restart(s, c, declared))
-            for s, c in zip(supposed, CONFIGURATIONS, strict=True)
-        ]
-    )
-
-
-def _failed_after_restart(supposed: Supposed, configuration: Configuration, declared: Declared) -> list[str]:
-    if configuration.sensing is Sensing.SOUND:
-        return []
-    if configuration.sensing is Sensing.FROZEN:
-        return list(failures_of(supposed, configuration, declared))
-    # The looks of the new round show what they show now, without what was poured.
-    poured = [supposed.now[role].g - supposed.before_pouring[role].g for role in range(3)]
-    read_for = [1, 0, 2] if configuration.sensing is Sensing.MIXED_UP else [0, 1, 2]
-    seen = [supposed.looked[role].g - poured[read_for[role]] for role in range(3)]
-    true = [amount.g for amount in supposed.before_pouring]
-    failed = [
-        f"quantity_{declared.order[role]}" for role in range(3) if abs(seen[role] - true[role]) > QUANTITY_TOLERANCE_G
-    ]
-    chosen = min(range(3), key=seen.__getitem__)
-    return [*failed, *(["target"] if true[chosen] > min(true) else []), "camera"]
 
 
 def coverage(declared: Declared, stage: Stage, fitted: Fitted, offsets_mm: Sequence[float]) -> Coverage:

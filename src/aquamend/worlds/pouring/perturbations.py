@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.errors import AquaMendError
 from aquamend.model import Cause
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.faults import SOUND, CameraFaults
@@ -41,7 +42,10 @@ class AddWater:
         simulation = robot.simulation
         compiled, x_y_z = simulation.compiled, simulation.position(self.cup)
         first = compiled.first_reserve_bead + simulation.added
-        beads = np.arange(first, first + min(self.grams, compiled.scene.particles - first))
+        left = compiled.scene.particles - first
+        if self.grams > left:
+            raise AquaMendError(f"{self.grams} g cannot be added: {left} g are in reserve; raise TableScene.reserve_g")
+        beads = np.arange(first, first + self.grams)
         _put(simulation, beads, x_y_z + np.array(stacked(len(beads))) + (0, 0, dim.FLOOR_THICK + DROP_M))
         simulation.added += len(beads)
 

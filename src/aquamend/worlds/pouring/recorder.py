@@ -13,7 +13,6 @@ from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.scene import HIDDEN_GROUP, WATER_RGBA
 from aquamend.worlds.pouring.simulation import Compiled, Simulation
 
-TICKS_PER_S = round(1 / dim.TICK_S)
 PARKED_M = (0.0, 0.0, -1.0)
 """Where water is shown that nobody has added yet: below the table, out of sight."""
 
@@ -48,14 +47,14 @@ class Recorder:
     _frames: list[_Frame] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not 0 < self.frames_per_s <= TICKS_PER_S:
+        if not 0 < self.frames_per_s <= dim.TICKS_PER_S:
             raise ValueError(
-                f"frames_per_s is {self.frames_per_s}; the table can be seen 0 to {TICKS_PER_S} times a second"
+                f"frames_per_s is {self.frames_per_s}; the table can be seen 0 to {dim.TICKS_PER_S} times a second"
             )
 
     def see(self, simulation: Simulation) -> None:
         """Keep a frame, if its turn has come."""
-        if simulation.ticks % round(TICKS_PER_S / self.frames_per_s):
+        if simulation.ticks % round(dim.TICKS_PER_S / self.frames_per_s):
             return
         compiled, data = simulation.compiled, simulation.data
         if self._compiled is None:
@@ -81,7 +80,7 @@ class Recorder:
             bodies=tuple(_body(self._compiled.model, number) for number in self._shown),
             particle_radius_m=dim.BEAD_RADIUS,
             particle_rgba=WATER_RGBA,
-            times_s=np.array([frame.tick for frame in self._frames]) / TICKS_PER_S,
+            times_s=np.array([frame.tick for frame in self._frames]) / dim.TICKS_PER_S,
             positions=poses[..., :3],
             quaternions=poses[..., 3:],
             particles=water,

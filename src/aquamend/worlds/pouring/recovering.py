@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator
 from dataclasses import dataclass, replace
 
 from aquamend.execution import Charge
@@ -30,12 +30,12 @@ class Recovery:
     robot: Robot
     declared: Declared
     stage: Stage
-    before_pouring_g: Mapping[str, float]
-    """What every cup really held before the last pour. For the judge alone."""
     distrusts_camera: bool = False
     aimed_m: tuple[float, float] | None = None
     """Where the cup is believed to stand that the hand waits beside."""
     redone: frozenset[str] = frozenset()
+    stuck: bool = False
+    """Whether undoing has failed, so that going on would pour on top of what should not be there."""
 
     def __post_init__(self) -> None:
         moved = "move" in EXECUTED[self.stage]
@@ -44,26 +44,28 @@ class Recovery:
     def finish(self) -> Work:
         """Do what is left of the task as it is believed now; stop safely at the first primitive that fails."""
         robot, target = self.robot, self.declared.target
-        if self.declared.poured_g <= 0.0:  # a scale may read a little less than before where nothing came
+        if self.declared.poured_g <= 0.0 and not self.stuck:  # a scale may read a little less where nothing came
             finding = Finding(True, "")
             if robot.holding is None:
                 finding = yield from fetch(robot, dim.PITCHER, self._charge("fetch"))
             if finding.succeeded and not self._aims_at(target):
                 finding = yield from robot.perform(f"move to {target}", self._charge("move"), move(robot, target))
             if finding.succeeded:
-                self.before_pouring_g = {cup: robot.simulation.grams(cup) for cup in dim.CUPS}
                 self.declared = yield from pour_dose(robot, self.declared, self._charge("pour"))
         yield from safe_stop(robot, self._charge("place"))
 
-    def roll_back(self, correct: Collection[str], undo: Collection[str]) -> Work:
-        """Measure anew what is to be corrected, undo what rests on it, and finish from there."""
+    def roll_back(self, undo: Collection[str]) -> Work:
+        """Do anew what was measured and decided among the undone actions, undo the rest by hand, and finish."""
         self.redone = frozenset(undo)
         poured_at = self.declared.place[self.declared.target]
-        anew = "target" in correct or any(name.startswith("rank") for name in correct)
-        if anew or any(name.startswith("binding") for name in correct):
-            yield from self._find(correct, everything=anew)
-        yield from self._weigh(correct, everything=anew or "camera" in correct)
-        if anew:
+        if "locate" in undo or "decide" in undo:
+            yield from self._find()
+        if "trust" in undo:
+            yield from self._recalibrate()
+        for cup in dim.CUPS:
+            if f"measure_{cup}" in undo or "decide" in undo:
+                yield from self._weigh(cup)
+        if "decide" in undo:
             self._decide(poured_at)
         if "pour" in undo and self.declared.poured_g > 0:
             yield from self._unpour(poured_at)
@@ -73,15 +75,16 @@ class Recovery:
         yield from self.finish()
 
     def restart(self) -> Work:
-        """Undo all the hand did, measure everything anew as in the beginning, and do the whole task."""
+        """Undo all the hand did, measure everything anew with the camera, and do the whole task."""
         self.redone = frozenset(EXECUTED[self.stage])
         if self.declared.poured_g > 0:
             yield from self._unpour(self.declared.place[self.declared.target])
         elif self.robot.holding is not None:
             yield from put_back(self.robot, Charge.RECOVERY)
         old = self.declared
-        fresh = yield from measure(self.robot, Charge.RECOVERY)
-        self.declared = replace(fresh, versions={name: old.version(name) + 1 for name in fresh.support})
+        fresh = yield from measure(self.robot, Charge.RECOVERY, carefully=True)
+        versions = {name: old.version(name) + 1 for name in fresh.support}
+        self.declared = replace(fresh, versions=versions, poured_g=old.poured_g)
         self.aimed_m = None
         yield from self.finish()
 
@@ -92,26 +95,20 @@ class Recovery:
     def _charge(self, action: str) -> Charge:
         return Charge.RECOVERY if action in self.redone else Charge.CONTINUATION
 
-    def _find(self, correct: Collection[str], *, everything: bool) -> Work:
-        """See where the cups stand, and believe it of those in question."""
-        robot, old = self.robot, dict(self.robot.believed_m)
-        yield from robot.perform("localise carefully", Charge.RECOVERY, localise_carefully(robot))
+    def _find(self) -> Work:
+        """See where the cups stand, and believe it."""
+        yield from self.robot.perform("localise carefully", Charge.RECOVERY, localise_carefully(self.robot))
         for cup in dim.CUPS:
-            if everything or f"binding_{cup}" in correct:
-                self.declared = self.declared.with_place(cup, robot.place_of(cup))
-            else:
-                robot.believed_m[cup] = old[cup]
+            self.declared = self.declared.with_place(cup, self.robot.place_of(cup))
 
-    def _weigh(self, correct: Collection[str], *, everything: bool) -> Work:
-        """Weigh the cups in question where they are believed to stand; the scales know nothing of the camera."""
-        if "camera" in correct:
-            yield from self.robot.perform("calibrate camera", Charge.RECOVERY, calibrate(self.robot))
-            self.distrusts_camera = True
-        for cup in dim.CUPS:
-            if everything or f"quantity_{cup}" in correct:
-                yield from self._weigh_one(cup)
+    def _recalibrate(self) -> Work:
+        """Hold the camera against the scales, which know nothing of it, and rest nothing on it any more."""
+        yield from self.robot.perform("calibrate camera", Charge.RECOVERY, calibrate(self.robot))
+        self.declared = self.declared.refreshed("camera", tuple(f"weigh_{cup}" for cup in dim.CUPS))
+        self.distrusts_camera = True
 
-    def _weigh_one(self, cup: str) -> Work:
+    def _weigh(self, cup: str) -> Work:
+        """Weigh a cup where it is believed to stand."""
         place = self.declared.place[cup]
         found = yield from self.robot.perform(f"weigh {cup}", Charge.RECOVERY, weigh_carefully(self.robot, place))
         self.declared = self.declared.with_quantity(cup, round(float(found.value or 0.0), 1))
@@ -125,9 +122,15 @@ class Recovery:
         self.declared = self.declared.with_order(ordered(held))
 
     def _unpour(self, poured_at: int) -> Work:
-        """Pour back what was poured, out of the cup that stands where it was poured."""
-        cup = next((cup for cup in dim.CUPS if self.declared.place[cup] == poured_at), self.declared.target)
-        yield from pour_back(self.robot, cup, self.declared.poured_g, Charge.RECOVERY)
-        yield from self._weigh_one(cup)
-        self.declared = replace(self.declared, poured_g=0.0)
+        """Pour back what was poured, out of the cup that is believed to stand where it was poured."""
+        self.redone |= {"fetch", "move", "pour"}
         self.aimed_m = None
+        cup = next((cup for cup in dim.CUPS if self.robot.place_of(cup) == poured_at), None)
+        if cup is None:  # nobody is believed to stand there, so nothing can be poured back
+            self.stuck = True
+            return
+        finding = yield from pour_back(self.robot, cup, self.declared.poured_g, Charge.RECOVERY)
+        self.stuck = not finding.succeeded
+        yield from self._weigh(cup)
+        if finding.succeeded:
+            self.declared = replace(self.declared, poured_g=0.0)

@@ -9,8 +9,8 @@ from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fitted import Fitted
 from aquamend.worlds.pouring.looking import CALIBRATING_S, CAREFUL_S, PROBE_S
 
-BINDING_LOSS, QUANTITY_LOSS, TARGET_LOSS, CAMERA_LOSS = 20.0, 10.0, 80.0, 40.0
-"""Residual losses of the paper, in simulated seconds' worth."""
+RESIDUAL_LOSS = {"quantity": 10.0, "rank": 0.0, "binding": 20.0, "target": 80.0, "camera": 40.0}
+"""Residual losses of the paper, by kind of belief, in simulated seconds' worth."""
 MOST_USES = 2
 """A third reading would share most of its error with the first two, which the model takes for independent."""
 
@@ -22,6 +22,11 @@ EXECUTED = {
 ARM = ("fetch", "move", "pour", "place")
 
 
+def residual_loss(belief: str) -> float:
+    """Return what leaving a belief wrong costs; a rank by itself costs nothing."""
+    return RESIDUAL_LOSS[belief.partition("_")[0]]
+
+
 def undoing(fitted: Fitted) -> list[Operation]:
     """Return what undoing takes, in simulated seconds, doing it again included; each is paid once."""
     seconds = fitted.seconds
@@ -29,9 +34,12 @@ def undoing(fitted: Fitted) -> list[Operation]:
         *(Operation(f"weigh {x} anew", CAREFUL_S) for x in dim.CUPS),
         Operation("find the cups anew", CAREFUL_S),
         Operation("calibrate the camera", CALIBRATING_S),
-        Operation("fetch the pitcher again", seconds("put back") + seconds("fetch")),
+        Operation("put the pitcher back", seconds("put back")),
+        Operation("fetch it again", seconds("fetch")),
         Operation("move again", seconds("move")),
-        Operation("pour back and pour again", seconds("pour back") + seconds("fetch") + seconds("pour")),
+        # As it was timed, pouring back begins with putting the pitcher back; the cup is weighed after it.
+        Operation("pour back", seconds("pour back") - seconds("put back") + CAREFUL_S),
+        Operation("pour again", seconds("pour")),
     ]
 
 
@@ -43,13 +51,13 @@ def recovery_graph(declared: Declared, stage: Stage, fitted: Fitted, *, linear_c
     """
     cups, target = dim.CUPS, declared.target
     rivals = declared.order[1:]
-    beliefs = [
-        *(Belief(f"quantity_{x}", QUANTITY_LOSS) for x in cups),
-        *(Belief(f"rank_{x}", 0.0) for x in rivals),
-        *(Belief(f"binding_{x}", BINDING_LOSS) for x in cups),
-        Belief("target", TARGET_LOSS),
-        Belief("camera", CAMERA_LOSS),
+    names = [
+        *(f"quantity_{x}" for x in cups),
+        *(f"rank_{x}" for x in rivals),
+        *(f"binding_{x}" for x in cups),
+        *("target", "camera"),
     ]
+    beliefs = [Belief(name, residual_loss(name)) for name in names]
     probes = [
         *(Probe(f"look_{x}", PROBE_S, max_uses=MOST_USES, modality="vision") for x in cups),
         *(Probe(f"weigh_{x}", PROBE_S, max_uses=MOST_USES, modality="scale") for x in cups),
@@ -90,9 +98,9 @@ def _actions(stage: Stage) -> list[Action]:
         "locate": ("find the cups anew",),
         "trust": ("calibrate the camera",),
         "decide": ("find the cups anew", *weighing),
-        "fetch": ("fetch the pitcher again",),
+        "fetch": ("put the pitcher back", "fetch it again"),
         "move": ("move again",),
-        "pour": ("pour back and pour again",),
+        "pour": ("put the pitcher back", "pour back", "fetch it again", "pour again"),
     }
     done = [name for name in undone_by if name not in ARM or name in EXECUTED[stage]]
     return [

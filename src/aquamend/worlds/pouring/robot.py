@@ -18,8 +18,8 @@ from aquamend.worlds.pouring.simulation import Simulation, Watcher
 _Found = TypeVar("_Found")
 
 
-def places() -> dict[str, tuple[float, float]]:
-    """Return where vessels stand as far as the robot knows before it has looked: nowhere but the pitcher."""
+def known_at_first() -> dict[str, tuple[float, float]]:
+    """Return where vessels stand as far as the robot knows before it has looked: the pitcher has a place of its own."""
     return {dim.PITCHER: (dim.PITCHER_PLACE_X, 0.0)}
 
 
@@ -32,7 +32,7 @@ class Robot:
     """What is wrong with its camera, which it does not know."""
     seed: tuple[int, ...] = (0,)
     """Of the noise in its readings."""
-    believed_m: dict[str, tuple[float, float]] = field(default_factory=places)
+    believed_m: dict[str, tuple[float, float]] = field(default_factory=known_at_first)
     """Where it believes that every vessel stands."""
     seen_m: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Where it last saw every vessel, which it need not believe."""

@@ -99,7 +99,7 @@ class Simulation:
     @property
     def time_s(self) -> float:
         """Simulated time since the start; whole ticks."""
-        return self.ticks / 50
+        return self.ticks / dim.TICKS_PER_S
 
     def tick(self) -> None:
         """Advance by a fiftieth of a second under the present set points."""

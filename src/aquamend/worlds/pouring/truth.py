@@ -6,12 +6,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from aquamend.errors import AquaMendError
 from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.configurations import ADDED_TO, BIASED, SWAPPED, Configuration, Physical, Sensing
+from aquamend.worlds.pouring.configurations import (
+    ADDED_TO,
+    BIASED,
+    RIVAL,
+    SWAPPED,
+    TARGET,
+    Configuration,
+    Physical,
+    Sensing,
+)
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.episode import Alarmed
 from aquamend.worlds.pouring.failures import BINDING_TOLERANCE_MM, failed_beliefs
-from aquamend.worlds.pouring.faults import SOUND, CameraFaults
+from aquamend.worlds.pouring.faults import CameraFaults
 from aquamend.worlds.pouring.perturbations import (
     AddWater,
     BiasedCamera,
@@ -33,7 +43,7 @@ def really_failed(
         before_pouring_g=before_pouring_g,
         displaced={cup: displaced_mm(simulation, cup, declared.place[cup]) > BINDING_TOLERANCE_MM for cup in dim.CUPS},
         at_target_place=min(dim.CUPS, key=lambda cup: displaced_mm(simulation, cup, declared.place[declared.target])),
-        camera_sound=faults is SOUND,
+        camera_sound=faults.sound,
     )
 
 
@@ -59,7 +69,11 @@ def true_configuration(alarmed: Alarmed) -> Configuration:
         case BiasedCamera(cup=cup, bias_g=bias):
             sign = 1 if bias > 0 else -1
             sensing = next(kind for kind, wrong in BIASED.items() if wrong == (roles[cup], sign))
-        case MixedUpCamera():
+        case MixedUpCamera(one=one, other=other):
+            if {roles[one], roles[other]} != {TARGET, RIVAL}:
+                raise AquaMendError(
+                    f"no configuration has a camera that mixes up {one} and {other}, only the two emptiest"
+                )
             sensing = Sensing.MIXED_UP
         case FrozenCamera():
             sensing = Sensing.FROZEN

@@ -43,7 +43,9 @@ def regrasp(robot: Robot, vessel: str, charge: Charge) -> Skill:
     """Let go where the hand holds something, look where the vessel stands, and grip it anew."""
     if robot.holding is not None:
         yield from put_back(robot, charge)
-    yield from robot.perform("localise", charge, localise(robot))
+    yield from robot.perform("localise", charge, localise(robot, believe=False))
+    if vessel in robot.seen_m:  # what is seen of the others is no part of this
+        robot.believed_m[vessel] = robot.seen_m[vessel]
     return (yield from _grip(robot, vessel, charge))
 
 
@@ -56,8 +58,9 @@ def put_back(robot: Robot, charge: Charge, at: int | None = None) -> Skill:
     """Set down what the hand holds where it came from, unless another place is named, and take the hand home."""
     held = robot.holding or "nothing"
     own = robot.place_of(held) if held in dim.CUPS else PITCHER_PLACE
-    set_down: Part = (f"place {held}", lambda: place(robot, own if at is None else at))
-    return (yield from in_turn(robot, charge, set_down, ("retreat", lambda: retreat(robot))))
+    placed = yield from robot.perform(f"place {held}", charge, place(robot, own if at is None else at))
+    retreated = yield from robot.perform("retreat", charge, retreat(robot))
+    return retreated if placed.succeeded else placed
 
 
 def pour_back(robot: Robot, cup: str, dose_g: float, charge: Charge) -> Skill:

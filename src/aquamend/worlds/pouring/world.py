@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -18,7 +18,8 @@ from aquamend.worlds.pouring.faults import SOUND
 from aquamend.worlds.pouring.fitted import Fitted, load_fitted
 from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.looking import localise, look, read_stamp, weigh
-from aquamend.worlds.pouring.model import RESTART, SAFE_STOP_LOSS, AlarmModel, alarm_model
+from aquamend.worlds.pouring.model import RESTART, AlarmModel, alarm_model
+from aquamend.worlds.pouring.pricing import SAFE_STOP_LOSS
 from aquamend.worlds.pouring.probing import localised_as, offsets_mm
 from aquamend.worlds.pouring.quality import Quality, quality_of
 from aquamend.worlds.pouring.recovering import Recovery
@@ -96,14 +97,14 @@ class PouringWorld:
         """Carry out the decision by hand, pay for what was really done, and own up to what was left wrong."""
         if isinstance(decision, Escalate):
             drive(self.robot, safe_stop(self.robot, Charge.ESCALATION))
-            return self._ledger.handed_over(SAFE_STOP_LOSS, self._wrong(self.alarmed.before_pouring_g, trusted=True))
-        recovery = Recovery(self.robot, self.declared, self.alarmed.stage, self.alarmed.before_pouring_g)
+            return self._ledger.handed_over(SAFE_STOP_LOSS, self._wrong(trusted=True))
+        recovery = Recovery(self.robot, self.declared, self.alarmed.stage)
         undone = self._undone(decision)
         match decision:
             case Continue():
                 work = recovery.finish()
             case RollBack(plan=None):
-                work = recovery.roll_back(decision.correct, undone)
+                work = recovery.roll_back(undone)
             case RollBack() | Restart():
                 work = recovery.restart()
             case _:
@@ -131,13 +132,13 @@ class PouringWorld:
         for number, leaf in enumerate(self.leaves, start=1):
             if leaf.charge is not Charge.SENSING:
                 self._ledger.pay(leaf.charge, f"{number}: {leaf.what}", leaf.seconds)
-        left = self._wrong(recovery.before_pouring_g, trusted=not recovery.distrusts_camera)
-        self.quality = quality_of(self.robot, self.declared, recovery.before_pouring_g)
+        left = self._wrong(trusted=not recovery.distrusts_camera)
+        self.quality = quality_of(self.robot, self.declared, self.alarmed.before_pouring_g)
         outcome = self._ledger.ended(undone, left)
         return replace(outcome, success=outcome.success and self.quality.good)
 
-    def _wrong(self, before_pouring_g: Mapping[str, float], *, trusted: bool) -> tuple[str, ...]:
-        faults = self.robot.faults if trusted else SOUND
-        wrong = really_failed(self.robot.simulation, self.declared, faults, before_pouring_g)
+    def _wrong(self, *, trusted: bool) -> tuple[str, ...]:
+        faults, before_g = self.robot.faults if trusted else SOUND, self.alarmed.before_pouring_g
+        wrong = really_failed(self.robot.simulation, self.declared, faults, before_g)
         # A target chosen anew has other rivals than the graph knows; that the choice is wrong is told by the target.
         return tuple(name for name in wrong if name in self._ledger.graph.belief_index)
