@@ -181,6 +181,14 @@ def test_water_is_poured_back_from_where_it_was_poured_though_only_the_target_wa
     assert world.quality.received_g["B"] == pytest.approx(DOSE_G, abs=3.0)
 
 
+def test_finding_the_target_elsewhere_does_not_make_a_pour_into_another_cup_right():
+    world = PouringWorld(alarmed(SWAP, Stage.POURED))
+    outcome = world.commit(RollBack(("binding_A",)))
+    assert "pour" not in outcome.undone
+    assert "target" in outcome.uncorrected
+    assert not outcome.success
+
+
 def test_a_pour_back_that_fails_is_no_success_and_nothing_is_poured_on_top(monkeypatch):
     def refuses(robot, cup, dose_g, charge):
         yield from ()

@@ -27,6 +27,8 @@ class Declared:
     """Of every declaration; 1 where not listed."""
     support: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Which probes every declaration rests on."""
+    poured_at: int | None = None
+    """The place that was poured into; the target found elsewhere later does not change that."""
 
     @classmethod
     def measured(cls, level_g: Mapping[str, float], place: Mapping[str, int]) -> Declared:
@@ -44,6 +46,11 @@ class Declared:
         """The cup to fill."""
         return self.order[0]
 
+    @property
+    def pouring_place(self) -> int:
+        """The place that was poured into, or will be."""
+        return self.place[self.target] if self.poured_at is None else self.poured_at
+
     def version(self, name: str) -> int:
         """Return the version of a declaration."""
         return self.versions.get(name, 1)
@@ -59,6 +66,7 @@ class Declared:
             self,
             quantity_g={**self.quantity_g, self.target: self.quantity_g[self.target] + grams},
             poured_g=self.poured_g + grams,
+            poured_at=self.place[self.target],
             versions={**self.versions, name: self.version(name) + 1},
             support={**self.support, name: (*self.support.get(name, ()), f"weigh_{self.target}")},
         )

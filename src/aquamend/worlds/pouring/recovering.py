@@ -57,7 +57,6 @@ class Recovery:
     def roll_back(self, undo: Collection[str]) -> Work:
         """Do anew what was measured and decided among the undone actions, undo the rest by hand, and finish."""
         self.redone = frozenset(undo)
-        poured_at = self.declared.place[self.declared.target]
         if "locate" in undo or "decide" in undo:
             yield from self._find()
         if "trust" in undo:
@@ -66,9 +65,9 @@ class Recovery:
             if f"measure_{cup}" in undo or "decide" in undo:
                 yield from self._weigh(cup)
         if "decide" in undo:
-            self._decide(poured_at)
+            self._decide()
         if "pour" in undo and self.declared.poured_g > 0:
-            yield from self._unpour(poured_at)
+            yield from self._unpour()
         elif "fetch" in undo and self.robot.holding is not None:
             yield from put_back(self.robot, Charge.RECOVERY)
             self.aimed_m = None
@@ -78,13 +77,13 @@ class Recovery:
         """Undo all the hand did, measure everything anew with the camera, and do the whole task."""
         self.redone = frozenset(EXECUTED[self.stage])
         if self.declared.poured_g > 0:
-            yield from self._unpour(self.declared.place[self.declared.target])
+            yield from self._unpour()
         elif self.robot.holding is not None:
             yield from put_back(self.robot, Charge.RECOVERY)
         old = self.declared
         fresh = yield from measure(self.robot, Charge.RECOVERY, carefully=True)
         versions = {name: old.version(name) + 1 for name in fresh.support}
-        self.declared = replace(fresh, versions=versions, poured_g=old.poured_g)
+        self.declared = replace(fresh, versions=versions, poured_g=old.poured_g, poured_at=old.poured_at)
         self.aimed_m = None
         yield from self.finish()
 
@@ -113,19 +112,19 @@ class Recovery:
         found = yield from self.robot.perform(f"weigh {cup}", Charge.RECOVERY, weigh_carefully(self.robot, place))
         self.declared = self.declared.with_quantity(cup, round(float(found.value or 0.0), 1))
 
-    def _decide(self, poured_at: int) -> None:
+    def _decide(self) -> None:
         """Choose the target anew, from what the cups hold without what was poured."""
         held = dict(self.declared.quantity_g)
         for cup in dim.CUPS:
-            if self.declared.place[cup] == poured_at:
+            if self.declared.place[cup] == self.declared.poured_at:
                 held[cup] -= self.declared.poured_g
         self.declared = self.declared.with_order(ordered(held))
 
-    def _unpour(self, poured_at: int) -> Work:
+    def _unpour(self) -> Work:
         """Pour back what was poured, out of the cup that is believed to stand where it was poured."""
         self.redone |= {"fetch", "move", "pour"}
         self.aimed_m = None
-        cup = next((cup for cup in dim.CUPS if self.robot.place_of(cup) == poured_at), None)
+        cup = next((cup for cup in dim.CUPS if self.robot.place_of(cup) == self.declared.poured_at), None)
         if cup is None:  # nobody is believed to stand there, so nothing can be poured back
             self.stuck = True
             return
@@ -133,4 +132,4 @@ class Recovery:
         self.stuck = not finding.succeeded
         yield from self._weigh(cup)
         if finding.succeeded:
-            self.declared = replace(self.declared, poured_g=0.0)
+            self.declared = replace(self.declared, poured_g=0.0, poured_at=None)

@@ -42,7 +42,7 @@ def really_failed(
         now_g={cup: simulation.grams(cup) for cup in dim.CUPS},
         before_pouring_g=before_pouring_g,
         displaced={cup: displaced_mm(simulation, cup, declared.place[cup]) > BINDING_TOLERANCE_MM for cup in dim.CUPS},
-        at_target_place=min(dim.CUPS, key=lambda cup: displaced_mm(simulation, cup, declared.place[declared.target])),
+        at_target_place=min(dim.CUPS, key=lambda cup: displaced_mm(simulation, cup, declared.pouring_place)),
         camera_sound=faults.sound,
     )
 

@@ -79,6 +79,7 @@ class CalibrationRecord:
                 declared["poured_g"],
                 declared["versions"],
                 {name: tuple(probes) for name, probes in declared["support"].items()},
+                declared.get("poured_at"),
             ),
             offsets_mm=tuple(data["offsets_mm"]),
             report=Report(report["signal"], report["cup"], report["excess"]),
