@@ -19,7 +19,7 @@ from aquamend.worlds.pouring.monitor import (
     conspicuous,
 )
 from aquamend.worlds.pouring.motion import wait
-from aquamend.worlds.pouring.perturbations import AddWater, FalseAlarm, SwapCups
+from aquamend.worlds.pouring.perturbations import AddWater, FalseAlarm, SwapCups, happen
 from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.simulation import Simulation
 
@@ -46,7 +46,7 @@ def test_a_table_as_declared_is_not_conspicuous(watched):
 
 
 def test_a_swap_is_seen_as_cups_far_from_where_they_were(watched):
-    SwapCups("A", "C").happen(watched)
+    happen(SwapCups("A", "C"), watched)
     drive(watched, wait(0.5))
     for report in reports(watched):
         assert report.signal == POSITION
@@ -55,7 +55,7 @@ def test_a_swap_is_seen_as_cups_far_from_where_they_were(watched):
 
 
 def test_water_added_is_seen_or_weighed_as_more(watched):
-    AddWater("B", 14).happen(watched)
+    happen(AddWater("B", 14), watched)
     drive(watched, wait(1.0))
     for report in reports(watched):
         assert report.signal in (LEVEL, LOAD)

@@ -18,6 +18,8 @@ from aquamend.worlds.pouring.perturbations import (
     FrozenCamera,
     MixedUpCamera,
     SwapCups,
+    faults_from_the_start,
+    happen,
 )
 from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.sensors import level_g
@@ -45,8 +47,8 @@ def after(table):
     """Return the robot a second after some trouble."""
 
     def after(perturbation, seconds=1.0):
-        robot = Robot(table.branch(), perturbation.before_measuring())
-        perturbation.happen(robot)
+        robot = Robot(table.branch(), faults_from_the_start(perturbation))
+        happen(perturbation, robot)
         drive(robot, wait(seconds))
         return robot
 
@@ -71,7 +73,7 @@ def test_nobody_adds_more_than_there_is(after):
 
 def test_water_can_be_added_twice(after):
     robot = after(AddWater("B", 5))
-    AddWater("C", 4).happen(robot)
+    happen(AddWater("C", 4), robot)
     drive(robot, wait(1.0))
     assert grams(robot) == {**HELD, "B": 23, "C": 39}
 
@@ -99,19 +101,19 @@ def test_trouble_of_the_camera_leaves_every_bit_of_the_table_alone(untouched, af
 
 
 def test_a_biased_camera_was_so_before_anything_was_measured():
-    assert BiasedCamera("A", -8.0).before_measuring().bias_g == {"A": -8.0}
-    assert MixedUpCamera("A", "B").before_measuring().exchanged == ("A", "B")
+    assert faults_from_the_start(BiasedCamera("A", -8.0)).bias_g == {"A": -8.0}
+    assert faults_from_the_start(MixedUpCamera("A", "B")).exchanged == ("A", "B")
 
 
 @pytest.mark.parametrize("perturbation", [FrozenCamera(), AddWater("A", 4), SwapCups("A", "B"), CAMERA_ALONE[-1]])
 def test_what_comes_later_leaves_the_camera_sound_at_first(perturbation):
-    assert perturbation.before_measuring() is SOUND
+    assert faults_from_the_start(perturbation) is SOUND
 
 
 def test_a_frozen_camera_shows_the_table_as_it_was_when_it_froze(table, after):
     robot = after(FrozenCamera())
     before = level_g(table, "B", rng=seeded())
-    AddWater("B", 12).happen(robot)
+    happen(AddWater("B", 12), robot)
     drive(robot, wait(1.0))
     assert level_g(robot.simulation, "B", rng=seeded(), faults=robot.faults) == pytest.approx(before, abs=0.3)
     assert level_g(robot.simulation, "B", rng=seeded()) > before + 8

@@ -15,7 +15,7 @@ from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.looking import localise, localise_carefully, look, look_carefully, weigh
 from aquamend.worlds.pouring.monitor import CHECK_S, MOST_CHECKS, ROUTINE, Report, check, conspicuous
 from aquamend.worlds.pouring.motion import wait
-from aquamend.worlds.pouring.perturbations import FalseAlarm, Perturbation
+from aquamend.worlds.pouring.perturbations import FalseAlarm, Perturbation, faults_from_the_start, happen
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.scene import TableScene
@@ -80,7 +80,7 @@ def until_alarm(
     of every primitive that ends.
     """
     simulation = Simulation.of(episode.scene, watcher)
-    robot = Robot(simulation, episode.perturbation.before_measuring(), episode.seed, listener=listener)
+    robot = Robot(simulation, faults_from_the_start(episode.perturbation), episode.seed, listener=listener)
     return drive(robot, _prefix(robot, episode, notice))
 
 
@@ -94,7 +94,7 @@ def _prefix(
         if finding.succeeded:
             target = declared.target
             yield from robot.perform(f"move to {target}", Charge.CONTINUATION, move(robot, target))
-    episode.perturbation.happen(robot)
+    happen(episode.perturbation, robot)
     yield from wait(MEDDLING_S)
     notice(robot, declared)
     before = {cup: robot.simulation.grams(cup) for cup in dim.CUPS}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,22 +34,6 @@ class AddWater:
     grams: int
     cause: Cause = Cause.EXTERNAL
 
-    def before_measuring(self) -> CameraFaults:
-        """Return what is wrong with the camera from the start."""
-        return SOUND
-
-    def happen(self, robot: Robot) -> None:
-        """Let it happen."""
-        simulation = robot.simulation
-        compiled, x_y_z = simulation.compiled, simulation.position(self.cup)
-        first = compiled.first_reserve_bead + simulation.added
-        left = compiled.scene.particles - first
-        if self.grams > left:
-            raise AquaMendError(f"{self.grams} g cannot be added: {left} g are in reserve; raise TableScene.reserve_g")
-        beads = np.arange(first, first + self.grams)
-        _put(simulation, beads, x_y_z + np.array(stacked(len(beads))) + (0, 0, dim.FLOOR_THICK + DROP_M))
-        simulation.added += len(beads)
-
 
 @dataclass(frozen=True, slots=True)
 class SwapCups:
@@ -57,23 +42,6 @@ class SwapCups:
     one: str
     other: str
     cause: Cause = Cause.EXTERNAL
-
-    def before_measuring(self) -> CameraFaults:
-        """Return what is wrong with the camera from the start."""
-        return SOUND
-
-    def happen(self, robot: Robot) -> None:
-        """Let it happen."""
-        simulation = robot.simulation
-        way = simulation.position(self.other) - simulation.position(self.one)
-        contents = {cup: simulation.beads_in(cup) for cup in (self.one, self.other)}
-        for cup, shift in ((self.one, way), (self.other, -way)):
-            beads = contents[cup]
-            _put(simulation, beads, simulation.beads()[beads] + shift)
-            joint = simulation.compiled.model.joint(cup)
-            q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
-            simulation.data.qpos[q : q + 3] += shift
-            simulation.data.qvel[v + 2] = -WAKING_M_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,28 +52,14 @@ class BiasedCamera:
     bias_g: float
     cause: Cause = Cause.SELF_ERROR
 
-    def before_measuring(self) -> CameraFaults:
-        """Return what is wrong with the camera from the start."""
-        return CameraFaults(bias_g={self.cup: self.bias_g})
-
-    def happen(self, robot: Robot) -> None:
-        """Change nothing: it is so already."""
-
 
 @dataclass(frozen=True, slots=True)
 class MixedUpCamera:
-    """The camera takes two cups for one another whenever it reads their levels."""
+    """The camera takes two cups for one another whenever it reads their levels, from the start and for good."""
 
     one: str
     other: str
     cause: Cause = Cause.SELF_ERROR
-
-    def before_measuring(self) -> CameraFaults:
-        """Return what is wrong with the camera from the start."""
-        return CameraFaults(exchanged=(self.one, self.other))
-
-    def happen(self, robot: Robot) -> None:
-        """Change nothing: it is so already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +67,6 @@ class FrozenCamera:
     """The camera goes on showing what it saw before: its frames are stale."""
 
     cause: Cause = Cause.SELF_ERROR
-
-    def before_measuring(self) -> CameraFaults:
-        """Return what is wrong with the camera from the start."""
-        return SOUND
-
-    def happen(self, robot: Robot) -> None:
-        """Freeze the picture."""
-        robot.faults = CameraFaults(frozen=robot.simulation.branch())
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +80,60 @@ class FalseAlarm:
     """In multiples of what the monitor tolerates, with its sign."""
     cause: Cause = Cause.FALSE_ALARM
 
-    def before_measuring(self) -> CameraFaults:
-        """Return what is wrong with the camera from the start."""
-        return SOUND
-
-    def happen(self, robot: Robot) -> None:
-        """Change nothing."""
-
 
 Perturbation = AddWater | SwapCups | BiasedCamera | MixedUpCamera | FrozenCamera | FalseAlarm
+
+
+def faults_from_the_start(perturbation: Perturbation) -> CameraFaults:
+    """Return what is wrong with the camera before anything is measured."""
+    match perturbation:
+        case BiasedCamera(cup=cup, bias_g=bias_g):
+            return CameraFaults(bias_g={cup: bias_g})
+        case MixedUpCamera(one=one, other=other):
+            return CameraFaults(exchanged=(one, other))
+        case _:
+            return SOUND
+
+
+def happen(perturbation: Perturbation, robot: Robot) -> None:
+    """Let it happen behind the robot's back; what is so from the start changes nothing any more."""
+    match perturbation:
+        case AddWater(cup=cup, grams=grams):
+            _add(robot.simulation, cup, grams)
+        case SwapCups(one=one, other=other):
+            _swap(robot.simulation, one, other)
+        case FrozenCamera():
+            robot.faults = CameraFaults(frozen=robot.simulation.branch())
+        case BiasedCamera() | MixedUpCamera() | FalseAlarm():
+            pass
+        case _:
+            assert_never(perturbation)
+
+
+def _add(simulation: Simulation, cup: str, grams: int) -> None:
+    """Drop beads of the reserve into a cup."""
+    compiled = simulation.compiled
+    first = compiled.first_reserve_bead + simulation.added
+    left = compiled.scene.particles - first
+    if grams > left:
+        raise AquaMendError(f"{grams} g cannot be added: {left} g are in reserve; raise TableScene.reserve_g")
+    beads = np.arange(first, first + grams)
+    lift = np.array([0.0, 0.0, dim.FLOOR_THICK + DROP_M])
+    _put(simulation, beads, simulation.position(cup) + np.array(stacked(grams)) + lift)
+    simulation.added += grams
+
+
+def _swap(simulation: Simulation, one: str, other: str) -> None:
+    """Exchange two cups with their contents."""
+    way = simulation.position(other) - simulation.position(one)
+    contents = {cup: simulation.beads_in(cup) for cup in (one, other)}
+    for cup, shift in ((one, way), (other, -way)):
+        beads = contents[cup]
+        _put(simulation, beads, simulation.beads()[beads] + shift)
+        joint = simulation.compiled.model.joint(cup)
+        q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
+        simulation.data.qpos[q : q + 3] += shift
+        simulation.data.qvel[v + 2] = -WAKING_M_S
 
 
 def _put(simulation: Simulation, beads: Sequence[int] | NDArray[np.intp], positions: NDArray[np.float64]) -> None:
