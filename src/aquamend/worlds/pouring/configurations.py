@@ -125,6 +125,11 @@ class Supposed:
     """Where the camera would show each cup."""
 
 
+def cups_read_for(sensing: Sensing) -> tuple[int, ...]:
+    """Return whose level the camera reads when it is asked for each role."""
+    return (RIVAL, TARGET, THIRD) if sensing is Sensing.MIXED_UP else (TARGET, RIVAL, THIRD)
+
+
 def suppose(configuration: Configuration, measured_g: Sequence[float], *, poured_g: float, shifts: Shifts) -> Supposed:
     """Return what a configuration makes of three measured cups, least first, and of a pour at the target's place."""
     physical, sensing = configuration.physical, configuration.sensing
@@ -139,7 +144,7 @@ def suppose(configuration: Configuration, measured_g: Sequence[float], *, poured
         one, other = SWAPPED[physical]
         stands_at[one], stands_at[other] = other, one
     poured = [Amount(poured_g if stands_at[role] == TARGET else 0.0) for role in range(3)]
-    read_for = [RIVAL, TARGET, THIRD] if sensing is Sensing.MIXED_UP else [TARGET, RIVAL, THIRD]
+    read_for = cups_read_for(sensing)
     was = [Amount(measured_g[read_for[role]]) + -bias[role] for role in range(3)]
     before = tuple(was[role] + added[role] for role in range(3))
     now = tuple(before[role] + poured[role] for role in range(3))

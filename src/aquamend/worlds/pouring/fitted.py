@@ -45,6 +45,10 @@ class Readings:
     stamp_right: float
     """Share of the times that a frame's time stamp tells rightly whether it is stale."""
 
+    def look_sd_g(self, *, disturbed: bool) -> float:
+        """Return how far a look scatters, at water poured since it was measured or not."""
+        return self.look_new_sd_g if disturbed else self.look_same_sd_g
+
 
 @dataclass(frozen=True, slots=True)
 class Group:

@@ -131,12 +131,7 @@ def _kernels(supposed: Sequence[Supposed], declared: Declared, fitted: Fitted) -
     readings, kernels = fitted.readings, dict[str, Gaussian | Discrete]()
     for role, cup in enumerate(declared.order):
         looks = [
-            (
-                s.looked[role].g,
-                math.hypot(
-                    s.looked[role].sd_g, readings.look_new_sd_g if s.disturbed[role] else readings.look_same_sd_g
-                ),
-            )
+            (s.looked[role].g, math.hypot(s.looked[role].sd_g, readings.look_sd_g(disturbed=s.disturbed[role])))
             for s in supposed
         ]
         weighs = [(s.weighed[role].g, math.hypot(s.weighed[role].sd_g, readings.weigh_sd_g)) for s in supposed]

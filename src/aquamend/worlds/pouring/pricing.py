@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.configurations import CONFIGURATIONS, Configuration, Sensing, Supposed
+from aquamend.worlds.pouring.configurations import CONFIGURATIONS, Configuration, Sensing, Supposed, cups_read_for
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.failures import QUANTITY_TOLERANCE_G, failures_of
@@ -55,7 +55,7 @@ def _failed_after_restart(supposed: Supposed, configuration: Configuration, decl
         return list(failures_of(supposed, configuration, declared))
     # The looks of the new round show what they show now, without what was poured.
     poured = [supposed.now[role].g - supposed.before_pouring[role].g for role in range(3)]
-    read_for = [1, 0, 2] if configuration.sensing is Sensing.MIXED_UP else [0, 1, 2]
+    read_for = cups_read_for(configuration.sensing)
     seen = [supposed.looked[role].g - poured[read_for[role]] for role in range(3)]
     true = [amount.g for amount in supposed.before_pouring]
     failed = [

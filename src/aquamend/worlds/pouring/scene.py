@@ -115,7 +115,7 @@ def _scale(world: ElementTree.Element, place: int, x: float) -> None:
     )  # fmt: skip
     _add(
         pan, "geom", name=f"scale_{place}", type="box", size=(dim.SCALE_HALF_WIDTH, dim.SCALE_HALF_WIDTH, thick),
-        mass=0.03, contype=PAN, conaffinity=HULL, friction=(0.8, 0.005, 0.0001), rgba=(0.30, 0.31, 0.34, 1),
+        mass=dim.PAN_MASS, contype=PAN, conaffinity=HULL, friction=(0.8, 0.005, 0.0001), rgba=(0.30, 0.31, 0.34, 1),
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ RAY_SD_M, COMMON_SD_M = 0.001, 0.00025
 LEVEL_SD_G = LEVEL_G_PER_M * math.hypot(COMMON_SD_M, RAY_SD_M / math.sqrt(150))
 """The error all rays of a reading share, and what is left of their own after averaging."""
 
-PAN_G, VESSEL_G = 30.0, 1000 * dim.VESSEL_MASS
+PAN_G, VESSEL_G = 1000 * dim.PAN_MASS, 1000 * dim.VESSEL_MASS
 
 
 @dataclass(frozen=True, slots=True)

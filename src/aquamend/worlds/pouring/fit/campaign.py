@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aquamend.errors import InvalidRun, MissingLibrary
@@ -21,12 +21,23 @@ def campaign(
     records = {record.run: record for record in _kept(file)}
     waiting = [run for run in range(runs) if run not in records]
     progress(runs - len(waiting), runs)
-    for fresh, record in enumerate(_simulated(waiting, jobs), start=1):
-        records[record.run] = record
-        progress(runs - len(waiting) + fresh, runs)
-        if fresh % KEEP_EVERY == 0 or fresh == len(waiting):
-            write_lines(file, [records[run].as_data() for run in sorted(records)])
+    unwritten = 0
+    try:
+        for fresh, record in enumerate(_simulated(waiting, jobs), start=1):
+            records[record.run] = record
+            unwritten += 1
+            progress(runs - len(waiting) + fresh, runs)
+            if unwritten == KEEP_EVERY:
+                _keep(file, records)
+                unwritten = 0
+    finally:  # an interrupted campaign keeps what is finished, too
+        if unwritten:
+            _keep(file, records)
     return [records[run] for run in range(runs)]
+
+
+def _keep(file: Path, records: Mapping[int, CalibrationRecord]) -> None:
+    write_lines(file, [records[run].as_data() for run in sorted(records)])
 
 
 def _kept(file: Path) -> list[CalibrationRecord]:

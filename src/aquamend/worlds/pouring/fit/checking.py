@@ -73,7 +73,7 @@ def _within(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str, f
             record.configuration, measured_g(record.declared), poured_g=record.declared.poured_g, shifts=fitted.shifts
         )
         for role, cup in enumerate(record.declared.order):
-            look_sd = fitted.readings.look_new_sd_g if supposed.disturbed[role] else fitted.readings.look_same_sd_g
+            look_sd = fitted.readings.look_sd_g(disturbed=supposed.disturbed[role])
             expected = {
                 f"look_{cup}": (supposed.looked[role], look_sd),
                 f"weigh_{cup}": (supposed.weighed[role], fitted.readings.weigh_sd_g),
