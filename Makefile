@@ -86,13 +86,10 @@ pytest: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
 
 bench: $(STAMP)
-	@$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
-
-SUITES := m1-v1 m1-depth-v1 m1-depth-scaled-v1 m1-proxy-v1 t4-v1 t4-irreversible-v1 t4-stress-v1 \
-  t4-ties-v1 t4-conflict-v1 t4-closure-v1 t4-depth-v1 t4-ablation-v1 t4-settings-v1 t4-sweep-v1
+	@$(ONE_THREAD) $(BIN)/python bench/run.py
 
 results: $(STAMP)
-	@for suite in $(SUITES); do \
+	@for suite in $$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import PUBLISHED; print(*PUBLISHED)'); do \
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
 

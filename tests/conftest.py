@@ -1,16 +1,154 @@
-"""Random problems and an enumeration of their terminal decisions, shared by the tests of the core."""
+"""States small enough to work out by hand, random problems, and an enumeration of their terminal decisions."""
 
+import importlib.util
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState
-from aquamend.model import Alarm, Discrete, Gaussian, Hypothesis, JointModel
+from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
+from aquamend.problem_file import parse_problem
+
+
+@pytest.fixture(scope="session")
+def lid() -> Callable[..., InformationState]:
+    """Return a state with one belief, failed with probability ``q``, under one executed action."""
+
+    def make(
+        kernels: Mapping[str, Kernel] | None = None,
+        *,
+        q: float = 0.4,
+        residual: float = 10.0,
+        undo: float = 3.0,
+        may_keep: bool = True,
+        reversible: bool = True,
+        probes: Sequence[Probe] = (),
+        declarations: Sequence[Declaration] = (),
+        correction: str = "assured",
+        needs_support: bool = False,
+        **rest: object,
+    ) -> InformationState:
+        graph = RecoveryGraph(
+            [Belief("lid", residual, may_keep, correction, needs_support=needs_support)],
+            [Action("lift", undo=undo, executed=True, reversible=reversible)],
+            probes or [Probe(name, 0.5) for name in kernels or {}],
+            [("lid", "lift", "belief_to_action"), *((name, "lid", "detection") for name in kernels or {})],
+        )
+        hypotheses = [Hypothesis("on", 1 - q), Hypothesis("off", q, ("lid",))]
+        model = JointModel(hypotheses, kernels or {}, declarations=declarations)
+        return InformationState.alarmed(Problem(graph, model, **rest))
+
+    return make
+
+
+@pytest.fixture
+def lid_state() -> Callable[..., InformationState]:
+    """Return one belief (0.4 failed, residual 10) under an executed action (undo 3), and a probe of cost 0.5."""
+
+    def make(kernel: Kernel | None = None, *, may_keep: bool = True, reversible: bool = True) -> InformationState:
+        graph = RecoveryGraph(
+            beliefs=[Belief("lid", residual=10, may_keep=may_keep)],
+            actions=[Action("lift", undo=3, executed=True, reversible=reversible)],
+            probes=[Probe("look", 0.5, max_uses=2)],
+            edges=[("look", "lid", "detection"), ("lid", "lift", "belief_to_action")],
+        )
+        hypotheses = [
+            Hypothesis("on", 0.6, cause=Cause.FALSE_ALARM),
+            Hypothesis("off", 0.4, failed=("lid",), cause=Cause.EXTERNAL),
+        ]
+        given = kernel or Discrete(["yes", "no"], {"on": [0.9, 0.1], "off": [0.2, 0.8]})
+        return InformationState.alarmed(Problem(graph, JointModel(hypotheses, {"look": given}), unit="s"))
+
+    return make
+
+
+@pytest.fixture
+def gaussian_state(lid_state) -> InformationState:
+    return lid_state(Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)}, outliers=0.0))
+
+
+@pytest.fixture
+def many_state() -> InformationState:
+    """Return forty beliefs, each with an action and a probe of its own."""
+    n = 40
+    graph = RecoveryGraph(
+        beliefs=[Belief(f"b{i}", residual=10 + i) for i in range(n)],
+        actions=[Action(f"a{i}", undo=1 + 0.1 * i, executed=True) for i in range(n)],
+        probes=[Probe(f"p{i}", 0.001) for i in range(n)],
+        edges=[
+            edge for i in range(n) for edge in ((f"p{i}", f"b{i}", "detection"), (f"b{i}", f"a{i}", "belief_to_action"))
+        ],
+    )
+    hypotheses = [Hypothesis("ok", 0.5), *(Hypothesis(f"h{i}", 0.5 / n, failed=(f"b{i}",)) for i in range(n))]
+    quiet, loud = [0.9, 0.1], [0.1, 0.9]
+    kernels = {
+        f"p{i}": Discrete(["fine", "odd"], {h.name: loud if h.name == f"h{i}" else quiet for h in hypotheses})
+        for i in range(n)
+    }
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses, kernels)))
+
+
+@pytest.fixture
+def cup_state() -> Callable[..., InformationState]:
+    """Return a level and a target that need values, and a camera that may be biased.
+
+    The target needs support. ``weigh`` reads the level without a source, ``look`` through the camera, which ``test``
+    checks.
+    """
+
+    def make(*, may_keep: bool = True, test_uses: float = 1) -> InformationState:
+        graph = RecoveryGraph(
+            beliefs=[
+                Belief("level", 10, correction=Correction.SUPPORTED, declared=18.0, tolerance=3.0),
+                Belief("target", 80, may_keep, Correction.SUPPORTED, declared="A", needs_support=True),
+                Belief("camera", 5, declared="sound"),
+            ],
+            actions=[Action("grasp", undo=4, executed=True), Action("aim", undo=1, executed=True)],
+            probes=[
+                Probe("look", 0.2, source="camera", accuracy=0.98),
+                Probe("weigh", 0.6, accuracy={"default": 0.99, "off": 0.5}),
+                Probe("test", 0.1, max_uses=test_uses),
+            ],
+            edges=[
+                ("look", "level", "detection"),
+                ("weigh", "level", "detection"),
+                ("test", "camera", "detection"),
+                ("level", "target", "inference"),
+                ("target", "grasp", "belief_to_action"),
+                ("camera", "aim", "belief_to_action"),
+            ],
+        )
+        hypotheses = [
+            Hypothesis("fine", 0.5, cause=Cause.FALSE_ALARM),
+            Hypothesis("more", 0.3, truth={"level": 45.0, "target": "B"}, cause=Cause.EXTERNAL),
+            Hypothesis("off", 0.2, truth={"camera": "biased"}, cause=Cause.SELF_ERROR),
+        ]
+        kernels: dict[str, Kernel] = {
+            "look": Discrete(["low", "high"], {"fine": [0.9, 0.1], "more": [0.1, 0.9], "off": [0.5, 0.5]}),
+            "weigh": Discrete(["18", "45"], {"fine": [0.98, 0.02], "more": [0.02, 0.98], "off": [0.95, 0.05]}),
+            "test": Discrete(["good", "bad"], {"fine": [0.9, 0.1], "more": [0.9, 0.1], "off": [0.05, 0.95]}),
+        }
+        declared = [Declaration("A is least full", "target", support=("look",))]
+        problem = Problem(graph, JointModel(hypotheses, kernels, declarations=declared), escalate=60.0, unit="s")
+        return InformationState.alarmed(problem)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def valued_problem() -> Callable[[int], Problem]:
+    """Return a maker of small random problems in which corrections need values, and values evidence."""
+    path = Path(__file__).parent / "reference" / "generator.py"
+    spec = importlib.util.spec_from_file_location("format_2_generator", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return lambda seed: parse_problem(module.format_2_problem(random.Random(seed), max_beliefs=3, max_total_uses=3))
 
 
 @pytest.fixture(scope="session")

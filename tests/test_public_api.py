@@ -60,6 +60,12 @@ def test_every_public_name_says_what_it_is(name):
     assert not doc.startswith(f"{name}("), "the dataclass wrote this docstring, not a person"
 
 
+def test_all_that_a_policy_a_problem_or_a_robot_is_written_with_is_at_hand():
+    names = "Step Policy Plan Cause Mixture Samples NewDeclaration Correction price correction best_terminal"
+    assert set(names.split()) <= set(aquamend.__all__)
+    assert len(aquamend.__all__) < 40
+
+
 def test_every_method_of_a_public_class_says_what_it_does():
     silent = []
     for name in aquamend.__all__:
@@ -140,7 +146,7 @@ print('scipy' in sys.modules)
 
 DECISIONS = """
 from aquamend import InformationState, Observation, Reprobe, evaluate, policy_named
-from aquamend.inference import with_refreshed_declarations
+from aquamend.inference import standings
 from aquamend.policies import POLICIES
 from aquamend.testing import sample_problems
 for problem in sample_problems():
@@ -150,8 +156,8 @@ for problem in sample_problems():
         if name != 'structured':
             policy = policy_named(name)
             print(name, policy.next_step(state), evaluate(policy, state))
-    after = with_refreshed_declarations(state.after(Observation('look', 'high')))
-    print(after.declarations, after.posterior.tolist())
+    after = state.after(Observation('look', 'high'))
+    print(standings(after), after.posterior.tolist())
 """
 
 

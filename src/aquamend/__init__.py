@@ -8,13 +8,24 @@ and ask a policy for steps:
         state = state.after(Observation(step.probe, measure(step.probe)))
 """
 
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, best_terminal
+from aquamend.decision import (
+    Continue,
+    Escalate,
+    NewDeclaration,
+    Reprobe,
+    Restart,
+    RollBack,
+    Step,
+    best_terminal,
+    correction,
+    price,
+)
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel
-from aquamend.policies import AquaMend, Exact, evaluate, policy_named
-from aquamend.problem import Problem
+from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Mixture, Samples
+from aquamend.policies import AquaMend, Exact, Policy, evaluate, policy_named
+from aquamend.problem import Plan, Problem
 from aquamend.problem_file import load_problem
 
 __version__ = "0.1.0"
@@ -25,7 +36,9 @@ __all__ = [
     "AquaMend",
     "AquaMendError",
     "Belief",
+    "Cause",
     "Continue",
+    "Correction",
     "Declaration",
     "Discrete",
     "Escalate",
@@ -34,16 +47,24 @@ __all__ = [
     "Hypothesis",
     "InformationState",
     "JointModel",
+    "Mixture",
+    "NewDeclaration",
     "Observation",
     "Operation",
+    "Plan",
+    "Policy",
     "Probe",
     "Problem",
     "RecoveryGraph",
     "Reprobe",
     "Restart",
     "RollBack",
+    "Samples",
+    "Step",
     "best_terminal",
+    "correction",
     "evaluate",
     "load_problem",
     "policy_named",
+    "price",
 ]

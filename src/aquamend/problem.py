@@ -3,95 +3,186 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, wraps
-from typing import Any, TypeVar
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import Fault, InvalidProblem, UnknownName
-from aquamend.graph import RecoveryGraph
+from aquamend.graph import Belief, Correction, RecoveryGraph, Value
+from aquamend.model.coverage import Coverage, coverage_faults
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
 from aquamend.model.validation import reference_faults
+from aquamend.remembering import Remembering
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan:
-    """A way of ending the recovery that a world prices itself, hypothesis by hypothesis."""
+    """A way of ending the recovery that is priced hypothesis by hypothesis rather than by the graph."""
 
     name: str
-    loss: NDArray[np.float64]
+    loss: Floats
     """Shape ``(n_hypotheses,)``; expected remaining loss under each; infinity where inadmissible."""
     correct: tuple[str, ...] = ()
-    """Beliefs it corrects."""
+    """Beliefs that are right after it."""
     undo: tuple[str, ...] = ()
     """Executed actions it undoes."""
+    last_resort: bool = False
+    """Considered only where nothing else is admissible: stopping safely, say, with all that is wrong left wrong."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NewValue:
+    """A value that a corrected belief could be declared to have, and where that would be wrong."""
+
+    belief: int
+    value: Value | None
+    """None: what the probe read, or the old statement of a belief that declares no value."""
+    probe: int | None
+    """The probe that read it, which must have answered; None for a value known beforehand."""
+    wrong: Floats
+    """e(s), shape ``(n_hypotheses,)``: the probability that it is wrong under each hypothesis."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Remembering):
     """What may be wrong, what can be measured, and what every way of recovering costs."""
 
     graph: RecoveryGraph
     model: JointModel
     sensing_budget: float = math.inf
-    restart: float | None = None
-    """Cost of starting over, which corrects everything; None where that is no option."""
+    restart: float | Plan | None = None
+    """Starting over: a cost, if that corrects everything, or a plan with a loss per hypothesis; None: no option."""
     escalate: float | None = None
     """Flat loss of handing over to a person; None where nobody is there."""
     plans: Sequence[Plan] = ()
     """Terminal decisions beyond the correction sets of the graph."""
     corrections: bool = True
     """Whether the graph's correction sets are terminal decisions, beside the plans."""
+    coverage: Coverage | None = None
+    """Calibration records that tell where probes may be screened by their power; None: nowhere."""
     name: str = "recovery problem"
     unit: str = ""
-    _compiled: dict[Callable[..., Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plans", tuple(self.plans))
         model, graph = self.model, self.graph
         faults = list(
             reference_faults(
-                model.hypotheses, model.kernels, model.alarm, model.declarations,
-                [belief.name for belief in graph.beliefs], [probe.name for probe in graph.probes],
+                model.hypotheses, model.kernels, model.alarm, model.declarations, graph.beliefs, graph.probes
             )
-        )  # fmt: skip
-        faults += terminal_faults(self.sensing_budget, self.restart, self.escalate)
-        for i, plan in enumerate(self.plans):
-            if np.shape(plan.loss) != (len(model.hypotheses),) or not bool(np.all(np.asarray(plan.loss) >= 0)):
-                faults.append(
-                    Fault(
-                        f"plans[{i}].loss",
-                        f"shape {np.shape(plan.loss)} or an entry below zero",
-                        f"give one loss of at least 0 for each of the {len(model.hypotheses)} hypotheses",
-                    )
-                )
+        )
+        flat = None if isinstance(self.restart, Plan) else self.restart
+        faults += terminal_faults(self.sensing_budget, flat, self.escalate)
+        restart = self.restart if isinstance(self.restart, Plan) else None
+        executed = {action.name for action in graph.executed}
+        faults += plan_faults(self.plans, restart, graph.belief_index, executed, len(model.hypotheses))
+        if self.coverage is not None:
+            faults += coverage_faults(self.coverage)
         if faults:
             raise InvalidProblem(faults)
 
     @cached_property
-    def failed(self) -> NDArray[np.float64]:
-        """Z, shape ``(n_hypotheses, n_beliefs)``."""
-        return self.model.failure_matrix(self.graph.belief_index)
+    def failed(self) -> Floats:
+        """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail."""
+        index = self.graph.belief_index
+        failed = np.zeros((len(self.model.hypotheses), len(index)))
+        for s, hypothesis in enumerate(self.model.hypotheses):
+            for belief in hypothesis.failed:
+                failed[s, index[belief]] = 1.0
+            for belief, truth in hypothesis.truth.items():
+                spec = self.graph.beliefs[index[belief]]
+                failed[s, index[belief]] = float(differs(truth, spec.declared, spec.tolerance))
+        failed.setflags(write=False)
+        return failed
+
+    @cached_property
+    def accuracy(self) -> Floats:
+        """Shape ``(n_hypotheses, n_probes)``; the probability that what a probe reads is right."""
+        accuracy = np.ones((len(self.model.hypotheses), len(self.graph.probes)))
+        for m, probe in enumerate(self.graph.probes):
+            table = probe.accuracy if isinstance(probe.accuracy, Mapping) else {"default": probe.accuracy}
+            accuracy[:, m] = table.get("default", 1.0)
+            if probe.source is not None:
+                accuracy[:, m] *= 1.0 - self.failed[:, self.graph.belief_index[probe.source]]
+            for name, own in table.items():
+                if name != "default":
+                    accuracy[self.model.hypothesis_index[name], m] = own
+        accuracy.setflags(write=False)
+        return accuracy
+
+    def values_of(self, belief: int) -> tuple[NewValue, ...]:
+        """Return what a belief could be declared to be, once whoever must read it has answered; ties in this order."""
+        return self._values[belief]
+
+    @cached_property
+    def _values(self) -> tuple[tuple[NewValue, ...], ...]:
+        return tuple(tuple(self._new_values(i, belief)) for i, belief in enumerate(self.graph.beliefs))
+
+    def _new_values(self, i: int, belief: Belief) -> Iterator[NewValue]:
+        if belief.correction != Correction.SUPPORTED and belief.declared is None:
+            return
+        if belief.may_keep:
+            yield NewValue(i, belief.declared, None, self.failed[:, i])
+        for probe in self.graph.detecting_probes[belief.name]:
+            m = self.graph.probe_index[probe]
+            yield NewValue(i, None, m, 1.0 - self.accuracy[:, m])
+        if belief.declared is None:
+            return
+        truth = [hypothesis.truth.get(belief.name, belief.declared) for hypothesis in self.model.hypotheses]
+        for value in dict.fromkeys(truth):
+            if value != belief.declared:
+                wrong = np.array([float(differs(other, value, belief.tolerance)) for other in truth])
+                yield NewValue(i, value, None, wrong)
 
     @cached_property
     def declarations(self) -> tuple[Declaration, ...]:
-        """The declarations given, or one per belief that is invalid where the belief failed."""
-        if self.model.declarations:
-            return tuple(self.model.declarations)
-        names = [hypothesis.name for hypothesis in self.model.hypotheses]
-        return tuple(
-            Declaration(
-                name=belief.name,
-                belief=belief.name,
-                invalid_in=tuple(names[h] for h in np.flatnonzero(self.failed[:, i])),
-                support=self.graph.direct_probes[belief.name],
-            )
-            for i, belief in enumerate(self.graph.beliefs)
-        )
+        """The declarations in force when the alarm came: those given, or else one per belief."""
+        given = self.model.declarations or [Declaration(belief.name, belief.name) for belief in self.graph.beliefs]
+        names, resolved = self.model.names, []
+        for declaration in given:
+            i = self.graph.belief_index[declaration.belief]
+            declared = self.graph.beliefs[i].declared
+            value = declared if declaration.value is None else declaration.value
+            invalid = tuple(declaration.invalid_in or ())
+            if declaration.invalid_in is None and (declared is not None or not self.model.declarations):
+                invalid = tuple(names[s] for s in np.flatnonzero(self.failed[:, i]))
+            resolved.append(replace(declaration, value=value, invalid_in=invalid, support=tuple(declaration.support)))
+        return tuple(resolved)
+
+    @cached_property
+    def invalid(self) -> Floats:
+        """Shape ``(n_hypotheses, n_declarations)``; one where the declaration in force is invalid."""
+        columns = [self.model.among(declaration.invalid_in or ()) for declaration in self.declarations]
+        invalid = np.column_stack(columns) if columns else np.zeros((len(self.model.hypotheses), 0))
+        invalid.setflags(write=False)
+        return invalid
+
+    @cached_property
+    def evidence_for(self) -> tuple[dict[int, bool], ...]:
+        """For every belief, the probes whose evidence bears on it, and whether it did so before the alarm.
+
+        Before the alarm: those in the support of its declarations. After it: those that have answered and from which
+        the belief is reached through beliefs.
+        """
+        found: list[dict[int, bool]] = []
+        for belief in self.graph.beliefs:
+            probes = {self.graph.probe_index[p]: False for p in self.graph.supporting_probes[belief.name]}
+            for declaration in self.declarations:
+                if declaration.belief == belief.name:
+                    probes |= {self.graph.probe_index[p]: True for p in declaration.support}
+            found.append(probes)
+        return tuple(found)
+
+    @cached_property
+    def options_follow_evidence(self) -> bool:
+        """Whether what may be decided depends on who has answered and on support, not on the posterior alone."""
+        return any(b.correction == Correction.SUPPORTED or b.needs_support for b in self.graph.beliefs)
 
     def plan_named(self, name: str) -> Plan:
         """Return one of the problem's own plans by name."""
@@ -101,16 +192,28 @@ class Problem:
         return plans[name]
 
     @cached_property
-    def restart_loss(self) -> float:
-        """Loss of restarting: infinite where no restart is given or an irreversible action was executed."""
+    def restart_plan(self) -> Plan | None:
+        """Starting over as a plan; None where no restart is given or an irreversible action was executed."""
         if self.restart is None or self.graph.irreversible_executed:
-            return math.inf
-        return self.restart
+            return None
+        if isinstance(self.restart, Plan):
+            return self.restart
+        everything = tuple(belief.name for belief in self.graph.beliefs)
+        undone = tuple(action.name for action in self.graph.executed)
+        return Plan("restart", np.full(len(self.model.hypotheses), float(self.restart)), everything, undone)
 
     @property
     def escalate_loss(self) -> float:
         """Loss of escalating: infinite where none is given."""
         return math.inf if self.escalate is None else self.escalate
+
+
+def differs(value: Value | None, other: Value | None, tolerance: float) -> bool:
+    """Whether two values are not the same: numbers by more than the tolerance, an equal distance not counting."""
+    if isinstance(value, str) or isinstance(other, str) or value is None or other is None:
+        return value != other
+    distance = abs(value - other)
+    return distance > tolerance and not math.isclose(distance, tolerance, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def terminal_faults(sensing_budget: float, restart: float | None, escalate: float | None) -> list[Fault]:
@@ -123,18 +226,32 @@ def terminal_faults(sensing_budget: float, restart: float | None, escalate: floa
     ]
 
 
-_Compiled = TypeVar("_Compiled")
+def plan_faults(
+    plans: Sequence[Plan], restart: Plan | None, beliefs: Container[str], executed: Container[str], n_hypotheses: int
+) -> Iterator[Fault]:
+    """Yield plans named twice, losses that are none, and what the plans say of things that are not there."""
+    seen: set[str] = set()
+    for i, plan in enumerate(plans):
+        if plan.name in seen:
+            yield Fault(f"plans[{i}].name", f"{plan.name!r} is given twice", "give every plan a name of its own")
+        seen.add(plan.name)
+        yield from _plan_faults(f"plans[{i}]", plan, beliefs, executed, n_hypotheses)
+    if restart is not None:
+        yield from _plan_faults("restart", restart, beliefs, executed, n_hypotheses)
 
 
-def once_per_problem(compile_: Callable[[Problem], _Compiled]) -> Callable[[Problem], _Compiled]:
-    """Decorate a pure function of a problem so that its result is kept with the problem."""
-
-    @wraps(compile_)
-    def compiled(problem: Problem) -> _Compiled:
-        store = problem._compiled
-        if compile_ not in store:
-            store[compile_] = compile_(problem)
-        result: _Compiled = store[compile_]
-        return result
-
-    return compiled
+def _plan_faults(
+    where: str, plan: Plan, beliefs: Container[str], executed: Container[str], n_hypotheses: int
+) -> Iterator[Fault]:
+    if np.shape(plan.loss) != (n_hypotheses,) or not bool(np.all(np.asarray(plan.loss) >= 0)):
+        yield Fault(
+            f"{where}.loss",
+            f"shape {np.shape(plan.loss)} or an entry below zero",
+            f"give one loss of at least 0 for each of the {n_hypotheses} hypotheses",
+        )
+    for j, name in enumerate(plan.correct):
+        if name not in beliefs:
+            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it")
+    for j, name in enumerate(plan.undo):
+        if name not in executed:
+            yield Fault(f"{where}.undo[{j}]", f"{name!r} is not an executed action", "rename or remove it")

@@ -225,6 +225,14 @@ def test_who_is_told_the_truth_or_does_not_say_has_no_attribution():
     assert only(*causes(), record(scenario=9)).attribution_recall is None
 
 
+def test_an_unresolved_attribution_names_no_cause():
+    found = only(*causes(), record(scenario=9, cause="external", attributed="unresolved"))
+    assert found.attribution_precision == only(*causes()).attribution_precision
+    assert found.attribution_recall < only(*causes()).attribution_recall
+    with pytest.raises(InvalidRun, match="cause 'unresolved'"):
+        only(record(cause="unresolved", attributed="external"))
+
+
 def test_a_cause_that_there_is_not_is_reported_with_its_record():
     with pytest.raises(InvalidRun, match=r"scenario 0, seed 0, aquamend: cause 'martians', attributed 'external'"):
         only(record(cause="martians", attributed="external"))

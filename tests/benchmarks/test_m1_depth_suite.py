@@ -98,6 +98,6 @@ def test_a_uniform_posterior_comes_nowhere_near_the_papers_success_rates(n, poli
     succeeded = []
     for seed in range(100):
         state = m1_depth.make(seed, n - 3).state
-        uniform = InformationState(state.problem, np.full(n, 1 / n), declarations=state.declarations)
+        uniform = InformationState(state.problem, np.full(n, 1 / n))
         succeeded.append(evaluate(policy_named(policy), uniform).success)
     assert np.mean(succeeded) < most < {3: 0.8, 4: 0.6, 5: 0.4}[n]

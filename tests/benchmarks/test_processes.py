@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -21,6 +22,7 @@ def started(*arguments):
     return subprocess.Popen(
         [sys.executable, "-m", "aquamend", *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests may ignore it
     )  # fmt: skip
 
 
@@ -32,7 +34,7 @@ def wait_for_parts(folder, process):
             break
         time.sleep(0.05)
     process.kill()
-    pytest.fail(f"the run ended before it could be stopped: {process.communicate()}")
+    pytest.fail(f"the run ended before it could be stopped: {process.communicate(timeout=60)}")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,10 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path, straight, how):
     process = started("bench", *SIZE, "--jobs", 1, "--out", folder)
     wait_for_parts(folder, process)
     process.send_signal(how)
-    _, said = process.communicate(timeout=60)
+    try:
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
     if how is signal.SIGINT:
         assert process.returncode == 130
         assert "--resume" in said
@@ -81,15 +86,22 @@ def test_a_cluster_of_two_processes_writes_the_same_bytes(tmp_path, straight):
     cluster = subprocess.Popen(
         [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     )
+    late = threading.Timer(60, cluster.kill)
+    late.start()
     try:
         address = cluster.stdout.readline().strip()
+        late.cancel()
         assert address.startswith("tcp://"), "the cluster did not start"
         folder = tmp_path / "run"
         done = aquamend("bench", *SIZE, "--cluster", address, "--out", folder)
         assert done.returncode == 0, done.stderr
         assert files(folder) == straight
     finally:
-        cluster.communicate("", timeout=60)
+        late.cancel()
+        try:
+            cluster.communicate("", timeout=60)
+        finally:
+            cluster.kill()
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "77"])

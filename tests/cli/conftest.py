@@ -37,6 +37,52 @@ PROBLEM: dict[str, Any] = {
 0.5 + 0.8 + 1.14 = 2.44, which is 0.56 less than 3."""
 
 
+CUPS: dict[str, Any] = {
+    "format": "aquamend-problem/2",
+    "name": "which cup is least full",
+    "unit": "s",
+    "beliefs": [
+        {"name": "level", "residual": 10, "correction": "supported", "declared": 18.0, "tolerance": 3.0},
+        {"name": "target", "residual": 80, "correction": "supported", "declared": "A", "needs_support": True},
+        {"name": "camera", "residual": 5, "declared": "sound"},
+    ],
+    "actions": [
+        {"name": "grasp", "undo": 4, "status": "executed"},
+        {"name": "aim", "undo": 1, "status": "executed"},
+    ],
+    "probes": [
+        {"name": "look", "cost": 0.2, "source": "camera", "accuracy": 0.98},
+        {"name": "weigh", "cost": 0.6, "accuracy": {"default": 0.99, "off": 0.5}},
+    ],
+    "edges": [
+        ["look", "level", "detection"],
+        ["weigh", "level", "detection"],
+        ["level", "target", "inference"],
+        ["target", "grasp", "belief_to_action"],
+        ["camera", "aim", "belief_to_action"],
+    ],
+    "hypotheses": [
+        {"name": "fine", "prior": 0.5, "cause": "false_alarm"},
+        {"name": "more", "prior": 0.3, "truth": {"level": 45.0, "target": "B"}, "cause": "external"},
+        {"name": "off", "prior": 0.2, "truth": {"camera": "biased"}, "cause": "self_error"},
+    ],
+    "kernels": {
+        "look": {"outcomes": ["low", "high"],
+                 "likelihood": {"fine": [0.9, 0.1], "more": [0.1, 0.9], "off": [0.5, 0.5]}},
+        "weigh": {"outcomes": ["18", "45"],
+                  "likelihood": {"fine": [0.98, 0.02], "more": [0.02, 0.98], "off": [0.95, 0.05]}},
+    },
+    "declarations": [{"name": "A is least full", "belief": "target", "support": ["look"]}],
+    "escalate": 60,
+}  # fmt: skip
+"""Corrections need values here, and the target needs support; ``look`` sees through a camera that may be biased."""
+
+
+@pytest.fixture
+def cups(write: Callable[..., str]) -> str:
+    return write(copy.deepcopy(CUPS), "cups.json")
+
+
 @pytest.fixture
 def problem() -> dict[str, Any]:
     return copy.deepcopy(PROBLEM)

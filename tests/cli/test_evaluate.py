@@ -47,3 +47,28 @@ def test_a_policy_that_refuses_does_not_stop_the_others(run, lid):
     assert result.exit_code == 2
     assert "policy structured" in result.stderr
     assert [json.loads(line)["policy"] for line in result.stdout.splitlines()] == ["exact"]
+
+
+def test_nobody_is_crowned_where_a_policy_could_not_be_evaluated(run, lid):
+    result = run("evaluate", lid, "--policy", "structured,exact,no-reprobe")
+    assert result.exit_code == 2
+    assert "▶" not in result.stdout
+    assert "No best is named: structured could not be evaluated." in result.stdout
+
+
+def test_the_names_of_policies_are_readable_at_50_columns(run, lid):
+    text = run("evaluate", lid, "--policy", "troubleshooting,all-candidates,rollback-only", columns=50).stdout
+    assert all(name in text for name in ("troubleshooting", "all-candidates", "rollback-only"))
+    assert max(map(len, text.splitlines())) <= 50
+
+
+def test_values_that_may_be_wrong_count_against_success(run, cups):
+    found = json.loads(run("evaluate", cups, "--policy", "no-reprobe", "--json").stdout)
+    assert found["success"] < 1.0
+
+
+def test_a_policy_that_takes_too_long_can_be_given_up(run, lid):
+    result = run("evaluate", lid, "--policy", "greedy,no-reprobe", "--deadline", "0")
+    assert result.exit_code == 2
+    assert "policy greedy: not finished after 0 s; give it a longer --deadline" in result.stderr
+    assert run("evaluate", lid, "--policy", "greedy,exact", "--deadline", "60").exit_code == 0

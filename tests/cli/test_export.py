@@ -81,3 +81,11 @@ def test_too_large_a_problem_exits_2(run_export):
     result = run_export(str(example))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "correction sets" in result.stderr
+
+
+def test_a_lower_bound_is_announced_in_the_file_and_on_standard_error(run_export, cups, lid):
+    result = run_export(cups)
+    assert result.exit_code == 0
+    assert "the optimum here is a lower bound" in result.stderr
+    assert "lower bound" in result.stdout.split("discount:")[0]
+    assert run_export(lid).stderr == ""

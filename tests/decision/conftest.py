@@ -1,39 +1,60 @@
-"""States small enough to work out by hand."""
+"""States small enough to work out by hand, and random ones of format 2."""
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib.util
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.model import Declaration, Hypothesis, JointModel, Kernel
+from aquamend.inference import InformationState, Observation
 from aquamend.problem import Problem
+from aquamend.problem_file import parse_problem
+
+
+def _generator() -> ModuleType:
+    qualified = "aquamend_reference_generator"
+    if qualified not in sys.modules:
+        path = Path(__file__).parents[1] / "reference" / "generator.py"
+        spec = importlib.util.spec_from_file_location(qualified, path)
+        module = sys.modules[qualified] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[qualified]
 
 
 @pytest.fixture(scope="session")
-def lid() -> Callable[..., InformationState]:
-    """Return a state with one belief, failed with probability ``q``, under one executed action."""
+def format_2() -> Callable[..., dict[str, Any]]:
+    """Return a maker of random problem files of format 2: values, sources, accuracies, the need of support."""
 
-    def make(
-        kernels: Mapping[str, Kernel] | None = None,
-        *,
-        q: float = 0.4,
-        residual: float = 10.0,
-        undo: float = 3.0,
-        may_keep: bool = True,
-        reversible: bool = True,
-        probes: Sequence[Probe] = (),
-        declarations: Sequence[Declaration] = (),
-        **rest: object,
-    ) -> InformationState:
-        graph = RecoveryGraph(
-            [Belief("lid", residual, may_keep)],
-            [Action("lift", undo=undo, executed=True, reversible=reversible)],
-            probes or [Probe(name, 0.5) for name in kernels or {}],
-            [("lid", "lift", "belief_to_action"), *((name, "lid", "detection") for name in kernels or {})],
-        )
-        hypotheses = [Hypothesis("on", 1 - q), Hypothesis("off", q, ("lid",))]
-        model = JointModel(hypotheses, kernels or {}, declarations=declarations)
-        return InformationState.alarmed(Problem(graph, model, **rest))
+    def make(seed: int, **options: Any) -> dict[str, Any]:
+        return _generator().format_2_problem(random.Random(seed), **options)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def after_some_answers() -> Callable[..., InformationState]:
+    """Return a state that a few possible answers lead to from the alarm on."""
+
+    def make(data: dict[str, Any] | Problem, seed: int, *, most: int = 3) -> InformationState:
+        problem = data if isinstance(data, Problem) else parse_problem(data)
+        state, rng = InformationState.alarmed(problem), random.Random(seed)
+        truth = rng.choices(range(len(state.posterior)), weights=state.posterior)[0]
+        draws = np.random.default_rng(seed)
+        for _ in range(rng.randint(0, most)):
+            if state.legal:
+                view = rng.choice(state.legal)
+                state = state.after(Observation(view.name, view.channel.sample(truth, draws)))
+        return state
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def walked(format_2, after_some_answers) -> Callable[[int], InformationState]:
+    """Return a state some possible answers into the random problem of format 2 with this number."""
+    return lambda seed: after_some_answers(format_2(seed), seed)

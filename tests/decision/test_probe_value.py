@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend.decision import best_terminal, clairvoyant_losses, probe_values
-from aquamend.decision import terminal_table as compiled
-from aquamend.decision.probe_value import branches_of
-from aquamend.decision.screening import value_of_perfect_information
+from aquamend.decision import best_terminal, closures, probe_values
+from aquamend.decision.branches import branches_of
+from aquamend.decision.detection import value_of_perfect_information
+from aquamend.decision.endings import endings_of
+from aquamend.decision.probe_value import best_probe, clairvoyant_loss, clairvoyant_losses
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete
 
@@ -105,21 +106,75 @@ def test_the_expected_loss_is_the_mean_of_the_stops_that_follow(random_problem, 
     state = InformationState.alarmed(random_problem(rng))
     values = probe_values(state)
     for probe, expected in zip(values.branches.probes, values.expected_loss, strict=True):
-        table = state.problem.model.tables[probe]
-        cost = state.problem.graph.probes[state.problem.graph.probe_index[probe]].cost
-        chances = (state.posterior @ table.likelihood).tolist()
-        after = [
-            chance * best_terminal(state.after(Observation(probe, outcome))).loss
-            for chance, outcome in zip(chances, table.outcomes, strict=True)
-            if chance > 1e-12
-        ]
-        assert expected == pytest.approx(cost + math.fsum(after), rel=1e-9, abs=1e-8)
+        assert expected == pytest.approx(_mean_of_what_follows(state, probe), rel=1e-9, abs=1e-8)
+
+
+def _mean_of_what_follows(state, probe):
+    view = state.probe(probe)
+    chances = (state.posterior @ view.channel.table).tolist()
+    after = [
+        chance * best_terminal(state.after(Observation(probe, outcome))).loss
+        for chance, outcome in zip(chances, view.channel.outcomes, strict=True)
+        if chance > 1e-12
+    ]
+    return view.cost + math.fsum(after)
+
+
+def test_the_expected_loss_is_the_mean_of_the_stops_that_follow_where_answers_bring_values_and_support(walked):
+    compared = 0
+    for seed in range(200):
+        state = walked(seed)
+        values = probe_values(state)
+        for probe, expected in zip(values.branches.probes, values.expected_loss, strict=True):
+            assert expected == pytest.approx(_mean_of_what_follows(state, probe), rel=1e-9, abs=1e-8), seed
+            compared += 1
+    assert compared > 150
+
+
+def test_no_answer_is_expected_to_leave_less_than_the_clairvoyant_loses(walked):
+    """Who may still answer is taken to have, and support is left out: V_stop may rise by an answer, never below this."""
+    for seed in range(300):
+        state = walked(seed)
+        values = probe_values(state)
+        least = clairvoyant_loss(state)
+        assert values.stop_loss >= least - 1e-9, seed
+        assert (values.expected_loss - values.branches.cost >= least - 1e-9).all(), seed
+
+
+def test_only_where_support_is_needed_may_an_answer_hurt_before_its_cost(walked):
+    hurt = 0
+    for seed in range(400):
+        state = walked(seed)
+        values = probe_values(state)
+        if math.isinf(values.stop_loss):
+            continue
+        gross = values.net_benefit + values.branches.cost
+        needs_support = any(belief.needs_support for belief in state.problem.graph.beliefs)
+        assert needs_support or (gross >= -1e-9).all(), seed
+        hurt += bool((gross < -1e-9).any())
+    assert hurt > 0
+
+
+@pytest.mark.parametrize(
+    ("losses", "stop", "best"),
+    [
+        ([3.0, 2.0, 2.0], 4.0, 1),
+        ([3.0, 2.0 + 5e-10, 2.0], 4.0, 1),
+        ([2.0], 2.0 + 5e-10, None),
+        ([2.0], 2.0 + 5e-9, 0),
+        ([math.inf, math.inf], math.inf, None),
+        ([math.inf, 7.0], math.inf, 1),
+        ([], 3.0, None),
+    ],
+)
+def test_a_probe_must_beat_stopping_by_more_than_a_tie_and_the_first_of_equals_runs(losses, stop, best):
+    assert best_probe(np.array(losses), stop) == best
 
 
 def test_the_clairvoyant_loses_least_under_every_hypothesis(random_problem, enumerated_stop):
     for seed in range(100):
         problem = random_problem(random.Random(seed))
-        losses = clairvoyant_losses(problem)
+        losses = clairvoyant_losses(InformationState.start(problem))
         for h, loss in enumerate(losses):
             certain = np.eye(len(losses))[h]
             state = InformationState(problem, certain)
@@ -129,12 +184,12 @@ def test_the_clairvoyant_loses_least_under_every_hypothesis(random_problem, enum
 def test_the_clairvoyant_bound_of_a_cut_group_is_below_the_clairvoyant(random_problem, monkeypatch):
     compared = 0
     for seed in range(150):
-        true = clairvoyant_losses(random_problem(random.Random(seed)))
+        true = clairvoyant_losses(InformationState.start(random_problem(random.Random(seed))))
         with monkeypatch.context() as patch:
-            patch.setattr(compiled, "MOST_CLOSURES", 0)
+            patch.setattr(closures, "MOST_CLOSURES", 1)
             problem = random_problem(random.Random(seed))
-            bound = clairvoyant_losses(problem)
-        compared += bool(compiled.terminal_table(problem).cuts)
+            bound = clairvoyant_losses(InformationState.start(problem))
+        compared += bool(endings_of(problem).groups.cuts)
         assert (bound <= true + 1e-9).all(), seed
     assert compared > 30
 

@@ -32,7 +32,7 @@ def rolled_back(*correct, stage=Stage.MOVED):
         (Continue(), "continue"),
         (Escalate(), "call a person"),
         (Restart(), "restart"),
-        (RollBack((), plan="restart"), "restart"),
+        (RollBack((), plan="by hand"), "by hand"),
         (RollBack(()), "undo nothing"),
     ],
 )

@@ -40,6 +40,12 @@ def test_what_is_left_costs_its_residual_and_is_no_success():
     assert charged(Ledger(GRAPH).ended((), ["target"]).receipts) == math.inf
 
 
+def test_a_new_value_that_is_wrong_costs_its_residual_even_of_what_may_not_be_kept():
+    outcome = Ledger(GRAPH).ended((), ["level"], ["target"])
+    assert [(r.what, r.cost) for r in outcome.receipts] == [("level", 10.0), ("target", 80.0)]
+    assert (outcome.uncorrected, outcome.success) == (("level", "target"), False)
+
+
 def test_an_end_with_nothing_left_is_a_success_unless_it_was_infeasible():
     assert Ledger(GRAPH).ended((), ()).success
     ledger = Ledger(GRAPH)

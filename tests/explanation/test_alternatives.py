@@ -1,10 +1,16 @@
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from aquamend.decision.steps import Continue, Reprobe, RollBack
-from aquamend.explanation.alternatives import alternatives, unavailable
+from aquamend.decision import probe_values
+from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.explanation.alternatives import alternatives, answers_to, interval_labels, split_of, unavailable
 from aquamend.explanation.report import decision_report
 from aquamend.inference import Observation
 from aquamend.policies import policy_named
+from aquamend.problem import Plan
 
 
 def report_of(state, name="aquamend"):
@@ -41,3 +47,73 @@ def test_what_cannot_be_done_has_a_reason(lid_state):
     assert set(found) == {"probe look", "continue", "roll back lid"}
     assert "lift cannot be undone" in found["roll back lid"]
     assert "lid may have failed" in found["continue"]
+
+
+def test_a_plan_of_the_problem_s_own_is_not_taken_apart(lid_state):
+    state = lid_state()
+    plan = Plan("wipe", np.array([1.0, 2.0]), undo=("lift",))
+    state = replace(state, problem=replace(state.problem, plans=[plan], restart=Plan("restart", np.array([5.0, 7.0]))))
+    rows = {type(row.step): row for row in alternatives(report_of(state, "no-reprobe")).rows if row.recovery is None}
+    assert set(rows) == {RollBack, Restart, Reprobe}, "what follows the probe is a plan too"
+    assert rows[RollBack].loss == pytest.approx(1.4)
+    assert rows[Restart].loss == pytest.approx(5.8)
+    assert rows[RollBack].residual is None
+
+
+def test_a_last_resort_is_listed_only_where_it_is_taken(lid_state):
+    state = lid_state(may_keep=False, reversible=False)
+    plan = Plan("stop safely", np.array([30.0, 40.0]), last_resort=True)
+    found = report_of(replace(state, problem=replace(state.problem, plans=[plan])), "no-reprobe")
+    assert found.step == RollBack((), (), plan="stop safely")
+    assert "plan stop safely" not in {item.what for item in unavailable(found)}
+    easy = lid_state()
+    found = report_of(replace(easy, problem=replace(easy.problem, plans=[plan])), "no-reprobe")
+    assert {item.what for item in unavailable(found)} == {"plan stop safely"}
+    assert not any(getattr(row.step, "plan", None) for row in alternatives(found).rows)
+
+
+def test_a_belief_without_support_says_so(cup_state):
+    state = cup_state(may_keep=True).after(Observation("look", "high")).after(Observation("test", "bad"))
+    found = {item.what: item.why for item in unavailable(report_of(state, "no-reprobe"))}
+    assert "no usable evidence supports target" in found["continue"]
+    assert "supports no value" in found["roll back target"]
+
+
+def test_after_an_answer_its_reading_can_be_declared(cup_state):
+    (low, high) = answers_to(cup_state(), "weigh")
+    assert low.stop.decision == RollBack(("camera",), ("aim",))
+    assert high.stop.decision.declare == (NewDeclaration("level", None, "weigh"), NewDeclaration("target", "B"))
+
+
+def test_each_outcome_has_its_chance_and_the_decision_after_it(lid_state):
+    yes, no = answers_to(lid_state(), "look")
+    assert (yes.label, yes.stop.decision) == ("yes", Continue())
+    assert (yes.probability, yes.stop.loss) == (pytest.approx(0.62), pytest.approx(0.8 / 0.62))
+    assert (no.label, no.stop.decision) == ("no", RollBack(("lid",), ("lift",)))
+    assert (no.probability, no.stop.loss) == (pytest.approx(0.38), pytest.approx(3.0))
+
+
+def test_the_three_parts_of_a_probe_add_up_to_its_expected_loss(lid_state, gaussian_state, many_state):
+    for state in (lid_state(), gaussian_state, many_state):
+        values = probe_values(state)
+        for probe, loss in zip(values.branches.probes, values.expected_loss, strict=True):
+            total = state.probe(probe).cost + math.fsum(split_of(state, probe))
+            assert total == pytest.approx(loss, rel=1e-9)
+
+
+def test_readings_with_the_same_decision_are_one_answer(gaussian_state):
+    low, high = answers_to(gaussian_state, "look")
+    # Rolling back pays once q · 10 > 3, so at the reading x with (2/3) exp(2x - 2) = 3/7.
+    cut = 1.0 + 0.5 * math.log(9 / 14)
+    assert low.label == f"below {cut:.1f}"
+    assert high.label == f"above {cut:.1f}"
+    assert (low.stop.decision, high.stop.decision) == (Continue(), RollBack(("lid",), ("lift",)))
+    assert low.probability + high.probability == pytest.approx(1.0)
+    below = [0.5 * math.erfc(-(cut - mean) / math.sqrt(2)) for mean in (0.0, 2.0)]
+    assert low.probability == pytest.approx(0.6 * below[0] + 0.4 * below[1])
+
+
+def test_intervals_are_named_as_finely_as_the_sensor_measures():
+    assert interval_labels(np.array([149.93, 160.0]), 15.0) == ("below 150", "150 to 160", "above 160")
+    assert interval_labels(np.array([149.93]), 0.01) == ("below 149.930", "above 149.930")
+    assert interval_labels(np.array([]), 0.01) == ("any reading",)

@@ -1,12 +1,85 @@
-"""Steps as they read in a terminal."""
+from dataclasses import replace
 
-from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack
-from aquamend.explanation.wording import brief
+import pytest
+
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.explanation.alternatives import alternatives
+from aquamend.explanation.report import decision_report
+from aquamend.explanation.wording import Wording, reasons
+from aquamend.inference import InformationState, Observation
+from aquamend.model import Discrete
+from aquamend.policies import policy_named
 
 
-def test_every_step_has_words():
-    steps = [Reprobe("look"), RollBack(("lid",), ("lift",)), RollBack((), (), "p"), Continue(), Restart(), Escalate()]
-    assert [brief(step) for step in steps] == [
+def why(state, name="aquamend"):
+    report = decision_report(state, policy_named(name), name=name)
+    return reasons(report, alternatives(report))
+
+
+def test_every_step_has_words(lid_state):
+    words = Wording(lid_state())
+    steps = [
+        Reprobe("look"), RollBack(("lid",), ("lift",)), RollBack((), (), plan="p"), Continue(), Restart(), Escalate()
+    ]  # fmt: skip
+    assert [words.brief(step) for step in steps] == [
         "run probe look", "roll back lid", "follow plan p", "continue as is", "restart from the beginning",
         "escalate to a person",
     ]  # fmt: skip
+    assert words.full(steps[1]) == "roll back lid (undo lift)"
+    assert words.full(steps[3]) == "continue as is"
+
+
+def test_what_is_declared_is_said_with_what_was_read(cup_state):
+    state = cup_state()
+    step = RollBack(
+        ("level", "target"), ("grasp",), (NewDeclaration("level", None, "weigh"), NewDeclaration("target", "B"))
+    )
+    assert Wording(state).scope(step) == "undo grasp; declare level as read by weigh, target: B"
+    read = Wording(state.after(Observation("weigh", "45")))
+    assert read.scope(step) == "undo grasp; declare level as read by weigh (45), target: B"
+
+
+def test_the_likeliest_culprit_is_named_first(many_state):
+    state = many_state.after(Observation("p7", "odd"))
+    names = tuple(belief.name for belief in state.problem.graph.beliefs)
+    assert Wording(state).brief(RollBack(names)) == "roll back b7, b0, b1 and 37 more"
+
+
+def test_a_probe_that_tells_nothing_saves_nothing(lid_state):
+    state = lid_state(Discrete(["yes", "no"], {"on": [0.5, 0.5], "off": [0.5, 0.5]}))
+    assert "look, costs 0.5 s and saves nothing." in why(state)
+    assert "only nothing" not in why(state)
+
+
+def test_a_dearer_choice_does_not_tie(lid_state):
+    text = why(lid_state(), "restart")
+    assert "ties" not in text
+    assert "No probe is worth its cost" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "ahead"), [("certified", True), ("exact", True), ("lookahead-2", True), ("greedy", False)]
+)
+def test_whether_a_policy_plans_ahead_comes_from_the_policy(lid_state, name, ahead):
+    text = why(lid_state(), name)
+    assert (f"Policy {name} plans further ahead than the table below" in text) == ahead
+    assert (f"Policy {name} decides by its own rule, not by the table below" in text) != ahead
+
+
+def test_answers_that_lead_to_other_values_are_told_apart(cup_state):
+    state = cup_state()
+    *others, off = state.problem.model.hypotheses
+    off = replace(off, truth={"level": 45.0, "target": "C"})
+    model = replace(state.problem.model, hypotheses=[*others, off])
+    state = InformationState.alarmed(replace(state.problem, model=model)).after(Observation("weigh", "45"))
+    text = why(state)
+    assert "good (" in text
+    assert "level as read by weigh (45), target: B" in text
+    assert "level: 45, target: B" in text
+
+
+def test_what_a_probe_read_before_is_not_what_it_reads_next(cup_state):
+    new = NewDeclaration("level", None, "weigh")
+    state = cup_state().after(Observation("weigh", "45"))
+    assert Wording(state).value_of(new) == "level as read by weigh (45)"
+    assert Wording(state, running="weigh").value_of(new) == "level as read by weigh"

@@ -75,6 +75,27 @@ def test_supporting_probes_reach_through_beliefs_and_direct_ones_do_not():
     assert graph.supporting_probes == {"level": ("look",), "target": ("look",), "idle": ()}
 
 
+def test_a_probe_reads_the_values_of_what_it_detects_and_not_of_what_it_only_helps_to_aggregate():
+    graph = RecoveryGraph(
+        [Belief("level"), Belief("total")],
+        (),
+        [Probe("look", 0.1), Probe("weigh", 0.1)],
+        [("look", "level", "detection"), ("look", "total", "aggregation"), ("weigh", "total", "detection")],
+    )
+    assert graph.detecting_probes == {"level": ("look",), "total": ("weigh",)}
+    assert graph.direct_probes == {"level": ("look",), "total": ("look", "weigh")}
+
+
+def test_support_reaches_through_inference_and_aggregation_of_beliefs():
+    graph = RecoveryGraph(
+        [Belief("level"), Belief("total"), Belief("target"), Belief("idle")],
+        (),
+        [Probe("look", 0.1)],
+        [("look", "level", "detection"), ("level", "total", "aggregation"), ("total", "target", "inference")],
+    )
+    assert graph.supporting_probes == {"level": ("look",), "total": ("look",), "target": ("look",), "idle": ()}
+
+
 @settings(max_examples=150, deadline=None)
 @given(rng=st.randoms(use_true_random=False))
 def test_downstream_is_what_a_search_from_the_belief_reaches(random_problem, reachable, rng):

@@ -84,12 +84,8 @@ def _possible_answers(state, rng):
         left -= graph.probes[graph.probe_index[name]].cost
         if left < 0:
             break
-        table = state.problem.model.tables[name]
-        if hasattr(table, "outcomes"):
-            (outcome,) = rng.choices(table.outcomes, weights=table.likelihood[truth])
-        else:
-            outcome = rng.gauss(table.mean[truth], table.sd[truth])
-        answers.append(Observation(name, outcome))
+        drawn = np.random.default_rng(rng.randrange(10**9))
+        answers.append(Observation(name, state.problem.model.channels[name].sample(truth, drawn)))
     return answers
 
 
@@ -108,3 +104,34 @@ def test_whether_evidence_contradicts_the_model_does_not_depend_on_its_order(sta
     state, light, failed = start(kernels), Observation("weigh", 0.0), Observation("look", "n")
     forth, back = state.after(light).after(failed), state.after(failed).after(light)
     assert (forth.contradiction is None) == (back.contradiction is None)
+
+
+def test_two_improbable_answers_do_not_vanish_in_each_other(start):
+    """Each leaves the odds of ok at 1e-200; together they leave 1e-400, which no float holds, and bad certain."""
+    rare = {name: Discrete(["y", "n"], {"ok": [1e-200, 1.0], "bad": [1.0, 0.0]}) for name in ("look", "peek")}
+    state = start(rare)
+    twice = state.after(Observation("look", "y")).after(Observation("peek", "y"))
+    assert twice.contradiction is None
+    assert twice.posterior.tolist() == [0.0, 1.0]
+    tiny = {name: Discrete(["y", "n"], {"ok": [1e-200, 1.0], "bad": [2e-200, 1.0]}) for name in ("look", "peek")}
+    state = start(tiny).after(Observation("look", "y")).after(Observation("peek", "y"))
+    assert state.contradiction is None
+    np.testing.assert_allclose(state.posterior, [0.2, 0.8])
+
+
+def test_an_answer_that_is_hardly_possible_where_only_a_hardly_possible_hypothesis_gives_it_decides_for_that(start):
+    kernel = Discrete(["y", "n"], {"ok": [0.0, 1.0], "bad": [1e-200, 1.0]})
+    after = start({"look": kernel}, bad=1e-200).after(Observation("look", "y"))
+    assert after.contradiction is None
+    assert after.posterior.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("reading", [30.0, -50.0, 1e6])
+def test_one_outlying_reading_leaves_the_posterior_as_it_was(start, reading):
+    """Farther from every hypothesis than any of them explains, a reading is a glitch and speaks for none."""
+    state = start({"weigh": Gaussian({"ok": (0.0, 1.0), "bad": (4.0, 1.5)})}, bad=0.3, uses=2)
+    after = state.after(Observation("weigh", reading))
+    assert after.contradiction is None
+    np.testing.assert_allclose(after.posterior, state.posterior, atol=1e-6)
+    sound, later = state.after(Observation("weigh", 4.0)), after.after(Observation("weigh", 4.0))
+    np.testing.assert_allclose(sound.posterior, later.posterior, atol=1e-6)

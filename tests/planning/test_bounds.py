@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from aquamend.decision.terminal_table import terminal_losses, terminal_table
+from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +25,6 @@ from aquamend import (
     evaluate,
 )
 from aquamend.decision import probe_values
-from aquamend.decision.terminal_table import terminal_losses, terminal_table
 from aquamend.planning import anytime, exact
 from aquamend.planning.anytime import plan_anytime
 from aquamend.planning.bounds import Bounds, informed_losses, quick_bounds
@@ -36,7 +37,6 @@ from aquamend.planning.digits import (
     state_key,
     useful_states,
 )
-from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
 from aquamend.planning.relaxed_plan import relaxed_plan
 from aquamend.policies import Lookahead
 from tests.planning.conftest import random_state

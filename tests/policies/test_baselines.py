@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from aquamend.benchmarks.contestants import Oracle
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Discrete, Hypothesis, JointModel
 from aquamend.policies import (
     AlwaysRestart,
     Decoupled,
     Greedy,
+    GreedyRepair,
     NoReprobe,
+    PowerPerCost,
     RollbackOnly,
     Troubleshooting,
     evaluate,
@@ -48,6 +50,10 @@ def state(
 
 
 BOTH = RollBack(("x", "y"), ("ax", "ay"))
+NOT_PLANNERS = [
+    Decoupled(), Greedy(), PowerPerCost(), Troubleshooting(), GreedyRepair(), NoReprobe(), RollbackOnly(),
+    AlwaysRestart(),
+]  # fmt: skip
 
 
 def test_rollback_only_undoes_all_that_is_suspected_at_any_price():
@@ -105,31 +111,72 @@ def test_greedy_stops_once_nothing_is_left_to_learn():
     assert Greedy().next_step(known) == RollBack(("x",), ("ax",))
 
 
+def test_greedy_stops_once_every_suspect_is_rejected_on_evidence_or_all_but_cleared():
+    """After a bad answer x has failed with probability 0.54 / 0.58 and y with 0.02 / 0.58, which is below 0.05."""
+    looked = state(prior=(0.2, 0.6, 0.2), sharp=(0.9, 0.9)).after(Observation("px", "bad"))
+    assert Greedy().next_step(looked) == RollBack(("x", "y"), ("ax", "ay"))
+    undecided = state(prior=(0.2, 0.4, 0.4), sharp=(0.9, 0.9)).after(Observation("px", "bad"))  # y: 0.04 / 0.42
+    assert Greedy().next_step(undecided) == Reprobe("py")
+
+
+@pytest.mark.parametrize("policy", [Greedy(), PowerPerCost()])
+def test_what_is_at_most_one_in_twenty_is_not_looked_into(policy):
+    assert policy.next_step(state(prior=(0.9, 0.05, 0.05), cost=(0.0, 0.0))) == Continue()
+    assert policy.next_step(state(prior=(0.89, 0.06, 0.05))) == Reprobe("px")
+
+
 def test_a_free_informative_probe_comes_first_for_greedy():
     assert Greedy().next_step(state(cost=(0.1, 0.0), sharp=(1.0, 0.6))) == Reprobe("py")
 
 
-def test_troubleshooting_builds_its_repair_greedily_and_misses_what_pays_only_together():
+@pytest.mark.parametrize("policy", [Greedy(), PowerPerCost(), Troubleshooting(), GreedyRepair(), Decoupled()])
+def test_costs_too_small_to_divide_by_are_no_trouble(policy):
+    assert policy.next_step(state(cost=(0.1, 1e-300))) == Reprobe("py" if policy != Decoupled() else "px")
+    tiny = policy.next_step(state(cost=(1e-308, 1e-308), arm=1e-300))
+    assert isinstance(tiny, Reprobe | RollBack)
+
+
+def test_power_per_cost_looks_wherever_a_suspected_declaration_can_be_rejected_cheaply():
+    """A bad answer of a probe that is right in 60 % leaves q at 0.18 / 0.46, below one half: no power."""
+    assert PowerPerCost().next_step(state()) == Reprobe("px")
+    assert PowerPerCost().next_step(state(cost=(50.0, 40.0))) == Reprobe("py")
+    assert PowerPerCost().next_step(state(cost=(0.9, 0.8), sharp=(1.0, 0.75))) == Reprobe("px")  # 1 / 0.9 to 0.75 / 0.8
+    assert PowerPerCost().next_step(state(sharp=(0.6, 0.6))) == BOTH
+
+
+def test_power_per_cost_goes_on_until_all_are_decided():
+    assert PowerPerCost().next_step(state().after(Observation("px", "good"))) == Reprobe("py")
+    assert PowerPerCost().next_step(state().after(Observation("px", "bad"))) == RollBack(("x",), ("ax",))
+
+
+def test_a_rejection_counts_only_with_evidence_since_the_alarm():
+    """The alarm alone makes x fail with 0.6: it is looked at once, however little that tells."""
+    rejected = state(prior=(0.2, 0.6, 0.2), sharp=(0.5, 0.5))
+    assert PowerPerCost().next_step(rejected) == Reprobe("px")
+    assert evaluate(PowerPerCost(), rejected).expected_probes == 1.0
+
+
+def test_greedy_repair_builds_its_plan_belief_by_belief_and_misses_what_pays_only_together():
     """The joint optimum corrects both for 4; neither is worth 4 alone, so greedy repair begins with none."""
-    assert Troubleshooting().next_step(state(cost=(9.0, 9.0))) == Continue()
+    assert GreedyRepair().next_step(state(cost=(9.0, 9.0))) == Continue()
 
 
-def test_troubleshooting_repairs_a_belief_for_nothing_once_its_operation_is_paid():
-    repaired = Troubleshooting().next_step(state(prior=(0.2, 0.6, 0.2), cost=(9.0, 9.0)))
-    assert repaired == BOTH
+def test_greedy_repair_corrects_a_belief_for_nothing_once_its_operation_is_paid():
+    assert GreedyRepair().next_step(state(prior=(0.2, 0.6, 0.2), cost=(9.0, 9.0))) == BOTH
 
 
-def test_troubleshooting_looks_where_one_observation_pays_for_itself():
-    assert Troubleshooting().next_step(state(prior=(0.5, 0.5, 0.0))) == Reprobe("px")
-    assert Troubleshooting().next_step(state(prior=(0.5, 0.5, 0.0), cost=(2.5, 2.5))) == RollBack(("x",), ("ax",))
+def test_greedy_repair_looks_where_one_observation_pays_for_itself():
+    assert GreedyRepair().next_step(state(prior=(0.5, 0.5, 0.0))) == Reprobe("px")
+    assert GreedyRepair().next_step(state(prior=(0.5, 0.5, 0.0), cost=(2.5, 2.5))) == RollBack(("x",), ("ax",))
 
 
-def test_troubleshooting_restarts_or_escalates_where_that_is_cheaper():
-    assert Troubleshooting().next_step(state(cost=(9.0, 9.0), restart=5.0)) == Restart()
-    assert Troubleshooting().next_step(state(cost=(9.0, 9.0), escalate=5.0)) == Escalate()
+@pytest.mark.parametrize("policy", [Troubleshooting(), GreedyRepair()])
+def test_service_is_called_where_that_is_cheaper(policy):
+    assert policy.next_step(state(cost=(9.0, 9.0), restart=5.0)) == Restart()
+    assert policy.next_step(state(cost=(9.0, 9.0), escalate=5.0)) == Escalate()
 
 
-@pytest.mark.parametrize("policy", [Decoupled(), Greedy(), Troubleshooting(), NoReprobe(), RollbackOnly()])
+@pytest.mark.parametrize("policy", NOT_PLANNERS)
 def test_where_nothing_is_feasible_everybody_escalates(policy):
     graph = RecoveryGraph(
         [Belief("x", math.inf)],
@@ -139,6 +186,12 @@ def test_where_nothing_is_feasible_everybody_escalates(policy):
     )
     model = JointModel([Hypothesis("ok", 0.5), Hypothesis("bad", 0.5, ("x",))])
     assert policy.next_step(InformationState.alarmed(Problem(graph, model))) == Escalate()
+
+
+ENDING_BY_PLANS = [
+    "aquamend", "troubleshooting", "greedy-repair", "decoupled", "greedy", "power-per-cost", "rollback-only",
+    "no-reprobe",
+]  # fmt: skip
 
 
 def only_plans(policy):
@@ -154,7 +207,7 @@ def only_plans(policy):
     return policy.next_step(InformationState.alarmed(problem))
 
 
-@pytest.mark.parametrize("name", ["aquamend", "troubleshooting", "decoupled", "rollback-only", "no-reprobe"])
+@pytest.mark.parametrize("name", ENDING_BY_PLANS)
 def test_where_only_plans_end_a_recovery_every_policy_takes_one(name):
     assert only_plans(policy_named(name)) == RollBack(("x",), ("ax",), plan="wash")
 
@@ -164,7 +217,8 @@ def test_the_oracle_takes_the_plan_that_is_best_for_what_failed():
     assert only_plans(Oracle(())) == RollBack((), (), plan="wait")
 
 
-def test_troubleshooting_weighs_plans_beside_its_repairs():
+@pytest.mark.parametrize("policy", [Troubleshooting(), GreedyRepair()])
+def test_plans_are_weighed_beside_the_repairs(policy):
     state = InformationState.alarmed(
         Problem(
             RecoveryGraph(
@@ -174,7 +228,7 @@ def test_troubleshooting_weighs_plans_beside_its_repairs():
             plans=[Plan("wash", np.array([0.5, 2.0]), ("x",))],
         )
     )
-    assert Troubleshooting().next_step(state) == RollBack(("x",), plan="wash")
+    assert policy.next_step(state) == RollBack(("x",), plan="wash")
 
 
 def test_decoupled_ends_with_a_probe_that_never_resolves():
@@ -190,3 +244,71 @@ def test_decoupled_ends_with_a_probe_that_never_resolves():
     model = JointModel([Hypothesis("x", 0.5, ("x",)), Hypothesis("y", 0.5, ("y",))], {"both": off})
     seen = evaluate(Decoupled(), InformationState.alarmed(Problem(graph, model)))
     assert seen.expected_probes == 1.0
+
+
+# Where a correction needs a value.
+
+
+def valued(*, p=0.4, accuracy=0.9, undo=2.0, may_keep=True, **rest):
+    """Return a belief declared A (residual 10) that is really B with probability p, and one exact probe of it."""
+    graph = RecoveryGraph(
+        [Belief("x", 10.0, may_keep, Correction.SUPPORTED, declared="A")],
+        [Action("ax", undo=undo, executed=True)],
+        [Probe("weigh", 1.0, accuracy=accuracy)],
+        [("weigh", "x", "detection"), ("x", "ax", "belief_to_action")],
+    )
+    kernels = {"weigh": Discrete(["light", "heavy"], {"same": [1, 0], "more": [0, 1]})}
+    model = JointModel([Hypothesis("same", 1 - p), Hypothesis("more", p, truth={"x": "B"})], kernels)
+    return InformationState.alarmed(Problem(graph, model, **rest))
+
+
+def test_rollback_only_declares_the_best_value_it_has_which_may_be_the_old_one():
+    assert RollbackOnly().next_step(valued()) == RollBack(("x",), ("ax",), (NewDeclaration("x", "A"),))
+    assert RollbackOnly().next_step(valued(p=0.6)) == RollBack(("x",), ("ax",), (NewDeclaration("x", "B"),))
+
+
+def test_decoupled_pays_for_the_closure_and_for_what_the_new_value_leaves():
+    """Roll back: 2 + 10 · 0.4 against keep 4; the probe, taken to settle it: 1 + 0.4 · 2."""
+    assert Decoupled().next_step(valued()) == Reprobe("weigh")
+    assert Decoupled().next_step(valued(sensing_budget=0.5)) == Continue()
+    likely = valued(p=0.7, sensing_budget=0.5)  # keep 7 against 2 + 10 · 0.3
+    assert Decoupled().next_step(likely) == RollBack(("x",), ("ax",), (NewDeclaration("x", "B"),))
+
+
+def test_decoupled_declares_what_was_read_or_what_must_be_true_whichever_is_surer():
+    heavy = Observation("weigh", "heavy")
+    sure = RollBack(("x",), ("ax",), (NewDeclaration("x", "B"),))
+    assert Decoupled().next_step(valued().after(heavy)) == sure
+    read = RollBack(("x",), ("ax",), (NewDeclaration("x", read_by="weigh"),))
+    assert Decoupled().next_step(valued(accuracy=1.0).after(heavy)) == read
+
+
+def test_where_a_belief_lacks_support_decoupled_and_rollback_only_hand_over():
+    belief = Belief("x", 10.0, correction=Correction.SUPPORTED, declared="A", needs_support=True)
+    graph = RecoveryGraph([belief], [Action("ax", undo=1.0, executed=True)], (), [("x", "ax", "belief_to_action")])
+    model = JointModel([Hypothesis("same", 0.9), Hypothesis("more", 0.1, truth={"x": "B"})])
+    stuck = InformationState.alarmed(Problem(graph, model, restart=5.0, escalate=30.0))
+    assert [policy.next_step(stuck) for policy in (Decoupled(), RollbackOnly())] == [Escalate()] * 2
+    assert [policy.next_step(stuck) for policy in (Troubleshooting(), GreedyRepair())] == [Restart()] * 2
+
+
+def test_a_last_resort_takes_the_place_of_a_person_who_is_not_there():
+    stop = Plan("stop safely", np.array([40.0, 50.0]), last_resort=True)
+    assert AlwaysRestart().next_step(valued(plans=[stop])) == RollBack((), (), plan="stop safely")
+    assert AlwaysRestart().next_step(valued(plans=[stop], escalate=90.0)) == Escalate()
+
+
+def test_a_restart_may_have_a_loss_for_each_hypothesis():
+    plan = Plan("restart", np.array([5.0, np.inf]), ("x",), ("ax",))
+    assert AlwaysRestart().next_step(valued(restart=plan, escalate=9.0)) == Escalate()
+    light = valued(restart=plan, escalate=9.0).after(Observation("weigh", "light"))
+    assert AlwaysRestart().next_step(light) == Restart()
+
+
+@pytest.mark.parametrize("policy", [Troubleshooting(), GreedyRepair()])
+def test_a_repair_costs_what_its_new_value_leaves_too(policy):
+    """Repair for 2 + 10 · 0.4 against leaving 4; after a sharp answer, 0.4 · 2 instead."""
+    assert policy.next_step(valued()) == Reprobe("weigh")
+    assert policy.next_step(valued(sensing_budget=0.5)) == Continue()
+    declared = (NewDeclaration("x", "B"),)
+    assert policy.next_step(valued().after(Observation("weigh", "heavy"))) == RollBack(("x",), ("ax",), declared)

@@ -7,7 +7,7 @@ import pytest
 from aquamend.decision import Reprobe, RollBack, best_terminal
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
+from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Outcomes
 from aquamend.policies import POLICIES, AquaMend, policy_named
 from aquamend.problem import Problem
 
@@ -23,7 +23,7 @@ def contradicted(outcome="never"):
     )
     kernels = {
         "look": Discrete(["usual", "odd", "never"], {"ok": [0.9, 0.1, 0], "bad": [0.2, 0.8, 0]}),
-        "weigh": Gaussian({"ok": (0.0, 1.0), "bad": (1.0, 1.0)}),
+        "weigh": Gaussian({"ok": (0.0, 1.0), "bad": (1.0, 1.0)}, outliers=0.0),
     }
     model = JointModel([Hypothesis("ok", 0.9), Hypothesis("bad", 0.1, ("x",))], kernels)
     state = InformationState.alarmed(Problem(graph, model, escalate=50.0))
@@ -57,15 +57,14 @@ def test_the_bounds_of_a_contradicted_state_are_its_worst_case_loss():
 
 def test_random_contradictions_are_survived_by_every_policy(random_problem):
     met = 0
-    for seed in range(150):
+    for seed in range(400):
         state = InformationState.alarmed(random_problem(random.Random(seed), gaussian=seed % 2 == 0))
         for probe in state.legal_probes:
-            table = state.problem.model.tables[probe]
-            if hasattr(table, "outcomes"):
-                chances = zip(table.outcomes, state.posterior @ table.likelihood, strict=True)
-                outcome = next((o for o, p in chances if p == 0.0), None)
-            else:
-                outcome = 1e4
+            channel = state.problem.model.channels[probe]
+            if not isinstance(channel, Outcomes):
+                continue
+            chances = zip(channel.outcomes, state.posterior @ channel.table, strict=True)
+            outcome = next((o for o, p in chances if p == 0.0), None)
             if outcome is None:
                 continue
             met += 1
@@ -74,4 +73,4 @@ def test_random_contradictions_are_survived_by_every_policy(random_problem):
                 step = policy_named(name).next_step(after)
                 assert not isinstance(step, Reprobe), (seed, name)
             assert best_terminal(after).loss >= 0
-    assert met > 50
+    assert met > 30

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
+from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import IllegalProbe, NotDiscrete, TooLarge
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Correction, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
-from aquamend.policies import AquaMend, Evaluation, evaluate, evaluation
+from aquamend.policies import POLICIES, AquaMend, Evaluation, evaluate, evaluation, policy_named
 from aquamend.problem import Plan, Problem
 
 LOOK = Discrete(["fine", "odd"], {"on": [0.9, 0.1], "off": [0.2, 0.8]})
@@ -97,6 +97,63 @@ def test_every_decision_is_charged_counted_and_scored(decision, expected):
     )  # fmt: skip
 
 
+def declared(accuracy):
+    """Return two beliefs declared A, both really B with probability 0.4, and read by a probe each."""
+    beliefs = [Belief(name, 10.0, correction=Correction.SUPPORTED, declared="A") for name in "xy"]
+    graph = RecoveryGraph(
+        beliefs,
+        [Action("lift", undo=3.0, executed=True)],
+        [Probe(f"read {name}", 0.5, accuracy=own) for name, own in zip("xy", accuracy, strict=True)],
+        [e for name in "xy" for e in ((f"read {name}", name, "detection"), (name, "lift", "belief_to_action"))],
+    )
+    kernels = {f"read {name}": Discrete(["A", "B"], {"same": [0.5, 0.5], "moved": [0.5, 0.5]}) for name in "xy"}
+    hypotheses = [Hypothesis("same", 0.6), Hypothesis("moved", 0.4, truth={"x": "B", "y": "B"})]
+    state = InformationState.alarmed(Problem(graph, JointModel(hypotheses, kernels)))
+    return state.after(Observation("read x", "A")).after(Observation("read y", "A"))
+
+
+def test_a_success_needs_every_new_value_to_be_right_independently_given_the_hypothesis():
+    both = RollBack(("x", "y"), ("lift",), tuple(NewDeclaration(name, read_by=f"read {name}") for name in "xy"))
+    seen = evaluate(Fixed(0, both, both), declared((0.9, 0.8)))
+    assert seen.expected_loss == pytest.approx(3.0 + 10 * 0.1 + 10 * 0.2)
+    assert seen.success == pytest.approx(0.9 * 0.8)
+
+
+def test_a_known_value_is_right_or_wrong_with_the_hypothesis_and_what_is_kept_counts_too():
+    one = RollBack(("x",), ("lift",), (NewDeclaration("x", "B"),))
+    seen = evaluate(Fixed(0, one, one), declared((0.9, 0.8)))
+    assert seen.expected_loss == pytest.approx(3.0 + 10 * 0.6 + 10 * 0.4)
+    assert seen.success == 0.0  # x is right only where y has failed
+    mixed = RollBack(("x", "y"), ("lift",), (NewDeclaration("x", "A"), NewDeclaration("y", read_by="read y")))
+    seen = evaluate(Fixed(0, mixed, mixed), declared((0.9, {"default": 0.8, "moved": 0.3})))
+    assert seen.success == pytest.approx(0.6 * 0.8)
+
+
+def test_where_a_value_is_not_said_the_best_one_counts():
+    silent = RollBack(("x", "y"), ("lift",))
+    seen = evaluate(Fixed(0, silent, silent), declared((0.9, 0.3)))  # read x, and the old A for y
+    assert seen.expected_loss == pytest.approx(3.0 + 10 * 0.1 + 10 * 0.4)
+    assert seen.success == pytest.approx(0.6 * 0.9)
+
+
+def test_a_restart_with_a_loss_for_each_hypothesis_corrects_what_it_says():
+    plan = Plan("restart", np.array([6.0, 9.0]), (), ("lift",))
+    seen = evaluate(Fixed(0, Restart(), Restart()), lid(restart=plan))
+    assert (seen.expected_loss, seen.expected_undone) == (pytest.approx(0.6 * 6 + 0.4 * 9), 1.0)
+    assert seen.success == pytest.approx(0.6)
+
+
+def test_a_probe_that_costs_next_to_nothing_is_no_trouble():
+    graph = RecoveryGraph(
+        [Belief("lid", 10.0)], [Action("lift", undo=3.0, executed=True)], [Probe("look", 1e-300)],
+        [("look", "lid", "detection"), ("lid", "lift", "belief_to_action")],
+    )  # fmt: skip
+    model = JointModel([Hypothesis("on", 0.6), Hypothesis("off", 0.4, ("lid",))], {"look": LOOK})
+    state = InformationState.alarmed(Problem(graph, model, sensing_budget=1.0))
+    for name in [name for name in POLICIES if name != "structured"]:
+        assert math.isfinite(evaluate(policy_named(name), state).expected_loss) or name == "restart"
+
+
 def test_an_unavailable_decision_costs_infinity():
     for decision in (Restart(), Escalate()):
         assert evaluate(Fixed(0, decision, decision), lid()).expected_loss == math.inf
@@ -128,8 +185,8 @@ def _simulate(state, rng):
     problem = state.problem
     (truth,) = rng.choices(range(len(state.posterior)), weights=state.posterior)
     while isinstance(step := AquaMend().next_step(state), Reprobe):
-        table = problem.model.tables[step.probe]
-        (outcome,) = rng.choices(table.outcomes, weights=table.likelihood[truth])
+        channel = problem.model.channels[step.probe]
+        (outcome,) = rng.choices(channel.outcomes, weights=channel.table[truth])
         state = state.after(Observation(step.probe, outcome))
     match step:
         case Restart():

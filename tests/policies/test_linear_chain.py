@@ -1,14 +1,18 @@
 """The linear-chain control: the same decision rule, with rollbacks that take the whole suffix."""
 
+from dataclasses import replace
+
 import pytest
 
 from aquamend import (
     Action,
     Belief,
+    Correction,
     Discrete,
     Hypothesis,
     InformationState,
     JointModel,
+    NewDeclaration,
     Observation,
     Probe,
     Problem,
@@ -57,3 +61,18 @@ def test_the_chain_is_priced_before_deciding_not_only_after():
     state = two_branches(residual=5.0).after(Observation("look", "moved"))
     assert isinstance(AquaMend().next_step(state), RollBack)
     assert not isinstance(LinearChain().next_step(state), RollBack)
+
+
+def test_new_values_are_declared_on_the_chain_too():
+    state = two_branches()
+    beliefs = [
+        replace(belief, correction=Correction.SUPPORTED, declared="here") for belief in state.problem.graph.beliefs
+    ]
+    model = replace(
+        state.problem.model,
+        hypotheses=[Hypothesis("fine", 0.5), Hypothesis("moved", 0.5, truth={"left": "there"})],
+    )
+    problem = replace(state.problem, graph=replace(state.problem.graph, beliefs=beliefs), model=model)
+    failed = InformationState.alarmed(problem).after(Observation("look", "moved"))
+    read = (NewDeclaration("left", read_by="look"),)
+    assert LinearChain().next_step(failed) == RollBack(("left",), ("reach", "pour"), read)

@@ -1,14 +1,16 @@
 """AquaMend's own step: the probe with the largest positive net benefit, else the best stop."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from aquamend.decision import Continue, Escalate, Reprobe, RollBack
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Hypothesis, JointModel
-from aquamend.policies import AquaMend, Exact, Lookahead
+from aquamend.model import Coverage, Discrete, FitGroup, Hypothesis, JointModel
+from aquamend.planning.exact import solve
+from aquamend.policies import AquaMend, Considered, Exact, LinearChain, Lookahead, NoReprobe, considered_by, planners
 from aquamend.problem import Problem
 
 SHARP = Discrete(["ok", "bad"], {"on": [1, 0], "off": [0, 1]})
@@ -16,7 +18,7 @@ NOISY = Discrete(["ok", "bad"], {"on": [0.9, 0.1], "off": [0.1, 0.9]})
 PLANNERS = [AquaMend(), Lookahead(2), Exact()]
 
 
-def lid(*probes, kernels=None, reversible=True, may_keep=True, **rest):
+def lid(*probes, kernels=None, reversible=True, may_keep=True, p=0.5, **rest):
     """Return a belief failed with probability 1/2, corrected for 4: perfect information is worth 2."""
     graph = RecoveryGraph(
         [Belief("lid", 10.0, may_keep)],
@@ -25,7 +27,7 @@ def lid(*probes, kernels=None, reversible=True, may_keep=True, **rest):
         [("lid", "lift", "belief_to_action"), *((probe.name, "lid", "detection") for probe in probes)],
     )
     model = JointModel(
-        [Hypothesis("on", 0.5), Hypothesis("off", 0.5, ("lid",))], kernels or {probe.name: SHARP for probe in probes}
+        [Hypothesis("on", 1 - p), Hypothesis("off", p, ("lid",))], kernels or {probe.name: SHARP for probe in probes}
     )
     return InformationState.alarmed(Problem(graph, model, **rest))
 
@@ -78,3 +80,50 @@ def test_no_probe_runs_where_nothing_after_it_is_finite(policy):
     state = lid(Probe("look", 0.5), reversible=False, may_keep=False)
     assert policy.next_step(state) == Escalate()
     assert math.isinf(AquaMend().bounds(state).upper)
+
+
+# What is evaluated, with the power screen and without.
+
+
+def screened(*, covered=True):
+    """Return a belief with a sharp dear probe and a noisy cheap one, which has the most power per cost."""
+    groups = tuple(FitGroup(name, ("sharp", "noisy"), (0.0,), (0.0,)) for name in ("first", "second"))
+    records = Coverage("T1", ("T1",) if covered else (), groups, (0.0,), (0.0,))
+    return lid(
+        Probe("sharp", 0.3), Probe("noisy", 0.25), kernels={"sharp": SHARP, "noisy": NOISY}, coverage=records, p=0.4
+    )
+
+
+def test_where_records_cover_the_situation_aquamend_screens_and_all_candidates_does_not():
+    """Power over cost: 1 / 0.3 to 0.9 / 0.25, so the screen leaves out the probe that is worth more."""
+    assert AquaMend().candidates(screened()) == ("noisy",)
+    assert AquaMend().next_step(screened()) == Reprobe("noisy")
+    assert AquaMend(screen=None).next_step(screened()) == Reprobe("sharp")
+    assert AquaMend().next_step(screened(covered=False)) == Reprobe("sharp")
+
+
+def test_aquamend_counts_what_it_looked_at():
+    assert AquaMend().considered(screened()) == Considered(legal=2, evaluated=1, screened=1, branches=2)
+    assert AquaMend(screen=None).considered(screened()) == Considered(2, 2, 0, 4)
+    assert AquaMend().considered(screened(covered=False)) == Considered(2, 2, 0, 4)
+    resolved = screened().after(Observation("sharp", "ok"))  # one answer of the other probe is as possible as ever
+    assert AquaMend(screen=None).considered(resolved) == Considered(1, 1, 0, 2)
+
+
+def test_any_policy_is_counted_by_all_legal_probes_or_by_none():
+    assert considered_by(AquaMend(), screened()) == AquaMend().considered(screened())
+    assert considered_by(Exact(), screened()) == Considered(2, 2, 0, 4)
+    assert considered_by(NoReprobe(), screened()) == Considered(2, 0, 0, 0)
+    assert considered_by(LinearChain(), screened()) == Considered(2, 1, 1, 2)
+
+
+def test_the_plan_of_the_first_state_answers_for_all_that_follow(monkeypatch):
+    solved = []
+    monkeypatch.setattr(planners, "solve", lambda state: solved.append(state) or solve(state))
+    state = lid(Probe("look", 0.1, max_uses=3), kernels={"look": NOISY})
+    policy = Exact()
+    again = policy.next_step(state.after(Observation("look", "ok")))
+    assert again == policy.next_step(state.after(Observation("look", "ok"))) == Reprobe("look")
+    assert policy.bounds(state.after(Observation("look", "bad"))).gap == 0.0
+    assert solved == [state]
+    assert again == Exact().next_step(replace(state.after(Observation("look", "ok")), origin=None))

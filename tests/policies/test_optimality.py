@@ -6,10 +6,10 @@ import random
 import pytest
 
 from aquamend.decision import Reprobe, best_terminal
-from aquamend.decision.screening import LosslessScreen
+from aquamend.decision.detection import LosslessScreen
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation, PosteriorSetting, distorted
-from aquamend.model import Discrete, Hypothesis, JointModel
+from aquamend.model import Discrete, Hypothesis, JointModel, Outcomes
 from aquamend.policies import POLICIES, AquaMend, Exact, Lookahead, Structured, evaluate, policy_named
 from aquamend.problem import Problem
 
@@ -52,9 +52,9 @@ def test_looking_one_ahead_is_aquamend_at_every_state_it_reaches(random_problem)
             step = AquaMend().next_step(state)
             assert Lookahead(1).next_step(state) == step, seed
             assert AquaMend(LosslessScreen()).next_step(state) == step, seed
-            if isinstance(step, Reprobe) and hasattr(state.problem.model.tables[step.probe], "outcomes"):
-                table = state.problem.model.tables[step.probe]
-                chances = zip(table.outcomes, state.posterior @ table.likelihood, strict=True)
+            channel = state.problem.model.channels[step.probe] if isinstance(step, Reprobe) else None
+            if isinstance(channel, Outcomes):
+                chances = zip(channel.outcomes, state.posterior @ channel.table, strict=True)
                 states += [state.after(Observation(step.probe, outcome)) for outcome, p in chances if p > 0]
 
 

@@ -1,5 +1,7 @@
 """Policies by name."""
 
+import re
+
 import pytest
 
 from aquamend.errors import UnknownName
@@ -10,12 +12,15 @@ from aquamend.policies import (
     Certified,
     CertifyingPolicy,
     Decoupled,
+    DescribedPolicy,
     Exact,
     Greedy,
+    GreedyRepair,
     LinearChain,
     Lookahead,
     NoReprobe,
     Policy,
+    PowerPerCost,
     RollbackOnly,
     Structured,
     Troubleshooting,
@@ -24,13 +29,15 @@ from aquamend.policies import (
 
 NAMES = {
     "aquamend": AquaMend(),
-    "all-candidates": AquaMend(),
+    "all-candidates": AquaMend(screen=None),
     "structured": Structured(),
     "exact": Exact(),
     "certified": Certified(),
     "troubleshooting": Troubleshooting(),
+    "greedy-repair": GreedyRepair(),
     "decoupled": Decoupled(),
     "greedy": Greedy(),
+    "power-per-cost": PowerPerCost(),
     "rollback-only": RollbackOnly(),
     "restart": AlwaysRestart(),
     "no-reprobe": NoReprobe(),
@@ -69,4 +76,30 @@ def test_looking_no_probe_ahead_is_refused():
 def test_policies_that_bound_the_optimum_say_so():
     assert {name for name, policy in NAMES.items() if isinstance(policy, CertifyingPolicy)} == {
         "aquamend", "all-candidates", "exact", "certified", "lookahead-1", "lookahead-12",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_describes_itself(name):
+    policy = NAMES[name]
+    assert isinstance(policy, DescribedPolicy)
+    about = policy.description
+    assert about.summary.endswith(".")
+    assert re.fullmatch("#[0-9a-f]{6}", about.colour)
+    assert not (about.plans_ahead and about.one_step)
+
+
+def test_no_two_policies_share_a_title_or_a_look():
+    about = [policy.description for name, policy in NAMES.items() if name != "lookahead-12"]
+    assert len({one.title for one in about}) == len(about)
+    assert len({(one.colour, one.marker) for one in about}) == len(about)
+
+
+def test_a_description_says_who_plans_ahead_and_who_takes_the_least_loss_one_step_ahead():
+    assert {name for name, p in NAMES.items() if p.description.plans_ahead} == {"exact", "certified", "lookahead-12"}
+    assert {name for name, p in NAMES.items() if p.description.one_step} == {
+        "aquamend", "all-candidates", "lookahead-1",
+    }  # fmt: skip
+    assert {name for name, p in NAMES.items() if not p.description.probes} == {
+        "rollback-only", "restart", "no-reprobe",
     }  # fmt: skip

@@ -7,7 +7,6 @@ from aquamend import (
     Action,
     AquaMendError,
     Belief,
-    Declaration,
     Discrete,
     Exact,
     Hypothesis,
@@ -21,7 +20,7 @@ from aquamend import (
     policy_named,
 )
 from aquamend.decision import probe_values
-from aquamend.errors import InvalidProblem, NotStructured
+from aquamend.errors import NotStructured
 from aquamend.testing import PolicyFault, check_policy
 
 
@@ -33,7 +32,7 @@ class Fixed:
         return self.step
 
 
-def lid(kernel=None, declarations=()) -> Problem:
+def lid(kernel=None) -> Problem:
     kernel = kernel or Discrete(["ok", "off"], [[0.9, 0.1], [0.2, 0.8]])
     return Problem(
         RecoveryGraph(
@@ -42,19 +41,12 @@ def lid(kernel=None, declarations=()) -> Problem:
             [Probe("look", cost=0.5)],
             [("look", "lid", "detection"), ("lid", "lift", "belief_to_action")],
         ),
-        JointModel(
-            [Hypothesis("on", 0.6), Hypothesis("off", 0.4, ["lid"])], {"look": kernel}, declarations=declarations
-        ),
+        JointModel([Hypothesis("on", 0.6), Hypothesis("off", 0.4, ["lid"])], {"look": kernel}),
     )
 
 
 def test_kernel_rows_may_be_plain_lists():
     assert InformationState.start(lid()).legal_probes == ("look",)
-
-
-def test_a_true_value_is_needed_for_every_hypothesis():
-    with pytest.raises(InvalidProblem, match=r"declarations\[0\].true_value.*'off' has no row"):
-        lid(declarations=[Declaration("d", "lid", true_value={"on": "closed"})])
 
 
 @pytest.mark.parametrize(

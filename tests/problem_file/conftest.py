@@ -1,4 +1,4 @@
-"""A sound problem that uses every key of the format, for the tests here to spoil."""
+"""Two sound problems that together use every key of both formats, for the tests here to spoil."""
 
 from __future__ import annotations
 
@@ -60,6 +60,88 @@ SOUND = {
     "escalate": 60.0,
 }
 
+SOUND_2 = {
+    "format": "aquamend-problem/2",
+    "name": "pour into the least full cup",
+    "beliefs": [
+        {"name": "level", "residual": 10, "correction": "supported", "declared": 18.5, "tolerance": 3},
+        {"name": "target", "residual": 80, "correction": "supported", "declared": "A", "needs_support": True},
+        {"name": "camera", "residual": 40, "correction": "supported", "declared": "sound"},
+        {"name": "lid", "residual": 5},
+    ],
+    "actions": [{"name": "pour", "undo": 9.5, "status": "executed"}, {"name": "place", "undo": 2}],
+    "probes": [
+        {"name": "look", "cost": 0.25, "source": "camera", "accuracy": 0.98},
+        {"name": "weigh", "cost": 0.5, "accuracy": {"default": 0.99, "scale_off": 0.125}},
+        {"name": "touch", "cost": 1},
+        {"name": "listen", "cost": 2},
+    ],
+    "edges": [
+        ["look", "level", "detection"],
+        ["weigh", "level", "detection"],
+        ["level", "target", "inference"],
+        ["target", "pour", "belief_to_action"],
+    ],
+    "hypotheses": [
+        {"name": "nothing", "prior": 0.5},
+        {"name": "refilled", "prior": 0.25, "truth": {"level": 45, "target": "B"}},
+        {"name": "camera_off", "prior": 0.125, "cause": "self_error", "truth": {"camera": "biased"}},
+        {"name": "scale_off", "prior": 0.125, "failed": ["lid"]},
+    ],
+    "kernels": {
+        "look": {
+            "outcomes": ["low", "high"],
+            "likelihood": {
+                "nothing": [0.75, 0.25], "refilled": [0.125, 0.875], "camera_off": [0.5, 0.5], "scale_off": [1, 0],
+            },
+        },
+        "weigh": {
+            "gaussian": {"nothing": [18, 1.5], "refilled": [45, 1.5], "camera_off": [18, 1.5], "scale_off": [0, 50]},
+            "outliers": 0.01,
+        },
+        "touch": {
+            "mixture": {
+                "nothing": [[1, 5, 0.5]], "refilled": [[0.5, 5, 0.5], [0.5, 9, 2]], "camera_off": [[1, 5, 0.5]],
+                "scale_off": [[1, 5, 0.5]],
+            },
+        },
+        "listen": {
+            "samples": {"nothing": [1, 2.5], "refilled": [7, 7.5, 8], "camera_off": [1, 2], "scale_off": [1, 2]},
+            "bandwidth": 0.5,
+            "outliers": 0.001,
+        },
+    },
+    "declarations": [
+        {"name": "A is least full", "belief": "target", "support": ["look"]},
+        {"name": "the lid is on", "belief": "lid", "invalid_in": ["scale_off"], "value": "on"},
+    ],
+    "restart": {
+        "loss": {"nothing": 20, "refilled": 30, "camera_off": 20, "scale_off": 20},
+        "correct": ["level", "target"],
+        "undo": ["pour"],
+    },
+    "escalate": 60,
+    "plans": [
+        {"name": "by hand", "loss": 25, "correct": ["lid"], "undo": ["pour"]},
+        {
+            "name": "stop",
+            "loss": {"nothing": 70, "refilled": "inf", "camera_off": 70, "scale_off": 70.5},
+            "last_resort": True,
+        },
+    ],
+    "corrections": False,
+    "coverage": {
+        "stage": "T1",
+        "covered_stages": ["T1", "T2"],
+        "groups": [
+            {"name": "near", "probes": ["look", "weigh"], "prototype_g": [18, 30.5], "prototype_mm": [2]},
+            {"name": "far", "probes": ["look"], "prototype_g": [0, 90], "prototype_mm": [40]},
+        ],
+        "quantities_g": [18.5, 30],
+        "offsets_mm": [0.5],
+    },
+}  # fmt: skip
+
 
 @pytest.fixture(scope="session")
 def sound_text() -> str:
@@ -69,6 +151,17 @@ def sound_text() -> str:
 @pytest.fixture
 def sound(sound_text: str) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(sound_text)
+    return data
+
+
+@pytest.fixture(scope="session")
+def sound_2_text() -> str:
+    return json.dumps(SOUND_2)
+
+
+@pytest.fixture
+def sound_2(sound_2_text: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(sound_2_text)
     return data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ DROP = object()
 ONE_FAULT: list[tuple[str, Any, str, str]] = [
     # path to spoil, what to put there, place of the fault, fragment of what is said
     ("format", DROP, "format", "missing"),
-    ("format", "aquamend-problem/2", "format", "write aquamend-problem/1"),
+    ("format", "aquamend-problem/3", "format", "write aquamend-problem/1 or aquamend-problem/2"),
     ("format", 1, "format", "1 is not a format"),
     ("name", [], "name", "not text"),
     ("name", "a\nb", "name", "unprintable"),
@@ -122,6 +123,85 @@ ONE_FAULT: list[tuple[str, Any, str, str]] = [
 ]  # fmt: skip
 
 
+ONE_FAULT_2: list[tuple[str, Any, str, str]] = [
+    ("beliefs.0.correction", "suported", "beliefs[0].correction", "did you mean supported? use one of assured, supp"),
+    ("beliefs.0.correction", True, "beliefs[0].correction", "true is none of the choices"),
+    ("beliefs.0.declared", None, "beliefs[0].declared", "null is neither text nor a number"),
+    ("beliefs.0.declared", ["A"], "beliefs[0].declared", "['A'] is neither text nor a number"),
+    ("beliefs.0.declared", {}, "beliefs[0].declared", "a mapping of 0 is neither text nor a number"),
+    ("beliefs.0.declared", math.nan, "beliefs[0].declared", "nan is not a number"),
+    ("beliefs.0.declared", 10**400, "beliefs[0].declared", "too large"),
+    ("beliefs.0.declared", "a\nb", "beliefs[0].declared", "unprintable"),
+    ("beliefs.1.declared", DROP, "hypotheses[1].truth.target", "'target' declares no value to compare with"),
+    ("beliefs.0.tolerance", -1, "beliefs[0].tolerance", "-1.0 is not a distance; give at least 0"),
+    ("beliefs.0.tolerance", "3", "beliefs[0].tolerance", "remove the quotes"),
+    ("beliefs.1.needs_support", "yes", "beliefs[1].needs_support", "'yes' is not a boolean"),
+    ("beliefs.1.need_support", True, "beliefs[1].need_support", "did you mean 'needs_support'?"),
+    ("probes.0.source", "camra", "probes[0].source", "'camra' is not a belief; add the belief"),
+    ("probes.0.source", ["camera"], "probes[0].source", "['camera'] is not text"),
+    ("probes.0.accuracy", 1.5, "probes[0].accuracy", "1.5 is not a probability"),
+    ("probes.0.accuracy", "0.98", "probes[0].accuracy", "remove the quotes"),
+    ("probes.0.accuracy", [0.98], "probes[0].accuracy", "[0.98] is not a number"),
+    ("probes.1.accuracy.default", -0.5, "probes[1].accuracy.default", "-0.5 is not a probability"),
+    ("probes.1.accuracy.scale_of", 0.5, "probes[1].accuracy.scale_of", "neither default nor a hypothesis"),
+    ("hypotheses.1.truth", ["level"], "hypotheses[1].truth", "['level'] is not a mapping"),
+    ("hypotheses.1.truth.level", None, "hypotheses[1].truth.level", "null is neither text nor a number"),
+    ("hypotheses.1.truth.levl", 45, "hypotheses[1].truth.levl", "'levl' is not a belief"),
+    ("hypotheses.1.truth.lid", "off", "hypotheses[1].truth.lid", "or name it in failed instead"),
+    ("hypotheses.3.failed.0", "level", "hypotheses[3].failed[0]", "give 'level' in truth instead"),
+    ("declarations.1.value", [], "declarations[1].value", "[] is neither text nor a number"),
+    ("kernels.weigh.outliers", 1, "kernels.weigh.outliers", "1.0 is not a share"),
+    ("kernels.weigh.outliers", "few", "kernels.weigh.outliers", "'few' is not a number"),
+    ("kernels.weigh.bandwidth", 1, "kernels.weigh.bandwidth", "not go with gaussian; keep only gaussian, outliers"),
+    ("kernels.look.outliers", 0.1, "kernels.look.outliers", "does not go with outcomes and likelihood"),
+    ("kernels.touch", {"outliers": 0.1}, "kernels.touch",
+     "does not say how the probe answers; give outcomes and likelihood, or gaussian, or mixture, or samples"),
+    ("kernels.touch.samples", {}, "kernels.touch", "it has mixture and samples; keep mixture, or samples"),
+    ("kernels.touch.mixture.nothing", [], "kernels.touch.mixture.nothing", "it is empty"),
+    ("kernels.touch.mixture.nothing", [[1, 5]], "kernels.touch.mixture.nothing", "three finite numbers"),
+    ("kernels.touch.mixture.nothing", [[0.5, 5, 1]], "kernels.touch.mixture.nothing", "the weights sum to 0.5"),
+    ("kernels.touch.mixture.nothing", [[1, 5, 1], 3], "kernels.touch.mixture.nothing[1]", "3 is not a list"),
+    ("kernels.touch.mixture.nothing.0.2", "x", "kernels.touch.mixture.nothing[0][2]", "'x' is not a number"),
+    ("kernels.touch.mixture.nothing", DROP, "kernels.touch.mixture", "'nothing' has no row"),
+    ("kernels.listen.samples.nothing", [], "kernels.listen.samples.nothing", "how far readings scatter"),
+    ("kernels.listen.samples.nothing.0", "inf", "kernels.listen.samples.nothing", "not finite"),
+    ("kernels.listen.bandwidth", 0, "kernels.listen.bandwidth", "0.0 is not a width"),
+    ("restart.loss", DROP, "restart.loss", "missing"),
+    ("restart.loss", -1, "restart.loss", "-1 is not a loss"),
+    ("restart.loss.nothing", "x", "restart.loss.nothing", "'x' is not a number"),
+    ("restart.loss.nothing", DROP, "restart.loss", "'nothing' has no row; give one for every hypothesis, or a default"),
+    ("restart.loss.spilt", 3, "restart.loss.spilt", "'spilt' is not a hypothesis"),
+    ("restart.name", "again", "restart.name", "'name' is not a key"),
+    ("restart.last_resort", True, "restart.last_resort", "the keys here are loss, correct, undo"),
+    ("restart.correct.1", "traget", "restart.correct[1]", "'traget' is not a belief"),
+    ("restart.undo.0", "place", "restart.undo[0]", "'place' is not an executed action"),
+    ("restart", [], "restart", "[] is not a number"),
+    ("plans", {}, "plans", "a mapping of 0 is not a list"),
+    ("plans.0", "by hand", "plans[0]", "'by hand' is not a mapping"),
+    ("plans.0.name", DROP, "plans[0].name", "missing"),
+    ("plans.0.name", "stop", "plans[1].name", "'stop' is given twice"),
+    ("plans.0.loss", DROP, "plans[0].loss", "missing"),
+    ("plans.0.loss", None, "plans[0].loss", "null is not a number"),
+    ("plans.0.loss", {"default": 1, "nothin": 2}, "plans[0].loss.nothin", "'nothin' is not a hypothesis"),
+    ("plans.1.loss.nothing", -70, "plans[1].loss.nothing", "-70 is not a loss"),
+    ("plans.0.correct", ["lid", "cap"], "plans[0].correct[1]", "'cap' is not a belief"),
+    ("plans.0.undo", ["grasp"], "plans[0].undo[0]", "'grasp' is not an executed action"),
+    ("plans.1.last_resort", 1, "plans[1].last_resort", "1 is not a boolean"),
+    ("plans.1.lastresort", True, "plans[1].lastresort", "did you mean 'last_resort'?"),
+    ("corrections", "no", "corrections", "'no' is not a boolean"),
+    ("coverage", [], "coverage", "[] is not a mapping"),
+    ("coverage.stage", DROP, "coverage.stage", "missing"),
+    ("coverage.stages", ["T1"], "coverage.stages", "did you mean 'stage'?"),
+    ("coverage.covered_stages", "T1", "coverage.covered_stages", "'T1' is not a list"),
+    ("coverage.groups.1.prototype_g", [0], "coverage.groups[1].prototype_g",
+     "[0.0] has 1 numbers; give 2, one for each of quantities_g"),
+    ("coverage.groups.0.prototype_mm", DROP, "coverage.groups[0].prototype_mm", "one for each of offsets_mm"),
+    ("coverage.groups.0.prototype_mm", ["inf"], "coverage.groups[0].prototype_mm[0]", "'inf' is not finite"),
+    ("coverage.groups.0.name", DROP, "coverage.groups[0].name", "missing"),
+    ("coverage.offsets_mm", 0.5, "coverage.offsets_mm", "0.5 is not a list"),
+]  # fmt: skip
+
+
 def spoil(data: Any, path: str, value: Any) -> None:
     *way, last = [int(key) if key.isdigit() else key for key in path.split(".")]
     for key in way:
@@ -132,8 +212,9 @@ def spoil(data: Any, path: str, value: Any) -> None:
         data[last] = value
 
 
-def test_the_sound_problem_is_sound(sound, faults_of):
+def test_the_sound_problems_are_sound(sound, sound_2, faults_of):
     assert faults_of(sound) == []
+    assert faults_of(sound_2) == []
 
 
 @pytest.mark.parametrize(
@@ -145,6 +226,103 @@ def test_says_where_and_what_and_nothing_else(sound, faults_of, path, value, pla
     assert fault.startswith(f"{place}: ")
     assert fragment in fault
     assert "; " in fault
+
+
+@pytest.mark.parametrize(("path", "value", "place", "fragment"), ONE_FAULT_2)
+def test_says_where_and_what_in_format_2(sound_2, faults_of, path, value, place, fragment):
+    spoil(sound_2, path, value)
+    (fault,) = faults_of(sound_2)
+    assert fault.startswith(f"{place}: ")
+    assert fragment in fault
+    assert "; " in fault
+
+
+NEEDS_FORMAT_2 = [
+    ("beliefs.0.correction", "supported"), ("beliefs.0.declared", 12), ("beliefs.0.tolerance", 1),
+    ("beliefs.0.needs_support", True), ("probes.0.source", "weight"), ("probes.0.accuracy", 0.9),
+    ("probes.0.accuracy", {"default": 1}), ("hypotheses.1.truth", {}), ("declarations.0.value", "A"),
+    ("kernels.weigh.outliers", 0.01), ("restart", {"loss": 20}), ("plans", []), ("corrections", True),
+    ("coverage", {"stage": "T1", "covered_stages": [], "groups": []}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "value"), NEEDS_FORMAT_2)
+def test_what_format_2_added_is_a_fault_in_format_1(sound, faults_of, path, value):
+    spoil(sound, path, value)
+    if path == "beliefs.0.declared":  # then the belief must not be named in failed
+        for hypothesis in sound["hypotheses"]:
+            hypothesis["failed"] = []
+    (fault,) = faults_of(sound)
+    assert fault.startswith(re.sub(r"\.(\d+)", r"[\1]", path) + ": ")
+    assert "needs format: aquamend-problem/2; change the format, or " in fault
+    sound["format"] = "aquamend-problem/2"
+    assert faults_of(sound) == []
+
+
+def test_a_kernel_of_format_2_is_one_fault_in_format_1(sound, faults_of):
+    sound["kernels"]["weigh"] = {"samples": {"nothing": [1, 2], "refilled": [8, 9], "tilted": [4, 5]}}
+    assert faults_of(sound) == [
+        "kernels.weigh.samples: 'samples' needs format: aquamend-problem/2; change the format, or remove the key"
+    ]
+
+
+def test_format_1_lists_the_keys_and_kernels_that_it_has(sound, faults_of):
+    sound["hypotheses"][0]["zzz"] = 1
+    sound["kernels"]["weigh"] = {}
+    keys, kernels = faults_of(sound)
+    assert keys.endswith("the keys here are name, prior, failed, cause")
+    assert kernels.endswith("give outcomes and likelihood, or gaussian")
+
+
+def test_every_fault_of_format_2_is_found_in_one_go(sound_2, faults_of):
+    sound_2["beliefs"][1]["correction"] = "maybe"
+    sound_2["probes"][0]["source"] = "lens"
+    sound_2["probes"][1]["accuracy"] = {"default": 2}
+    sound_2["hypotheses"][2]["truth"] = {"camera": None, "lens": "bent"}
+    sound_2["kernels"]["touch"]["mixture"]["nothing"] = [[0.5, 1, 1]]
+    sound_2["kernels"]["listen"]["samples"]["nothing"] = "?"
+    sound_2["kernels"]["listen"]["samples"]["refilled"] = []
+    sound_2["restart"]["undo"] = ["place"]
+    sound_2["plans"][1]["loss"] = {"nothing": -1, "default": 2}
+    sound_2["coverage"]["groups"][0]["prototype_mm"] = []
+    assert [fault.partition(": ")[0] for fault in faults_of(sound_2)] == [
+        "beliefs[1].correction", "probes[1].accuracy.default", "probes[0].source", "hypotheses[2].truth.camera",
+        "hypotheses[2].truth.lens", "kernels.listen.samples.nothing", "kernels.touch.mixture.nothing",
+        "kernels.listen.samples.refilled", "restart.undo[0]", "plans[1].loss.nothing",
+        "coverage.groups[0].prototype_mm",
+    ]  # fmt: skip
+
+
+def test_an_unreadable_belief_is_not_called_unknown_by_what_format_2_says_of_it(sound_2, faults_of):
+    del sound_2["beliefs"][2]["name"], sound_2["beliefs"][3]["name"]
+    assert faults_of(sound_2) == [f"beliefs[{i}].name: it is missing; add the key 'name'" for i in (2, 3)]
+
+
+def test_an_unreadable_hypothesis_is_not_called_unknown_by_what_format_2_says_of_it(sound_2, faults_of):
+    sound_2["hypotheses"][3]["name"] = []
+    assert faults_of(sound_2) == ["hypotheses[3].name: [] is not text; give text"]
+
+
+def test_an_unreadable_status_does_not_make_a_plan_undo_what_was_not_done(sound_2, faults_of):
+    sound_2["actions"][0]["status"] = "exectued"
+    assert [fault.partition(": ")[0] for fault in faults_of(sound_2)] == ["actions[0].status"]
+
+
+def test_places_in_plans_count_unreadable_entries_too(sound_2, faults_of):
+    sound_2["plans"].insert(0, 7)
+    sound_2["plans"][1]["correct"] = [[], "cap"]
+    sound_2["plans"][2]["loss"] = {"nothing": 1, "spilt": 2, "default": 3}
+    sound_2["coverage"]["groups"].insert(0, None)
+    places = [fault.partition(": ")[0] for fault in faults_of(sound_2)]
+    assert places == ["plans[0]", "plans[1].correct[0]", "plans[2].loss.spilt", "plans[1].correct[1]",
+                      "coverage.groups[0]"]  # fmt: skip
+
+
+def test_rows_are_judged_also_where_the_outcomes_are_missing(sound, faults_of):
+    del sound["kernels"]["look"]["outcomes"]
+    sound["kernels"]["look"]["likelihood"]["tilted"] = [0.5, 0.4]
+    places = [fault.partition(": ")[0] for fault in faults_of(sound)]
+    assert places == ["kernels.look.outcomes", "kernels.look.likelihood.tilted"]
 
 
 def test_lists_a_cycle_and_a_negative_cost_and_bad_priors_together(sound, faults_of):

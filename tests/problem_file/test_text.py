@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from aquamend.errors import InvalidProblem
-from aquamend.problem_file import load_problem, text, yaml_text
+from aquamend.problem_file import load_problem, text
 
 HEAD = "format: aquamend-problem/1\n"
 
@@ -172,7 +172,7 @@ def test_aliases_repeat_what_they_stand_for(tmp_path):
 
 
 def test_quoted_and_tagged_text_stays_text():
-    data = yaml_text.yaml_data("a: '1'\nb: \"true\"\nc: !!str 2\nd: ! 3\n'<<': |\n  4\n")
+    data = text.yaml_data("a: '1'\nb: \"true\"\nc: !!str 2\nd: ! 3\n'<<': |\n  4\n")
     assert data == {"a": "1", "b": "true", "c": "2", "d": "3", "<<": "4\n"}
 
 

@@ -9,8 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from aquamend.model import Cause
-from aquamend.problem_file import load_problem, parse_problem
+from aquamend.graph import Correction
+from aquamend.model import Cause, Discrete, FitGroup, Gaussian, Mixture, Samples
+from aquamend.problem_file import load_problem, parse_problem, problem_to_data
 
 
 def test_reads_every_section(sound):
@@ -21,7 +22,7 @@ def test_reads_every_section(sound):
     assert [probe.max_uses for probe in problem.graph.probes] == [2, math.inf]
     assert problem.graph.correction_cost(["weight"]) == 6.5
     assert problem.model.alarm_likelihood is not None
-    assert problem.model.tables["look"].likelihood[1].tolist() == [0.1, 0.9]
+    assert problem.model.channels["look"].table[1].tolist() == [0.1, 0.9]
     assert [d.version for d in problem.declarations] == [2]
     assert (problem.sensing_budget, problem.restart, problem.escalate) == (3.0, 20.0, 60.0)
 
@@ -44,7 +45,7 @@ def test_what_is_left_out_has_its_default():
     assert (action.undo, action.executed, action.reversible) == (None, False, True)
     assert (probe.max_uses, probe.modality) == (1, None)
     assert (hypothesis.failed, hypothesis.cause) == ((), Cause.UNKNOWN)
-    assert (declaration.version, declaration.support, declaration.invalid_in) == (1, (), ())
+    assert (declaration.version, declaration.support, declaration.invalid_in) == (1, (), None)
     assert (problem.sensing_budget, problem.restart, problem.escalate) == (math.inf, None, None)
 
 
@@ -104,6 +105,77 @@ def test_json_numbers_and_booleans_name_outcomes_as_written(tmp_path):
     problem = load_problem(path)
     assert list(problem.model.kernels["1"].outcomes) == ["0", "true", "0.10"]
     assert problem.graph.beliefs[0].residual == math.inf
+
+
+def test_reads_every_section_of_format_2(sound_2):
+    problem = parse_problem(sound_2)
+    level, target, camera, lid = problem.graph.beliefs
+    assert (level.correction, level.declared, level.tolerance) == (Correction.SUPPORTED, 18.5, 3.0)
+    assert (target.declared, target.needs_support, camera.declared) == ("A", True, "sound")
+    assert (lid.correction, lid.declared, lid.tolerance, lid.needs_support) == (Correction.ASSURED, None, 0.0, False)
+    assert problem.graph.probes[0].source == "camera"
+    assert problem.failed.tolist() == [[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert problem.accuracy[:, 0].tolist() == [0.98, 0.98, 0.0, 0.98]
+    assert problem.accuracy[:, 1].tolist() == [0.99, 0.99, 0.99, 0.125]
+    assert [(d.value, d.invalid_in) for d in problem.declarations] == [("A", ("refilled",)), ("on", ("scale_off",))]
+    assert [type(kernel) for kernel in problem.model.kernels.values()] == [Discrete, Gaussian, Mixture, Samples]
+    assert problem.model.kernels["weigh"].outliers == 0.01
+    assert not problem.corrections
+    assert problem.coverage.covers("look") is False
+    assert problem.coverage.groups[0] == FitGroup("near", ("look", "weigh"), (18.0, 30.5), (2.0,))
+
+
+def test_plans_and_a_restart_of_its_own_are_priced_by_hypothesis(sound_2):
+    sound_2["plans"][1]["loss"] = {"default": 70, "refilled": "inf"}
+    problem = parse_problem(sound_2)
+    by_hand, stop = problem.plans
+    assert (by_hand.name, by_hand.loss.tolist(), by_hand.correct, by_hand.undo) == (
+        "by hand", [25.0] * 4, ("lid",), ("pour",),
+    )  # fmt: skip
+    assert (by_hand.last_resort, stop.last_resort) == (False, True)
+    assert stop.loss.tolist() == [70.0, math.inf, 70.0, 70.0]
+    assert problem.restart_plan.loss.tolist() == [20.0, 30.0, 20.0, 20.0]
+    assert (problem.restart_plan.correct, problem.restart_plan.undo) == (("level", "target"), ("pour",))
+
+
+def test_a_file_of_format_2_that_uses_nothing_new_means_what_it_meant(sound):
+    old, new = parse_problem(sound), parse_problem(sound | {"format": "aquamend-problem/2"})
+    assert problem_to_data(old) == problem_to_data(new)
+    assert old.restart_plan.loss.tolist() == new.restart_plan.loss.tolist()
+    assert not new.options_follow_evidence
+
+
+@pytest.mark.parametrize(
+    ("written", "means"),
+    [
+        ("A", "A"), ("18", 18.0), ("'18'", "18"), ("1e-3", 0.001), ("0.50", 0.5), ("-4", -4.0), ("true", "true"),
+        ("False", "false"), ("no", "no"), ("2020-01-01", "2020-01-01"), ("'null'", "null"), ("inf", math.inf),
+        (".inf", math.inf), ("''", ""),
+    ],
+)  # fmt: skip
+def test_a_value_is_a_number_or_text(tmp_path, written, means):
+    path = tmp_path / "problem.yaml"
+    path.write_text(
+        f"format: aquamend-problem/2\nbeliefs: [{{name: b, declared: {written}}}]\n"
+        f"hypotheses: [{{name: h, prior: 1, truth: {{b: {written}}}}}]\n"
+    )
+    problem = load_problem(path)
+    declared = problem.graph.beliefs[0].declared
+    assert (declared, type(declared)) == (means, type(means))
+    assert problem.model.hypotheses[0].truth == {"b": means}
+    assert not problem.failed.any()
+
+
+@pytest.mark.parametrize(("truth", "failed"), [(21.0, 0), (21.0001, 1), (15, 0), ("18", 1), ("far", 1)])
+def test_a_number_fails_beyond_its_tolerance(truth, failed):
+    problem = parse_problem(
+        {
+            "format": "aquamend-problem/2",
+            "beliefs": [{"name": "b", "declared": 18, "tolerance": 3}],
+            "hypotheses": [{"name": "h", "prior": 1, "truth": {"b": truth}}],
+        }
+    )
+    assert problem.failed.tolist() == [[failed]]
 
 
 @pytest.mark.slow

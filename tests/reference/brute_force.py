@@ -1,7 +1,8 @@
 """The problem format read a second time, slowly and plainly, to check the production code against.
 
 It imports nothing of aquamend and takes the problem as the dictionary a JSON file holds. Every correction set is
-enumerated, every outcome tree walked, every Gaussian integral done by adaptive quadrature. Small problems only.
+enumerated with every value that a corrected belief may be given, every outcome tree walked, every Gaussian integral
+done by adaptive quadrature. Small problems only.
 
 Readings the format leaves open are marked "Reading:" where they are made.
 """
@@ -9,7 +10,7 @@ Readings the format leaves open are marked "Reading:" where they are made.
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 
 TIE = 1e-9
+HALF = 0.5 - TIE
+"""Reading: a probability counts as below one half only if it is so by more than 1e-9."""
+
 FINE = {"xatol": 1e-12}
 CAUSES = ("external", "self_error", "false_alarm", "unknown")
 
@@ -73,67 +77,283 @@ def residual(belief: dict[str, Any]) -> float:
     return number(belief["residual"]) if belief.get("may_keep", True) else math.inf
 
 
+def times(share: float, loss: float) -> float:
+    """Return the product, where 0 * inf = 0."""
+    return share * loss if share else 0.0
+
+
+def differs(one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether two values of a belief differ; a distance equal to the tolerance does not count.
+
+    Reading: equal means within 1e-9, so that 0.1 and 0.4 are not more than 0.3 apart.
+    """
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) > tolerance + TIE
+    return one != other
+
+
+def truth(belief: dict[str, Any], hypothesis: dict[str, Any]) -> Any:
+    """Return what would be true of a belief that has ``declared``: what the hypothesis says, or what is declared."""
+    return hypothesis.get("truth", {}).get(belief["name"], belief["declared"])
+
+
+def wrong_in(belief: dict[str, Any], value: Any, hypothesis: dict[str, Any]) -> bool:
+    """Return whether this value of the belief would be wrong under the hypothesis."""
+    return differs(truth(belief, hypothesis), value, number(belief.get("tolerance", 0.0)))
+
+
+def has_failed(belief: dict[str, Any], hypothesis: dict[str, Any]) -> bool:
+    """Return whether the belief, as the robot holds it now, is wrong under the hypothesis."""
+    if "declared" in belief:
+        return wrong_in(belief, belief["declared"], hypothesis)
+    return belief["name"] in hypothesis.get("failed", [])
+
+
+def accuracy(problem: Problem, probe: dict[str, Any], hypothesis: dict[str, Any]) -> float:
+    """Return the probability that what the probe read is right under the hypothesis.
+
+    Reading: a number of the hypothesis's own stands also where the source has failed; only a number for all
+    hypotheses, and ``default``, give way to 0 there. Without ``accuracy`` it is such a number, 1.
+    """
+    given = probe.get("accuracy", 1.0)
+    if isinstance(given, dict):
+        if hypothesis["name"] in given:
+            return number(given[hypothesis["name"]])
+        given = given.get("default", 1.0)
+    if "source" in probe and has_failed(named(problem["beliefs"], probe["source"]), hypothesis):
+        return 0.0
+    return number(given)
+
+
+def evidence(problem: Problem, belief: str, answered: frozenset[str]) -> tuple[str, ...]:
+    """Return the probes that are evidence on the belief: its declarations' support, and what has answered.
+
+    Reading: a probe in the support counts whether it has answered since the alarm or not; an aggregation edge from
+    a probe begins a path as a detection edge does; declarations by default have no support.
+    """
+    support = {
+        probe
+        for declared in problem.get("declarations", [])
+        if declared["belief"] == belief
+        for probe in declared.get("support", [])
+    }
+    return tuple(
+        probe["name"]
+        for probe in problem["probes"]
+        if probe["name"] in support or (probe["name"] in answered and informs(problem, probe["name"], belief))
+    )
+
+
+def informs(problem: Problem, probe: str, belief: str) -> bool:
+    """Return whether the belief is reachable from the probe through beliefs."""
+    edges = problem.get("edges", [])
+    reached = {target for source, target, kind in edges if source == probe and kind in ("detection", "aggregation")}
+    frontier = list(reached)
+    while frontier:
+        here = frontier.pop()
+        for source, target, kind in edges:
+            if source == here and kind in ("inference", "aggregation") and target not in reached:
+                reached.add(target)
+                frontier.append(target)
+    return belief in reached
+
+
+def usable(problem: Problem, probe: str, mass: dict[str, float]) -> bool:
+    """Return whether the probe's answers can be relied on: it has no source, or a source that probably holds."""
+    source = named(problem["probes"], probe).get("source")
+    if source is None:
+        return True
+    belief = named(problem["beliefs"], source)
+    return math.fsum(mass[h["name"]] for h in problem["hypotheses"] if has_failed(belief, h)) < HALF
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing to do about one belief: keep it, or correct it in one particular way."""
+
+    belief: str
+    corrected: bool
+    wrong: dict[str, float]
+    """The probability in every hypothesis that the belief is wrong afterwards."""
+    price: float
+    """The loss where it is."""
+    declare: dict[str, Any] | None = None
+    """What is declared anew; ``None`` where nothing is, or where the correction is assured."""
+    needs: tuple[str, ...] | None = None
+    """The probes of which one must be usable, beside a wrongness below one half; ``None`` where no rule holds."""
+
+    def risk(self, mass: dict[str, float]) -> float:
+        """Return the probability that the belief is wrong afterwards."""
+        return math.fsum(p * self.wrong[name] for name, p in mass.items() if p > 0)
+
+    def admissible(self, problem: Problem, mass: dict[str, float]) -> bool:
+        """Return whether the rule of support allows it."""
+        if self.needs is None:
+            return True
+        return self.risk(mass) < HALF and any(usable(problem, probe, mass) for probe in self.needs)
+
+
+def keeping(problem: Problem, belief: dict[str, Any], answered: frozenset[str]) -> Choice:
+    """Return the choice to keep the belief as it is.
+
+    Reading: ``may_keep: false`` forbids only this at any price.
+    """
+    wrong = {h["name"]: float(has_failed(belief, h)) for h in problem["hypotheses"]}
+    needs = evidence(problem, belief["name"], answered) if belief.get("needs_support", False) else None
+    return Choice(belief["name"], False, wrong, residual(belief), needs=needs)
+
+
+def corrections(problem: Problem, belief: dict[str, Any], answered: frozenset[str]) -> list[Choice]:
+    """Return the ways to correct the belief, in the order in which ties resolve.
+
+    Reading: probes count in file order. Another value of the truth is one that is not the very value declared, even
+    if it is within the tolerance of it; the hypotheses are taken in file order, impossible ones too. A belief whose
+    correction is supported and that has no value to declare cannot be corrected. The old value of a belief without
+    ``declared`` has no name; it is shown as ``None``.
+    """
+    name, loss, hypotheses = belief["name"], number(belief["residual"]), problem["hypotheses"]
+    if belief.get("correction", "assured") == "assured":
+        return [Choice(name, True, {h["name"]: 0.0 for h in hypotheses}, loss)]
+    ruled = belief.get("needs_support", False)
+    needs = evidence(problem, name, answered) if ruled else None
+    found = []
+    if belief.get("may_keep", True):
+        wrong = {h["name"]: float(has_failed(belief, h)) for h in hypotheses}
+        found.append(Choice(name, True, wrong, loss, {"value": belief.get("declared")}, needs))
+    for probe in problem["probes"]:
+        if probe["name"] in answered and [probe["name"], name, "detection"] in map(list, problem.get("edges", [])):
+            wrong = {h["name"]: 1 - accuracy(problem, probe, h) for h in hypotheses}
+            own = (probe["name"],) if ruled else None
+            found.append(Choice(name, True, wrong, loss, {"from": probe["name"]}, own))
+    if "declared" in belief:
+        values: list[Any] = []
+        for hypothesis in hypotheses:
+            value = truth(belief, hypothesis)
+            if value != belief["declared"] and value not in values:
+                values.append(value)
+        for value in values:
+            wrong = {h["name"]: float(wrong_in(belief, value, h)) for h in hypotheses}
+            found.append(Choice(name, True, wrong, loss, {"value": value}, needs))
+    return found
+
+
+def least_wrong(problem: Problem, options: list[Choice], mass: dict[str, float]) -> Choice | None:
+    """Return the admissible choice with the smallest risk, the first among equals; ``None`` if there is none.
+
+    Reading: a belief that needs support is given the best of the values it may be given, not the best of all.
+    """
+    allowed = [(option, option.risk(mass)) for option in options if option.admissible(problem, mass)]
+    least = min((risk for _, risk in allowed), default=math.inf)
+    return next((option for option, risk in allowed if risk <= least + TIE), None)
+
+
 @dataclass(frozen=True)
 class Terminal:
-    """One way to stop, with its loss and its success in every hypothesis."""
+    """One way to stop, with its loss and its chance of success in every hypothesis."""
 
     kind: str
     correct: tuple[str, ...]
     undo: tuple[str, ...]
     losses: dict[str, float]
-    succeeds: dict[str, bool]
+    succeeds: dict[str, float]
+    declare: dict[str, dict[str, Any]] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
 
     def loss(self, posterior: dict[str, float]) -> float:
         """Return the expected loss; an impossible hypothesis adds nothing, so 0 * inf = 0."""
         return math.fsum(mass * self.losses[name] for name, mass in posterior.items() if mass > 0)
 
 
-def correction(problem: Problem, beliefs: tuple[dict[str, Any], ...]) -> Terminal:
-    """Return the terminal decision that corrects exactly these beliefs.
+Policy = Callable[[Seen], str | Terminal]
+"""What to do next, a probe or a terminal decision, by what has been seen."""
+
+Undoings = dict[tuple[str, ...], tuple[tuple[str, ...], float]]
+"""The actions that correcting a set of beliefs undoes, in file order, and what that costs."""
+
+
+def undoings(problem: Problem) -> Undoings:
+    """Return what correcting every set of beliefs undoes; the sets by size and then in file order."""
+    beliefs = [belief["name"] for belief in problem["beliefs"]]
+    below = {name: downstream(problem, name) for name in beliefs}
+    found: Undoings = {}
+    for size in range(len(beliefs) + 1):
+        for correct in itertools.combinations(beliefs, size):
+            undone = {action for name in correct for action in below[name]}
+            undo = tuple(action["name"] for action in problem["actions"] if action["name"] in undone)
+            found[correct] = undo, undo_cost(problem, undone)
+    return found
+
+
+def correction(problem: Problem, choices: tuple[Choice, ...], undoing: Undoings) -> Terminal:
+    """Return the terminal decision that does just this about every belief.
 
     Reading: the kind is ``continue`` only where nothing is corrected; a free correction is still a ``roll_back``.
     """
-    correct = tuple(belief["name"] for belief in beliefs)
-    undone = {action for name in correct for action in downstream(problem, name)}
-    cost = undo_cost(problem, undone)
+    correct = tuple(choice.belief for choice in choices if choice.corrected)
+    undo, cost = undoing[correct]
     losses, succeeds = {}, {}
     for hypothesis in problem["hypotheses"]:
-        left = [b for b in problem["beliefs"] if b["name"] in hypothesis["failed"] and b["name"] not in correct]
-        losses[hypothesis["name"]] = cost + sum(residual(belief) for belief in left)
-        succeeds[hypothesis["name"]] = not left
-    undo = tuple(action["name"] for action in problem["actions"] if action["name"] in undone)
-    return Terminal("roll_back" if correct else "continue", correct, undo, losses, succeeds)
+        name = hypothesis["name"]
+        losses[name] = cost + sum(times(choice.wrong[name], choice.price) for choice in choices)
+        succeeds[name] = math.prod(1 - choice.wrong[name] for choice in choices)
+    declare = {choice.belief: choice.declare for choice in choices if choice.declare is not None}
+    return Terminal("roll_back" if correct else "continue", correct, undo, losses, succeeds, declare, choices)
 
 
 def flat(problem: Problem, kind: str, loss: float) -> Terminal:
     """Return restart or escalate: the same loss whatever is true.
 
-    Reading: a restart undoes every executed action, an escalation none.
+    Reading: a restart undoes every executed action and leaves nothing wrong, an escalation undoes none.
     """
     names = [hypothesis["name"] for hypothesis in problem["hypotheses"]]
     restart = kind == "restart"
     correct = tuple(belief["name"] for belief in problem["beliefs"]) if restart else ()
     undo = tuple(action["name"] for action in executed(problem)) if restart else ()
-    return Terminal(kind, correct, undo, dict.fromkeys(names, loss), dict.fromkeys(names, restart))
+    return Terminal(kind, correct, undo, dict.fromkeys(names, loss), dict.fromkeys(names, float(restart)))
 
 
-def terminals(problem: Problem) -> list[Terminal]:
-    """Return every terminal decision, in the order in which ties resolve.
+def flats(problem: Problem) -> list[Terminal]:
+    """Return restart where feasible and escalate where given.
 
-    Correction sets by size and then in file order, then restart, then escalate.
     Reading: restart is infeasible if any executed action at all is irreversible.
     """
-    beliefs = problem["beliefs"]
-    found = [
-        correction(problem, chosen)
-        for size in range(len(beliefs) + 1)
-        for chosen in itertools.combinations(beliefs, size)
-    ]
+    found = []
     if "restart" in problem and all(action.get("reversible", True) for action in executed(problem)):
         found.append(flat(problem, "restart", number(problem["restart"])))
     if "escalate" in problem:
         found.append(flat(problem, "escalate", number(problem["escalate"])))
     return found
+
+
+def terminals(problem: Problem, undoing: Undoings, mass: dict[str, float], answered: frozenset[str]) -> list[Terminal]:
+    """Return every admissible terminal decision, in the order in which ties resolve.
+
+    Correction sets by size and then in file order, each with the best values for its beliefs; then restart, then
+    escalate.
+    """
+    keep, correct = {}, {}
+    for belief in problem["beliefs"]:
+        keep[belief["name"]] = least_wrong(problem, [keeping(problem, belief, answered)], mass)
+        correct[belief["name"]] = least_wrong(problem, corrections(problem, belief, answered), mass)
+    found = []
+    for chosen in undoing:
+        choices = tuple(correct[name] if name in chosen else keep[name] for name in keep)
+        if None not in choices:
+            found.append(correction(problem, choices, undoing))
+    return found + flats(problem)
+
+
+def every_option(problem: Problem, undoing: Undoings, answered: frozenset[str]) -> list[Terminal]:
+    """Return every terminal decision with every combination of values, admissible now or not."""
+    each = [
+        [keeping(problem, belief, answered), *corrections(problem, belief, answered)] for belief in problem["beliefs"]
+    ]
+    return [correction(problem, choices, undoing) for choices in itertools.product(*each)] + flats(problem)
+
+
+def depends_on_evidence(problem: Problem) -> bool:
+    """Return whether the terminal decisions and their losses change with the evidence."""
+    return any(b.get("correction") == "supported" or b.get("needs_support", False) for b in problem["beliefs"])
 
 
 def log_density(y: float, mean: float, deviation: float) -> float:
@@ -168,11 +388,22 @@ def declarations(problem: Problem) -> dict[str, set[str]]:
     Reading: without the key, one declaration per belief, of the belief's name; with it, the listed ones only.
     """
     if "declarations" in problem:
-        return {declared["name"]: set(declared["invalid_in"]) for declared in problem["declarations"]}
+        return {declared["name"]: invalid_in(problem, declared) for declared in problem["declarations"]}
     return {
-        belief["name"]: {h["name"] for h in problem["hypotheses"] if belief["name"] in h["failed"]}
+        belief["name"]: {h["name"] for h in problem["hypotheses"] if has_failed(belief, h)}
         for belief in problem["beliefs"]
     }
+
+
+def invalid_in(problem: Problem, declared: dict[str, Any]) -> set[str]:
+    """Return the hypotheses in which a declaration of the file is invalid.
+
+    Reading: where ``invalid_in`` is given it holds; without it, the declaration is invalid where its belief failed.
+    """
+    if "invalid_in" in declared:
+        return set(declared["invalid_in"])
+    belief = named(problem["beliefs"], declared["belief"])
+    return {h["name"] for h in problem["hypotheses"] if has_failed(belief, h)}
 
 
 def splits(components: list[tuple[float, float]], *, per_deviation: int) -> list[float]:
@@ -196,33 +427,85 @@ def crossings(function: Callable[[float], float], grid: list[float]) -> list[flo
     return [brentq(function, a, b, xtol=1e-14) for (a, left), (b, right) in pairs if (left >= 0) != (right >= 0)]
 
 
-def gaussian_stop_loss(mass: dict[str, float], kernel: dict[str, Any], stops: list[Terminal]) -> float:
+def gaussian_stop_loss(
+    problem: Problem, mass: dict[str, float], kernel: dict[str, Any], options: list[Terminal]
+) -> float:
     """Return E[V_stop(x')], the integral over y of min over u of sum over s of p(s) f(y | s) loss(u, s).
 
-    The quadrature is told where the best decision changes: an adaptive rule can overlook a kink.
+    The minimum is over the options that are admissible at y. Between two answers at which a probability of the
+    support rule crosses one half these are always the same. The quadrature is told where the best decision changes:
+    an adaptive rule can overlook a kink.
     """
     alive = [name for name in mass if mass[name] > 0]
-    table = np.array([[stop.losses[name] for name in alive] for stop in stops])
-    table = table[np.isfinite(table).all(axis=1)]
-    if not len(table):
-        return math.inf
     weight = np.array([mass[name] for name in alive])
     mean, deviation = np.array([kernel["gaussian"][name] for name in alive]).T
+    shapes = list(zip(mean, deviation, strict=True))
+    grid = splits(shapes, per_deviation=16)
+
+    def joint(y: float) -> np.ndarray:
+        return weight * np.exp(-0.5 * ((y - mean) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+
+    def refreshed(y: float) -> np.ndarray:
+        logs = np.log(weight) - np.log(deviation) - 0.5 * ((y - mean) / deviation) ** 2
+        odds = np.exp(logs - logs.max())
+        return odds / odds.sum()
+
+    ends = {grid[0], grid[-1]}
+    for limit in limits(problem, options):
+        row = np.array([limit[name] for name in alive])
+        ends |= set(crossings(lambda y, row=row: float(row @ refreshed(y)) - HALF, grid))
+    total = []
+    for low, high in itertools.pairwise(sorted(ends)):
+        now = dict(zip(alive, map(float, refreshed((low + high) / 2)), strict=True))
+        now = dict.fromkeys(mass, 0.0) | now
+        fine: dict[int, bool] = {}
+        rows = set()
+        for option in options:
+            for choice in option.choices:
+                if id(choice) not in fine:
+                    fine[id(choice)] = choice.admissible(problem, now)
+            losses = tuple(option.losses[name] for name in alive)
+            if max(losses) < math.inf and all(fine[id(choice)] for choice in option.choices):
+                rows.add(losses)
+        if not rows:
+            return math.inf
+        cuts = [low, *(cut for cut in splits(shapes, per_deviation=1) if low < cut < high), high]
+        points = [low, *(y for y in grid if low < y < high), high]
+        total.append(integral_of_least(np.array(sorted(rows)), joint, cuts, points))
+    return math.fsum(total)
+
+
+def limits(problem: Problem, options: list[Terminal]) -> list[dict[str, float]]:
+    """Return the probabilities, each by its value in every hypothesis, that the support rule compares with a half."""
+    found: list[dict[str, float]] = []
+    for choice in {id(choice): choice for option in options for choice in option.choices}.values():
+        if choice.needs is None:
+            continue
+        found.append(choice.wrong)
+        for probe in choice.needs:
+            source = named(problem["probes"], probe).get("source")
+            if source is not None:
+                belief = named(problem["beliefs"], source)
+                found.append({h["name"]: float(has_failed(belief, h)) for h in problem["hypotheses"]})
+    return [limit for i, limit in enumerate(found) if limit not in found[:i]]
+
+
+def integral_of_least(
+    table: np.ndarray, joint: Callable[[float], np.ndarray], cuts: list[float], grid: list[float]
+) -> float:
+    """Return the integral of the least of the table's rows, each weighted by ``joint``, cut also where it changes."""
 
     def losses(y: float) -> np.ndarray:
-        density = np.exp(-0.5 * ((y - mean) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
-        return table @ (weight * density)
+        return table @ joint(y)
 
-    shapes = list(zip(mean, deviation, strict=True))
-    cuts = set(splits(shapes, per_deviation=1))
-    grid = splits(shapes, per_deviation=16)
+    pieces = set(cuts)
     best = [int(losses(y).argmin()) for y in grid]
     for (low, high), (one, other) in zip(itertools.pairwise(grid), itertools.pairwise(best), strict=True):
         if one != other:
-            cuts.add(brentq(lambda y, i=one, j=other: losses(y)[i] - losses(y)[j], low, high, xtol=1e-14))
-    pieces = itertools.pairwise(sorted(cuts))
+            pieces.add(brentq(lambda y, i=one, j=other: losses(y)[i] - losses(y)[j], low, high, xtol=1e-14))
     return math.fsum(
-        quad(lambda y: losses(y).min(), low, high, epsabs=1e-12, epsrel=1e-11, limit=200)[0] for low, high in pieces
+        quad(lambda y: losses(y).min(), low, high, epsabs=1e-12, epsrel=1e-11, limit=200)[0]
+        for low, high in itertools.pairwise(sorted(pieces))
     )
 
 
@@ -250,18 +533,29 @@ def gaussian_power(mass: dict[str, float], kernel: dict[str, Any], invalid: set[
     return detected / sum(mass[name] for name in alive if name in invalid)
 
 
+def answered(seen: Seen) -> frozenset[str]:
+    """Return the probes that have answered since the alarm."""
+    return frozenset(probe for probe, _ in seen)
+
+
 class Reference:
     """One problem, its values and its policies; values are remembered by the evidence they depend on."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.stops = terminals(problem)
+        self.undoing = undoings(problem)
         self.declarations = declarations(problem)
+        self._stops: dict[Seen, list[Terminal]] = {}
         self._posteriors: dict[Seen, dict[str, float]] = {}
         self._stop: dict[Seen, tuple[Terminal, float]] = {}
         self._values: dict[tuple[Seen, float], float] = {}
         self._integrals: dict[tuple[str, Seen], float] = {}
         self._powers: dict[tuple[str, Seen, float], dict[str, float | None]] = {}
+
+    @property
+    def beliefs(self) -> list[dict[str, Any]]:
+        """Return the beliefs of the file."""
+        return self.problem["beliefs"]
 
     def posterior(self, seen: Seen) -> dict[str, float]:
         """Return the posterior after these observations."""
@@ -269,16 +563,29 @@ class Reference:
             self._posteriors[seen] = posterior(self.problem, seen)
         return self._posteriors[seen]
 
+    @property
+    def stops(self) -> list[Terminal]:
+        """Return the terminal decisions that are admissible at first."""
+        return self.stops_at(())
+
+    def stops_at(self, seen: Seen) -> list[Terminal]:
+        """Return the terminal decisions that are admissible now, in the order in which ties resolve."""
+        key = seen if depends_on_evidence(self.problem) else ()
+        if key not in self._stops:
+            self._stops[key] = terminals(self.problem, self.undoing, self.posterior(key), answered(key))
+        return self._stops[key]
+
     def best_stop(self, seen: Seen) -> tuple[Terminal, float]:
         """Return the best terminal decision and V_stop; ``escalate`` with loss ``inf`` where none is finite."""
         if seen not in self._stop:
-            losses = [stop.loss(self.posterior(seen)) for stop in self.stops]
-            least = min(losses)
+            stops = self.stops_at(seen)
+            losses = [stop.loss(self.posterior(seen)) for stop in stops]
+            least = min(losses, default=math.inf)
             if least == math.inf:
                 self._stop[seen] = flat(self.problem, "escalate", math.inf), math.inf
             else:
                 first = next(i for i, loss in enumerate(losses) if loss <= least + TIE)
-                self._stop[seen] = self.stops[first], losses[first]
+                self._stop[seen] = stops[first], losses[first]
         return self._stop[seen]
 
     def legal(self, seen: Seen) -> list[str]:
@@ -315,7 +622,8 @@ class Reference:
         if depth > 1 and self.legal((*seen, (probe, 0.0))):
             raise ValueError(f"no exact value is known here for a probe after the Gaussian probe {probe!r}")
         if (probe, seen) not in self._integrals:
-            self._integrals[probe, seen] = gaussian_stop_loss(self.posterior(seen), kernel, self.stops)
+            options = every_option(self.problem, self.undoing, answered(seen) | {probe})
+            self._integrals[probe, seen] = gaussian_stop_loss(self.problem, self.posterior(seen), kernel, options)
         return cost + self._integrals[probe, seen]
 
     def value(self, seen: Seen, depth: float) -> float:
@@ -334,7 +642,8 @@ class Reference:
     def next_step(self, policy: str, seen: Seen = ()) -> str | Terminal:
         """Return the name of the probe to run, or the terminal decision.
 
-        Where stopping costs ``inf`` a hypothesis still possible costs ``inf`` however it ends, and no probe helps.
+        Where the probes cost ``inf`` as stopping does, none of them helps. Where one of them costs less, because its
+        answer is evidence or a value to declare, it has an infinite net benefit.
         """
         stop, stop_loss = self.best_stop(seen)
         if policy == "no-reprobe":
@@ -348,12 +657,15 @@ class Reference:
             return stop
         return next(probe for probe, loss in losses.items() if loss <= least + TIE)
 
-    def evaluate(self, policy: str, seen: Seen = ()) -> dict[str, float]:
-        """Return the expectations of following the policy from here to the end, over all outcomes."""
-        step = self.next_step(policy, seen)
+    def evaluate(self, policy: str | Policy, seen: Seen = ()) -> dict[str, float]:
+        """Return the expectations of following the policy from here to the end, over all outcomes.
+
+        The policy is a name, or a function that returns the next step for what has been seen.
+        """
+        step = self.next_step(policy, seen) if isinstance(policy, str) else policy(seen)
         if isinstance(step, Terminal):
             mass = self.posterior(seen)
-            success = math.fsum(p for name, p in mass.items() if step.succeeds[name])
+            success = math.fsum(p * step.succeeds[name] for name, p in mass.items())
             totals = (step.loss(mass), 0.0, float(len(step.undo)), success)
         else:
             cost = number(named(self.problem["probes"], step)["cost"])
@@ -391,11 +703,43 @@ class Reference:
     def marginals(self, seen: Seen = ()) -> dict[str, float]:
         """Return the failure probability of every belief."""
         mass = self.posterior(seen)
-        failed = {hypothesis["name"]: hypothesis["failed"] for hypothesis in self.problem["hypotheses"]}
         return {
-            belief["name"]: math.fsum(p for name, p in mass.items() if belief["name"] in failed[name])
+            belief["name"]: math.fsum(mass[h["name"]] for h in self.problem["hypotheses"] if has_failed(belief, h))
             for belief in self.problem["beliefs"]
         }
+
+    def in_force(self, seen: Seen = ()) -> list[dict[str, Any]]:
+        """Return the declarations in force, each with its probability of being invalid and whether it is usable.
+
+        Reading: a declaration is usable while some evidence on its belief is, whether the belief needs it or not.
+        The version is 1 unless given; the value is what the belief declares, ``None`` if it declares nothing.
+        """
+        mass, found = self.posterior(seen), []
+        given = self.problem.get("declarations", [{"name": b["name"], "belief": b["name"]} for b in self.beliefs])
+        for declared in given:
+            proof = evidence(self.problem, declared["belief"], answered(seen))
+            found.append(
+                {
+                    "name": declared["name"],
+                    "belief": declared["belief"],
+                    "version": declared.get("version", 1),
+                    "value": named(self.beliefs, declared["belief"]).get("declared"),
+                    "support": list(declared.get("support", [])),
+                    "invalid": math.fsum(mass[name] for name in sorted(self.declarations[declared["name"]])),
+                    "usable": any(usable(self.problem, probe, mass) for probe in proof),
+                }
+            )
+        return found
+
+    def values(self, belief: str, seen: Seen = ()) -> list[tuple[dict[str, Any], float]]:
+        """Return what a belief of supported correction may be given now, with the probability that it is wrong."""
+        mass = self.posterior(seen)
+        options = corrections(self.problem, named(self.beliefs, belief), answered(seen))
+        return [
+            (option.declare, option.risk(mass))
+            for option in options
+            if option.declare is not None and option.admissible(self.problem, mass)
+        ]
 
     def attribution(self, seen: Seen = ()) -> dict[str, float]:
         """Return the probability of every cause."""

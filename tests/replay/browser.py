@@ -154,7 +154,7 @@ class Browser:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(5)
         os.close(self._reads)
         os.close(self._writes)
 

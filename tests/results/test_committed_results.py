@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from aquamend.analysis.figures.appearance import described_by
 from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
 from aquamend.benchmarks.catalogue import PUBLISHED, SUITES
 from aquamend.benchmarks.environment import code_fingerprint
+from aquamend.cli.looks import look_named
 from aquamend.records import as_line, load_run
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +67,8 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
 
 @pytest.mark.parametrize(("name", "suite"), [("ablation", "t4-ablation-v1"), ("pouring", "t4-v1")])
 def test_the_pictures_show_these_results(name, suite):
-    figure = mean_dots(suite, summarise(load_run(ROOT / "results" / suite)), paper_table(suite))
+    with described_by(look_named):
+        figure = mean_dots(suite, summarise(load_run(ROOT / "results" / suite)), paper_table(suite))
     drawn = (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8")
     labels = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg.decode())
     assert len(labels) > 20
@@ -79,7 +82,8 @@ def test_the_pictures_show_these_results(name, suite):
 def test_the_pages_show_these_results(page, suites):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert "<!-- results:begin -->" in text
-    assert with_tables(text, [load_run(ROOT / "results" / name) for name in suites]) == text
+    with described_by(look_named):
+        assert with_tables(text, [load_run(ROOT / "results" / name) for name in suites]) == text
 
 
 def test_no_policy_has_less_expected_risk_than_exact_on_any_committed_scenario(run):

@@ -1,18 +1,21 @@
 """The conformance check: every shipped policy passes, and each broken promise is told apart."""
 
+import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from tests.reference.generator import format_2_problem
 
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, best_terminal
+from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, best_terminal, price
 from aquamend.errors import AquaMendError, NotStructured
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState
-from aquamend.model import Gaussian, Hypothesis, JointModel
+from aquamend.model import Alarm, Gaussian, Hypothesis, JointModel
 from aquamend.policies import POLICIES, LinearChain, policy_named
-from aquamend.problem import Problem
+from aquamend.problem import Plan, Problem
+from aquamend.problem_file import parse_problem
 from aquamend.testing import PolicyFault, check_policy, sample_problems
 
 SHIPPED = [name for name in POLICIES if name != "structured"] + ["lookahead-1", "lookahead-2"]
@@ -34,8 +37,14 @@ def gaussian_problem():
 def test_every_shipped_policy_keeps_the_contract(name, random_problem):
     problems = [random_problem(random.Random(seed), gaussian=seed % 2 == 0) for seed in range(25)]
     check = check_policy(policy_named(name), [*sample_problems(), gaussian_problem(), *problems])
-    assert check.problems == 29
-    assert check.states >= 29
+    assert check.problems == 30
+    assert check.states >= 30
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name not in ("exact", "certified")])
+def test_every_shipped_policy_keeps_it_where_corrections_need_values(name):
+    files = [format_2_problem(random.Random(seed), gaussian=seed % 4 == 0) for seed in range(24)]
+    assert check_policy(policy_named(name), [parse_problem(file) for file in files]).states >= 24
 
 
 def test_the_structured_policy_refuses_the_sample_problems():
@@ -43,13 +52,13 @@ def test_the_structured_policy_refuses_the_sample_problems():
         check_policy(policy_named("structured"))
 
 
-def test_without_problems_the_three_samples_are_used_and_all_states_are_visited():
+def test_without_problems_the_four_samples_are_used_and_all_states_are_visited():
     class LookOnce:
         def next_step(self, state):
             return best_terminal(state).decision if state.evidence else Reprobe("look")
 
     check = check_policy(LookOnce())
-    assert (check.problems, check.states) == (3, 3 * (1 + 2))
+    assert (check.problems, check.states) == (4, 4 * (1 + 2))
 
 
 @dataclass
@@ -115,6 +124,71 @@ def test_a_rollback_across_an_irreversible_action_is_told():
     assert "irreversible" in fault(lambda state: RollBack(("target",), ("grasp", "pour")), [problem])
 
 
+def values_problem():
+    return sample_problems()[3]
+
+
+def rolling_back(*declare, correct=("target",)):
+    return lambda state: Reprobe("look") if not state.evidence else RollBack(correct, ("grasp",), declare)
+
+
+def test_a_new_value_must_be_one_that_may_be_declared():
+    message = fault(rolling_back(NewDeclaration("target", "C")), [values_problem()])
+    assert "declares NewDeclaration(belief='target', value='C'" in message
+    assert "may be declared now: [NewDeclaration(belief='target', value=" in message
+    unread = rolling_back(NewDeclaration("level", read_by="weigh"), correct=("level",))
+    assert "may be declared now" in fault(unread, [values_problem()])
+
+
+def test_only_what_is_corrected_is_declared_and_once():
+    assert "which it does not correct" in fault(rolling_back(NewDeclaration("camera", "sound")), [values_problem()])
+    twice = rolling_back(NewDeclaration("level", 18.0), NewDeclaration("level", 45.0), correct=("level",))
+    assert "or declares it twice" in fault(twice, [values_problem()])
+
+
+def test_a_value_that_is_not_said_is_filled_in_and_one_that_was_read_may_be_declared():
+    problem = replace(values_problem(), escalate=60.0)
+    read = rolling_back(NewDeclaration("level", read_by="look"), correct=("level", "target"))
+    check_policy(Says(lambda state: read(state) if not state.evidence else _or_escalate(state, read(state))), [problem])
+
+
+def _or_escalate(state, step):
+    return Escalate() if math.isinf(price(state, step).loss) else step
+
+
+def test_a_correction_without_any_value_to_declare_is_told():
+    """Nothing supports the target once its camera is probably biased, and nothing has answered since."""
+    problem = values_problem()
+    biased = replace(problem.model, alarm=Alarm({"nothing": 0.0, "water added": 0.0, "camera off": 1.0}))
+    message = fault(lambda state: RollBack(("target",), ("grasp",)), [replace(problem, model=biased)])
+    assert "corrects 'target', which no value may be declared for now" in message
+
+
+def test_an_inadmissible_decision_is_told():
+    """The level may not be kept at any price while it may have failed."""
+    graph = RecoveryGraph([Belief("level", 10.0, may_keep=False)])
+    model = JointModel([Hypothesis("same", 0.6), Hypothesis("water", 0.4, ("level",))])
+    assert "inadmissible" in fault(lambda state: Continue(), [Problem(graph, model)])
+
+
+def plans_only():
+    graph = RecoveryGraph(
+        [Belief("x", 10.0)], [Action("ax", undo=1.0, executed=True)], [], [("x", "ax", "belief_to_action")]
+    )
+    model = JointModel([Hypothesis("fine", 0.5), Hypothesis("bad", 0.5, ("x",))])
+    return Problem(graph, model, plans=[Plan("wash", np.array([0.5, 0.5]), ("x",), ("ax",))], corrections=False)
+
+
+def test_a_plan_is_named_with_all_that_it_does():
+    check_policy(Says(lambda state: RollBack(("x",), ("ax",), plan="wash")), [plans_only()])
+    assert "but it corrects ['x'], undoes ['ax']" in fault(lambda state: RollBack((), plan="wash"), [plans_only()])
+
+
+@pytest.mark.parametrize("step", [Continue(), RollBack(("x",), ("ax",))])
+def test_where_only_plans_end_a_recovery_correction_sets_do_not(step):
+    assert "only plans, restart and escalation end a recovery" in fault(lambda state: step, [plans_only()])
+
+
 def test_a_restart_that_the_problem_does_not_allow_is_told():
     check_policy(Says(lambda state: Restart()), sample_problems()[:1])
     assert "restarts, which this problem does not allow" in fault(lambda state: Restart(), [sample_problems()[1]])
@@ -150,12 +224,12 @@ def forge_evidence(state):
     return Continue() if state.evidence != () else best_terminal(state).decision
 
 
-def drop_declarations(state):
-    object.__setattr__(state, "declarations", ())
+def swap_problem(state):
+    object.__setattr__(state, "problem", sample_problems()[0])
     return Continue()
 
 
-@pytest.mark.parametrize("meddle", [overwrite_posterior, drop_declarations])
+@pytest.mark.parametrize("meddle", [overwrite_posterior, swap_problem])
 def test_a_policy_that_changes_the_state_is_told(meddle):
     assert "changes the information state" in fault(meddle)
 
@@ -186,8 +260,9 @@ def test_an_error_of_the_policy_itself_is_not_hidden():
 
 
 def test_the_samples_are_sound_and_different():
-    first, irreversible, tight = sample_problems()
+    first, irreversible, tight, values = sample_problems()
     assert irreversible.graph.irreversible_executed == ("pour",)
     assert tight.sensing_budget < first.sensing_budget
     assert "weigh" not in InformationState.alarmed(tight).legal_probes
-    assert len({problem.name for problem in (first, irreversible, tight)}) == 3
+    assert values.options_follow_evidence
+    assert len({problem.name for problem in (first, irreversible, tight, values)}) == 4

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,11 +20,12 @@ from aquamend import (
     Problem,
     RecoveryGraph,
 )
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
+from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, correction
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, World, charged, recover
+from aquamend.execution import Charge, Receipt, World, charged, recover
 from aquamend.policies import AquaMend, LinearChain, evaluate
 from aquamend.problem import Plan
+from aquamend.testing import sample_problems
 from aquamend.worlds import ModelWorld
 
 FINE, BAD = 0, 1
@@ -107,6 +109,60 @@ def test_probes_are_paid_for_even_before_an_escalation_which_is_no_success():
 def test_a_restart_corrects_everything_and_undoes_all_that_was_executed():
     outcome = ModelWorld(bench_top(restart=20.0), BAD).commit(Restart())
     assert (charged(outcome.receipts), outcome.undone, outcome.success) == (20.0, ("lift", "pour"), True)
+
+
+def test_a_restart_with_a_loss_per_hypothesis_costs_that_and_corrects_what_it_says():
+    start_over = Plan("restart", np.array([3.0, 9.0]), correct=("level",), undo=("pour",))
+    outcome = ModelWorld(bench_top(restart=start_over), BAD).commit(Restart())
+    assert (charged(outcome.receipts), outcome.undone, outcome.uncorrected) == (9.0, ("pour",), ("lid",))
+
+
+def test_a_restart_that_is_not_possible_is_infinitely_dear():
+    outcome = ModelWorld(bench_top(), BAD).commit(Restart())
+    assert (charged(outcome.receipts), outcome.undone, outcome.success) == (math.inf, (), False)
+
+
+def values():
+    return InformationState.alarmed(next(p for p in sample_problems() if p.options_follow_evidence))
+
+
+def test_a_new_value_is_wrong_as_often_as_the_problem_says():
+    start = values()
+    graph, belief = start.problem.graph, next(b for b in start.problem.graph.beliefs if b.name == "level")
+    probe = graph.detecting_probes["level"][0]
+    accuracy = start.problem.accuracy[:, graph.probe_index[probe]]
+    for truth, right in enumerate(accuracy):
+        decision = RollBack(("level",), graph.closure(["level"]), (NewDeclaration("level", read_by=probe),))
+        outcomes = [ModelWorld(start, truth, (seed,)).commit(decision) for seed in range(400)]
+        wrong = [o for o in outcomes if "level" in o.uncorrected]
+        assert len(wrong) / 400 == pytest.approx(1 - right, abs=0.06)
+        assert all(Receipt(Charge.RESIDUAL, "level", belief.residual) in o.receipts for o in wrong)
+
+
+def test_a_value_that_nobody_could_declare_is_wrong():
+    decision = RollBack(("level",), values().problem.graph.closure(["level"]), (NewDeclaration("level", -1.0),))
+    assert "level" in ModelWorld(values(), 0).commit(decision).uncorrected
+
+
+def test_where_no_value_is_said_the_best_one_is_declared():
+    start = values()
+    said = correction(start, ["level"]).decision
+    assert said.declare
+    for truth in range(len(start.posterior)):
+        unsaid = replace(said, declare=())
+        told, untold = (ModelWorld(start, truth).commit(decision) for decision in (said, unsaid))
+        assert (told.uncorrected, told.receipts) == (untold.uncorrected, untold.receipts)
+
+
+def test_the_mean_over_worlds_with_values_is_the_exact_evaluation():
+    start = values()
+    exact = evaluate(AquaMend(), start)
+    truths = np.random.default_rng(1).choice(len(start.posterior), p=start.posterior, size=4000)
+    episodes = [recover(AquaMend(), ModelWorld(start, int(h), (7, i))) for i, h in enumerate(truths)]
+    losses = [episode.loss for episode in episodes]
+    error = np.std(losses) / math.sqrt(len(losses))
+    assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * error)
+    assert np.mean([episode.outcome.success for episode in episodes]) == pytest.approx(exact.success, abs=0.04)
 
 
 def test_a_plan_costs_what_it_says_under_the_truth():

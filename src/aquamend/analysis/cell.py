@@ -19,10 +19,8 @@ from aquamend.analysis.statistics import (
     zero_rollback_rate,
 )
 from aquamend.errors import InvalidRun
-from aquamend.model import Cause
-from aquamend.records import Run
+from aquamend.records import CAUSES, FALSE_ALARM, UNRESOLVED, Run
 
-CAUSES = tuple(str(cause) for cause in Cause)
 ESCALATED = "escalate"
 """The ending that hands the task over."""
 
@@ -108,7 +106,7 @@ class Cell:
 
     def causes(self) -> int:
         """Return how many true causes occur, false alarms not counted."""
-        return len({str(cause) for record in self.sound if (cause := record.get("cause"))} - {Cause.FALSE_ALARM})
+        return len({str(cause) for record in self.sound if (cause := record.get("cause"))} - {FALSE_ALARM})
 
     def attribution(self) -> AttributionScores | None:
         """Return how well causes were told apart; None unless each record says, and for who is told the truth."""
@@ -116,9 +114,9 @@ class Cell:
         if not pairs or knows_the_truth(self.sound[0]["policy"]) or any(None in pair for pair in pairs):
             return None
         for record, pair in zip(self.sound, pairs, strict=True):
-            if any(label not in CAUSES for label in pair):
+            if pair[0] not in CAUSES or pair[1] not in (*CAUSES, UNRESOLVED):
                 where = f"scenario {record['scenario']}, seed {record['seed']}, {record['policy']}"
                 problem = f"{where}: cause {pair[0]!r}, attributed {pair[1]!r}, not both of {', '.join(CAUSES)}"
                 raise InvalidRun(self.run.folder, problem, "run the benchmark again")
-        causes, attributed = zip(*pairs, strict=True)
-        return attribution_scores(causes, attributed, labels=CAUSES)
+        attributed = [None if said == UNRESOLVED else str(said) for _, said in pairs]
+        return attribution_scores([str(cause) for cause, _ in pairs], attributed, labels=CAUSES)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 
 from aquamend.benchmarks.scenario import Scenario, Truth
+from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe
-from aquamend.decision.terminal import TIE, best_terminal
+from aquamend.decision.terminal import best_terminal
 from aquamend.execution import World, charged
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.problem import Problem
-from aquamend.worlds.cups.model import RESTART
 
 MOST_PROBES = 12
 """Up to here every set of probes is tried; beyond, the minimal set is not annotated."""
@@ -32,9 +33,8 @@ def annotate(scenario: Scenario) -> dict[str, Any]:
 
 
 def _restart_cost(problem: Problem) -> float:
-    """Return what starting over costs, what it leaves wrong apart; as a world's own plan where it is one."""
-    plans = [float(np.min(plan.loss)) for plan in problem.plans if plan.name == RESTART]
-    return min([problem.restart_loss, *plans])
+    """Return what starting over costs, what it leaves wrong apart; infinite where it is impossible."""
+    return math.inf if problem.restart_plan is None else float(np.min(problem.restart_plan.loss))
 
 
 def _truth(state: InformationState, views: dict[str, RecoveryGraph], truth: Truth) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def minimal_reprobe(state: InformationState, truth: Truth) -> tuple[str, ...] | 
 def _certain(state: InformationState, truth: Truth) -> InformationState:
     mass = np.zeros_like(state.posterior)
     mass[truth.hypothesis] = 1.0
-    return InformationState(state.problem, mass, declarations=state.declarations)
+    return InformationState(state.problem, mass)
 
 
 def _loss_of_stopping(state: InformationState, truth: Truth) -> float:

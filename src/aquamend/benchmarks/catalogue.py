@@ -24,6 +24,7 @@ M1 = RecoverySuite(
         "lookahead-2",
         "aquamend",
         "troubleshooting",
+        "greedy-repair",
         "decoupled",
         "greedy",
         "restart",
@@ -55,7 +56,7 @@ M1_DEPTH_SCALED = RecoverySuite(
     ),
     scenarios=len(m1_depth.SCALED_SIZES),
     seeds=10,
-    policies=("aquamend", "troubleshooting", "lookahead-2", "lookahead-3", "certified", "exact"),
+    policies=("aquamend", "troubleshooting", "greedy-repair", "lookahead-2", "lookahead-3", "certified", "exact"),
     make=m1_depth.make_scaled,
     time_decisions=True,
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from aquamend.decision.steps import Escalate, Step
-from aquamend.decision.terminal import best_terminal, stop_after_correcting
+from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import normalised
-from aquamend.policies import Policy, policy_named
+from aquamend.policies import Description, Policy, policy_named
 
 ORACLE = "oracle"
 TOLD_THE_TRUTH = (ORACLE,)
@@ -26,16 +27,23 @@ class Oracle:
 
     failed: tuple[str, ...]
 
+    description: ClassVar[Description] = Description(
+        "Oracle", "Told what failed, roll back exactly that.", "#1b1c1e", "*", "the paper's Oracle", probes=False
+    )
+
     def next_step(self, state: InformationState) -> Step:
         """Return the rollback of the failed set's closure."""
+        informed = self._informed(state)
         if not state.problem.corrections:
-            return best_terminal(self._informed(state)).decision
-        stop = stop_after_correcting(state, set(self.failed))
+            return best_terminal(informed).decision
+        stop = correction(informed, self.failed)
         return Escalate() if math.isinf(stop.recovery) else stop.decision
 
     def _informed(self, state: InformationState) -> InformationState:
-        true = [set(hypothesis.failed) == set(self.failed) for hypothesis in state.problem.model.hypotheses]
-        return replace(state, posterior=normalised(state.posterior * true))
+        """Return the state in which only what breaks exactly the failed set is possible; itself where nothing does."""
+        true = [belief.name in self.failed for belief in state.problem.graph.beliefs]
+        mass = state.posterior * (state.problem.failed == true).all(axis=1)
+        return replace(state, posterior=normalised(mass)) if mass.sum() > 0.0 else state
 
 
 @dataclass(frozen=True, slots=True)

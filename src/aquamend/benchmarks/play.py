@@ -12,6 +12,7 @@ from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.execution import Charge, Episode, charged, recover
 from aquamend.inference import InformationState
 from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
+from aquamend.records import UNRESOLVED
 
 Record = dict[str, Any]
 
@@ -108,9 +109,9 @@ def _charges(episodes: list[Episode]) -> list[Charge]:
 
 
 def _attributed(episode: Episode) -> str:
-    """Return the likeliest cause when the policy decided."""
-    attribution = episode.state.attribution
-    return str(max(attribution, key=attribution.__getitem__))
+    """Return the cause that was more likely than not when the policy decided, if one was."""
+    cause = episode.state.attributed_to
+    return UNRESOLVED if cause is None else str(cause)
 
 
 def _realisations(scenario: Scenario, episodes: list[Episode]) -> list[Record]:

@@ -10,6 +10,7 @@ from aquamend.benchmarks.random_source import stream
 from aquamend.execution import World
 from aquamend.inference import InformationState
 from aquamend.model import Cause
+from aquamend.problem import Problem
 from aquamend.worlds import ModelWorld
 
 
@@ -51,6 +52,11 @@ class Scenario:
         return {"suite": self.suite, "scenario": self.number, "seed": self.seed, "group": self.group}
 
 
+def failed_under(problem: Problem, hypothesis: int) -> tuple[str, ...]:
+    """Return the beliefs that a hypothesis makes fail, in graph order."""
+    return tuple(b.name for b, z in zip(problem.graph.beliefs, problem.failed[hypothesis], strict=True) if z)
+
+
 def truths_of_model(state: InformationState, suite: str, seed: int, number: int) -> tuple[Truth, ...]:
     """Return what the public posterior allows: every possible hypothesis as a truth, weighted by its probability."""
     answers = stream(suite, seed, number)  # the same for every policy
@@ -59,6 +65,6 @@ def truths_of_model(state: InformationState, suite: str, seed: int, number: int)
         true = state.problem.model.hypotheses[h]
         world = ModelWorld(state, h, answers)
         weight = float(state.posterior[h])
-        return Truth(true.name, tuple(true.failed), Cause(true.cause), lambda: replace(world), weight, h)
+        return Truth(true.name, failed_under(state.problem, h), Cause(true.cause), lambda: replace(world), weight, h)
 
     return tuple(truth(h) for h, p in enumerate(state.posterior) if p > 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import typer
@@ -18,11 +20,23 @@ class Complaints:
     count: int = 0
 
     def about(self, where: str, error: AquaMendError) -> None:
-        """Print an error with the file (or the option) it is about; one line a fault."""
+        """Print an error with the file (or the option) it is about; one line for each fault."""
         self.count += 1
         lines = [str(fault) for fault in error.faults] if isinstance(error, InvalidProblem) else [str(error)]
         for line in lines:
             typer.echo(f"{where}: {line}", err=True)
+
+    @contextmanager
+    def at(self, where: str) -> Iterator[None]:
+        """Turn what goes wrong in the block into a complaint; what comes after the block goes on."""
+        try:
+            yield
+        except AquaMendError as error:
+            self.about(where, error)
+        except (ArithmeticError, MemoryError, RecursionError) as error:
+            what = f"its numbers or its size are beyond what can be computed ({type(error).__name__}: {error})"
+            remedy = "bring costs and losses closer together, or make the problem smaller"
+            self.about(where, AquaMendError(f"{what}; {remedy}"))
 
     def exit(self) -> None:
         """End the program with status 2 if anything was wrong."""

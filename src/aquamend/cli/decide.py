@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -29,11 +30,11 @@ def decide(
     policy: PolicyName = "aquamend",
     observe: Observations = [],  # noqa: B006 - typer copies it
     deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` may search. Default: 3.")
+        float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` or `certified` may search.")
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0.0, help="How close to optimal `exact` must come before it stops early."),
+        typer.Option(metavar="X", min=0.0, help="How close to optimal they must come before they stop early."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,36 +46,38 @@ def decide(
     from aquamend.explanation.as_json import decision_json
 
     complaints = Complaints()
-    try:
+    with complaints.at("aquamend decide"):
         check_shape(observe)
         make_policy(policy, deadline=deadline, gap=gap)
-    except AquaMendError as error:
-        complaints.about("aquamend decide", error)
-        complaints.exit()
+    complaints.exit()
     for i, file in enumerate(files):
-        try:
+        with complaints.at(file):
             report = _report(file, policy, make_policy(policy, deadline=deadline, gap=gap), observe)
-        except AquaMendError as error:
-            complaints.about(file, error)
-            continue
-        if as_json:
-            print_json(decision_json(report, file=file))
-        else:
-            _print(report, file, first=i == 0)
+            if as_json:
+                print_json(decision_json(report, file=file))
+            else:
+                _print(report, file, first=i == 0)
     complaints.exit()
 
 
 def make_policy(name: str, *, deadline: float | None = None, gap: float | None = None) -> Policy:
-    """Return a new policy by name, with the search limits that only ``exact`` knows."""
-    from aquamend.policies import Exact, policy_named
+    """Return a new policy by name, with search limits where it is one that has them."""
+    from aquamend.policies import POLICIES, policy_named
 
     policy = policy_named(name)
     limits = {key: value for key, value in (("deadline_s", deadline), ("gap", gap)) if value is not None}
     if not limits:
         return policy
-    if not isinstance(policy, Exact):
-        raise MisplacedOption(f"--deadline and --gap limit the search of --policy exact; {name!r} does not search")
-    return Exact(**limits)
+    if not limits.keys() <= _settings(policy):
+        searching = [f"--policy {other}" for other, make in POLICIES.items() if limits.keys() <= _settings(make())]
+        raise MisplacedOption(f"--deadline and --gap limit a search, {name!r} has none; use {' or '.join(searching)}")
+    limited: Policy = replace(cast("Any", policy), **limits)
+    return limited
+
+
+def _settings(policy: object) -> set[str]:
+    """Return the names of what a policy can be made with."""
+    return {field.name for field in fields(policy) if field.init} if is_dataclass(policy) else set()
 
 
 def _report(file: str, name: str, policy: Policy, observe: list[str]) -> DecisionReport:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +11,12 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json, print_text
-from aquamend.errors import AquaMendError
+from aquamend.errors import TooLarge
 
 if TYPE_CHECKING:
-    from aquamend.policies import Evaluation
+    from aquamend.decision import Step
+    from aquamend.inference import InformationState
+    from aquamend.policies import Evaluation, Policy
     from aquamend.problem import Problem
 
 
@@ -26,6 +29,10 @@ def evaluate(
             "--policy", metavar="NAME[,NAME...]", help="Policies to compare, by the names that `decide` takes."
         ),
     ] = ["aquamend"],  # noqa: B006 - typer copies it
+    deadline: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.0, help="Give a policy up after so long. Default: never."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare policies by the exact expected loss of following each to the end, over all outcomes.
@@ -39,18 +46,15 @@ def evaluate(
     names = _known(policy, complaints)
     complaints.exit()
     for file in files:
-        try:
-            problem = load_problem(file)
-        except AquaMendError as error:
-            complaints.about(file, error)
-            continue
-        found = {}
-        for name, evaluation in _evaluated(problem, names, file, complaints):
-            found[name] = evaluation
-            if as_json:
-                print_json(_as_data(file, name, evaluation))
-        if found and not as_json:
-            _print_table(problem, file, found)
+        with complaints.at(file):
+            problem, found = load_problem(file), {}
+            for name in names:
+                with complaints.at(f"{file}: policy {name}"):
+                    found[name] = _evaluated(problem, name, deadline)
+                    if as_json:
+                        print_json(_as_data(file, name, found[name]))
+            if found and not as_json:
+                _print_table(problem, file, found, [name for name in names if name not in found])
     complaints.exit()
 
 
@@ -59,25 +63,37 @@ def _known(given: list[str], complaints: Complaints) -> list[str]:
 
     names = [name.strip() for text in given for name in text.split(",")]
     for name in names:
-        try:
+        with complaints.at("aquamend evaluate"):
             policy_named(name)
-        except AquaMendError as error:
-            complaints.about("aquamend evaluate", error)
     return list(dict.fromkeys(names))
 
 
-def _evaluated(
-    problem: Problem, names: list[str], file: str, complaints: Complaints
-) -> Iterator[tuple[str, Evaluation]]:
+def _evaluated(problem: Problem, name: str, deadline: float | None) -> Evaluation:
     from aquamend.inference import InformationState
+    from aquamend.policies import Exact, policy_named
     from aquamend.policies import evaluate as evaluated
-    from aquamend.policies import policy_named
 
-    for name in names:
-        try:
-            yield name, evaluated(policy_named(name), InformationState.alarmed(problem))
-        except AquaMendError as error:
-            complaints.about(f"{file}: policy {name}", error)
+    policy = policy_named(name)
+    if deadline is not None and not isinstance(policy, Exact):  # whose plan is made at once, or refused
+        policy = _Until(policy, deadline, time.monotonic() + deadline)
+    return evaluated(policy, InformationState.alarmed(problem))
+
+
+@dataclass(frozen=True, slots=True)
+class _Until:
+    """A policy that refuses to go on after a moment."""
+
+    policy: Policy
+    deadline_s: float
+    moment: float
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the policy's step, or give up."""
+        if time.monotonic() >= self.moment:
+            raise TooLarge(
+                f"not finished after {self.deadline_s:g} s; give it a longer --deadline, or a smaller problem"
+            )
+        return self.policy.next_step(state)
 
 
 def _as_data(file: str, name: str, found: Evaluation) -> dict[str, str | float | None]:
@@ -93,7 +109,7 @@ def _as_data(file: str, name: str, found: Evaluation) -> dict[str, str | float |
     }
 
 
-def _print_table(problem: Problem, file: str, found: dict[str, Evaluation]) -> None:
-    from aquamend.explanation.evaluation_text import print_evaluations
+def _print_table(problem: Problem, file: str, found: dict[str, Evaluation], missing: list[str]) -> None:
+    from aquamend.explanation.as_text import print_evaluations
 
-    print_text(lambda console: print_evaluations(problem, found, console, file=file))
+    print_text(lambda console: print_evaluations(problem, found, console, file=file, missing=missing))

@@ -49,14 +49,13 @@ def export(
 ) -> None:
     """Write the problem as a POMDP, so that its optimal loss can be checked with other solvers.
 
-    The optimal expected loss is minus the value at the start. The comments in the file say what every name stands for.
+    The optimal expected loss is minus the value at the start. The comments in the file say what every name stands for,
+    and, as does standard error, where the optimum is but a lower bound.
     """
     complaints, text = Complaints(), ""
-    try:
+    with complaints.at(file):
         check_shape(observe)
         text = _text(file, observe, language, discount)
-    except AquaMendError as error:
-        complaints.about(file, error)
     complaints.exit()
     if out is None:
         typer.echo(text, nl=False)
@@ -66,14 +65,17 @@ def export(
 
 
 def _text(file: str, observe: list[str], language: ExportFormat, discount: float) -> str:
-    from aquamend.explanation.pomdp_model import pomdp_of
-    from aquamend.explanation.pomdp_text import pomdp_text
+    from aquamend.export.pomdp import pomdp_of
+    from aquamend.export.pomdp_text import pomdp_text
     from aquamend.problem_file import load_problem
 
     state = state_after(load_problem(file), observe)
     match language:
         case ExportFormat.POMDP:
-            return pomdp_text(pomdp_of(state), discount=discount)
+            pomdp = pomdp_of(state)
+            if pomdp.relaxation:
+                typer.echo(f"{file}: {pomdp.relaxation}", err=True)
+            return pomdp_text(pomdp, discount=discount)
 
 
 def _write(path: Path, text: str, complaints: Complaints) -> None:

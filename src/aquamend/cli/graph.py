@@ -12,7 +12,6 @@ from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
 from aquamend.cli.observations import check_shape, state_after
 from aquamend.cli.options import Observations, PolicyName
-from aquamend.errors import AquaMendError
 
 
 class GraphFormat(StrEnum):
@@ -32,23 +31,22 @@ def graph(
         bool, typer.Option("--chain", help="Show the linear-chain view: undoing an action undoes all after it.")
     ] = False,
 ) -> None:
-    """Print the recovery graph, with what is suspected, executed, irreversible and about to be undone marked.
+    """Print the recovery graph, with what is suspected, executed, irreversible, to be undone and to be declared marked.
 
     Draw it with `aquamend graph FILE | dot -Tsvg > graph.svg`, or paste the Mermaid text into Markdown.
     """
-    from aquamend.explanation.graph_export import marked_graph
+    from aquamend.explanation.graph import marked_graph
+    from aquamend.explanation.report import carried_out
     from aquamend.problem_file import load_problem
 
     complaints = Complaints()
-    try:
+    with complaints.at(file):
         check_shape(observe)
         chooser = make_policy(policy)
         problem = load_problem(file)
         if chain:
             problem = replace(problem, graph=problem.graph.linear_chain())
         state = state_after(problem, observe)
-        marked = marked_graph(state, chooser.next_step(state))
+        marked = marked_graph(state, carried_out(state, chooser.next_step(state), name=policy))
         typer.echo(marked.as_dot() if language is GraphFormat.DOT else marked.as_mermaid())
-    except AquaMendError as error:
-        complaints.about(file, error)
     complaints.exit()

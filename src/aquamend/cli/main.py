@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -66,6 +67,8 @@ def main() -> None:
     # Before NumPy is imported: at this size more threads only cost time.
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    if not sys.warnoptions:  # what libraries warn of concerns whoever develops this, not whoever uses it
+        warnings.simplefilter("ignore")
     sys.path.append(os.getcwd())  # a policy of one's own (module:Class) usually lies where one stands
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -42,28 +41,19 @@ def state_after(problem: Problem, given: Sequence[str]) -> InformationState:
 def _observation(problem: Problem, text: str) -> Observation:
     """Return the answer meant; a name with an equals sign in it is found if a probe has it."""
     from aquamend.inference import Observation
-    from aquamend.model.kernels import OutcomeTable
+    from aquamend.model.kernels import Outcomes
 
     probes = problem.graph.probe_index
     ends = [i for i, character in enumerate(text) if character == "="]
     end = next((i for i in ends if text[:i] in probes), ends[0])
-    probe, outcome = text[:end], text[end + 1 :]
+    probe, said = text[:end], text[end + 1 :]
     if probe not in probes:
         raise UnknownName("probe", probe, probes)
-    table = problem.model.tables[probe]
-    if isinstance(table, OutcomeTable):
-        # The state would not ask once its evidence is contradictory, but a misspelt outcome is still a mistake.
-        if outcome not in table.outcomes:
-            raise UnknownName(f"outcome of probe {probe!r}", outcome, table.outcomes)
-        return Observation(probe, outcome)
-    return Observation(probe, _reading(text, probe, outcome))
-
-
-def _reading(text: str, probe: str, outcome: str) -> float:
-    try:
-        reading = float(outcome)
-    except ValueError:
-        reading = math.nan
-    if not math.isfinite(reading):
-        raise BadObservation(text, f"needs a finite number: the readings of probe {probe!r} are Gaussian")
-    return reading
+    channel = problem.model.channels[probe]
+    # The state would not ask once its evidence is contradictory, but a misspelt outcome is still a mistake.
+    answer = channel.parse(said)
+    if answer is not None:
+        return Observation(probe, answer)
+    if isinstance(channel, Outcomes):
+        raise UnknownName(f"outcome of probe {probe!r}", said, channel.outcomes)
+    raise BadObservation(text, f"needs a finite number, since probe {probe!r} reads one")

@@ -6,16 +6,18 @@ from typing import Annotated
 
 import typer
 
+from aquamend.policies import POLICIES
+
 Files = Annotated[list[str], typer.Argument(metavar="FILE", help="Problem files, JSON or YAML.", show_default=False)]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of text: one object for each line.")]
 
 Observations = Annotated[
     list[str],
     typer.Option(
         "--observe",
         metavar="PROBE=OUTCOME",
-        help="An answer received since the alarm (a number for a Gaussian probe). Repeat it for every answer.",
+        help="An answer received since the alarm (a number for a probe that reads one). Repeat it for every answer.",
         show_default=False,
     ),
 ]
@@ -25,7 +27,6 @@ PolicyName = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help="Who decides: aquamend, all-candidates, structured, lookahead-K, exact, certified, troubleshooting, "
-        "decoupled, greedy, rollback-only, restart, no-reprobe, linear-chain, or a class of your own as module:Class.",
+        help=f"Who decides: {', '.join(POLICIES)}, lookahead-K for any K, or a class of your own as module:Class.",
     ),
 ]

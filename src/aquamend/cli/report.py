@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aquamend.analysis.figures.appearance import described_by
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.looks import look_named
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
 from aquamend.errors import AquaMendError
@@ -54,8 +56,9 @@ def report(
             return
         from aquamend.analysis.report.build import analysed_runs, report_of, write_report
 
-        found = analysed_runs(runs)
-        written = write_report(report_of(found), folder)
+        with described_by(look_named):
+            found = analysed_runs(runs)
+            written = write_report(report_of(found), folder)
     except AquaMendError as error:
         complaints.about("aquamend report", error)
     except OSError as error:
@@ -98,13 +101,14 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
     from aquamend.analysis.report.tables import compact_table
     from aquamend.analysis.report.terminal import print_table
 
-    for one in found:
-        console.print(one.title, style="bold")
-        for notice in notices(one.run):
-            console.print(notice.text, style="yellow")
-        if one.summaries:
-            print_table(compact_table(one.together or one.summaries, one.paper), console)
-        console.print()
+    with described_by(look_named):
+        for one in found:
+            console.print(one.title, style="bold")
+            for notice in notices(one.run):
+                console.print(notice.text, style="yellow")
+            if one.summaries:
+                print_table(compact_table(one.together or one.summaries, one.paper), console)
+            console.print()
     pages = [path for path in written if path.suffix in (".html", ".md")]
     for path in pages:
         console.print(str(path), soft_wrap=True)

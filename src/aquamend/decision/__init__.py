@@ -1,15 +1,27 @@
-"""What every alternative costs in expectation, at one information state."""
+"""Deciding at one state: terminal decisions, what probes are worth, and how sure the choice is."""
 
-from aquamend.decision.declaration_tests import Detection, detection
-from aquamend.decision.probe_value import ProbeValues, clairvoyant_losses, probe_values
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import Stop, best_terminal
+from aquamend.decision.endings import TIE
+from aquamend.decision.probe_value import ProbeValues, probe_values
+from aquamend.decision.steps import (
+    Continue,
+    Decision,
+    Escalate,
+    NewDeclaration,
+    Reprobe,
+    Restart,
+    RollBack,
+    Step,
+    step_from_data,
+    step_to_data,
+)
+from aquamend.decision.terminal import Stop, best_terminal, correction, price
 
 __all__ = [
+    "TIE",
     "Continue",
     "Decision",
-    "Detection",
     "Escalate",
+    "NewDeclaration",
     "ProbeValues",
     "Reprobe",
     "Restart",
@@ -17,7 +29,9 @@ __all__ = [
     "Step",
     "Stop",
     "best_terminal",
-    "clairvoyant_losses",
-    "detection",
+    "correction",
+    "price",
     "probe_values",
+    "step_from_data",
+    "step_to_data",
 ]

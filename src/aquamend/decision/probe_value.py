@@ -10,45 +10,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.gaussian import MOST_POINTS, decision_intervals, interval_likelihood
-from aquamend.decision.terminal_table import TerminalTable, terminal_table
-from aquamend.errors import UnknownName
+from aquamend.decision.branches import Branches, branches_of
+from aquamend.decision.endings import TIE, endings_of
 from aquamend.inference import InformationState
-from aquamend.inference.re_estimation import REJECT_AT
-from aquamend.model.declarations import Declaration
-from aquamend.model.kernels import NormalTable, OutcomeTable
-from aquamend.problem import Problem, once_per_problem
+from aquamend.problem import Problem
+from aquamend.remembering import remembered
 
 Floats = NDArray[np.float64]
-
-CUT_POINTS = 512
-"""Readings sampled where each needs a minimum cut, a millisecond or more."""
-
-
-@dataclass(frozen=True, eq=False)
-class Branches:
-    """The outcomes of several probes, one under the other."""
-
-    probes: tuple[str, ...]
-    first: NDArray[np.intp]
-    """Shape ``(n_probes,)``; where each probe's branches start."""
-    likelihood: Floats
-    """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
-    cost: Floats
-    """Shape ``(n_probes,)``."""
-
-    def of(self, probe: str) -> slice:
-        """Return where a probe's branches stand."""
-        i = self.probes.index(probe)
-        end = self.first[i + 1] if i + 1 < len(self.probes) else len(self.likelihood)
-        return slice(int(self.first[i]), int(end))
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeValues:
     """Expected losses of probing once and then stopping, for several probes at one state."""
 
-    state: InformationState
     branches: Branches
     stop_loss: float
     """V_stop now."""
@@ -57,144 +31,63 @@ class ProbeValues:
 
     @cached_property
     def net_benefit(self) -> Floats:
-        """Shape ``(n_probes,)``; V_stop less the expected loss; NaN where both are infinite."""
-        if math.isinf(self.stop_loss):
-            return np.where(np.isinf(self.expected_loss), np.nan, math.inf)
-        return self.stop_loss - self.expected_loss
+        """Shape ``(n_probes,)``; V_stop less the expected loss; NaN where the latter is infinite."""
+        finite = np.isfinite(self.expected_loss)
+        return np.where(finite, self.stop_loss - np.where(finite, self.expected_loss, 0.0), np.nan)
 
 
 def probe_values(state: InformationState, probes: Sequence[str] | None = None) -> ProbeValues:
     """Return the one-step value of these probes (all legal ones by default) in one matrix product."""
-    if probes is None or tuple(probes) == state.legal_probes:
-        if "probe_values" not in state.computed:
-            state.computed["probe_values"] = _probe_values(state, state.legal_probes)
-        cached: ProbeValues = state.computed["probe_values"]
-        return cached
-    return _probe_values(state, tuple(probes))
+    return _probe_values(state, state.legal_probes if probes is None else tuple(probes))
 
 
+@remembered
 def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValues:
-    table = terminal_table(state.problem)
+    endings = endings_of(state.problem)
     branches = branches_of(state, probes)
-    weighted = state.posterior[:, None] * table.features
-    stop = float(table.values(weighted.sum(axis=0, keepdims=True))[0])
+    weighted = state.posterior[:, None] * endings.features
+    stop = float(endings.values(weighted.sum(axis=0, keepdims=True), state.answered)[0])
     if not branches.probes:
-        return ProbeValues(state, branches, stop, np.zeros(0))
+        return ProbeValues(branches, stop, np.zeros(0))
     # Transposed, so that the minimum over decisions runs along memory.
-    after = table.values((weighted.T @ branches.likelihood.T).T)
-    return ProbeValues(state, branches, stop, branches.cost + np.add.reduceat(after, branches.first))
+    after = endings.values((weighted.T @ branches.likelihood.T).T, branches.answered)
+    return ProbeValues(branches, stop, branches.cost + np.add.reduceat(after, branches.first))
 
 
-def branches_of(state: InformationState, probes: Sequence[str]) -> Branches:
-    """Return the branches of these probes at this state; a Gaussian probe's are cut where decisions change."""
-    problem = state.problem
-    cached = _stacks(problem)
-    key = tuple(probes)
-    if key in cached:
-        return cached[key]
-    unknown = [probe for probe in probes if probe not in problem.graph.probe_index]
-    if unknown:
-        raise UnknownName("probe", unknown[0], problem.graph.probe_index)
-    blocks: list[Floats] = []
-    first: list[int] = []
-    discrete = True
-    for probe in probes:
-        first.append(sum(block.shape[1] for block in blocks))
-        match problem.model.tables[probe]:
-            case OutcomeTable() as table:
-                blocks.append(table.likelihood)
-            case NormalTable() as table:
-                discrete = False
-                blocks.append(interval_likelihood(table, decision_cuts(state, table)))
-    index = problem.graph.probe_index
-    branches = Branches(
-        probes=key,
-        first=np.array(first, dtype=np.intp),
-        likelihood=np.ascontiguousarray(np.hstack(blocks)).T if blocks else np.zeros((0, len(state.posterior))),
-        cost=np.array([problem.graph.probes[index[probe]].cost for probe in probes]),
-    )
-    if discrete and len(cached) < 64:  # the legal sets of one recovery; a guard against long-lived growth
-        cached[key] = branches
-    return branches
+def best_probe(losses: Floats, stop: float) -> int | None:
+    """Return the first probe that attains the least loss if it beats stopping by more than a tie, else None."""
+    if len(losses) == 0:
+        return None
+    least = float(losses.min())
+    if math.isinf(least) or not stop - least > TIE:
+        return None
+    return int(np.argmax(losses <= least + TIE))
 
 
-@once_per_problem
-def _stacks(problem: Problem) -> dict[tuple[str, ...], Branches]:
-    """Stacked discrete kernels by the probes in them; they depend on no state."""
-    return {}
+def could_answer(state: InformationState) -> NDArray[np.bool_]:
+    """Return who has answered or may still, shape ``(n_probes,)``."""
+    possible = state.answered.copy()
+    possible[[view.index for view in state.legal]] = True
+    return possible
 
 
-def decision_cuts(state: InformationState, table: NormalTable) -> Floats:
-    """Return the readings at which the best terminal decision or a declaration's verdict changes."""
-    terminal = terminal_table(state.problem)
-    invalid = invalidity_matrix(state.problem, state.declarations)
-    possible = state.posterior > 0
+@remembered
+def clairvoyant_losses(state: InformationState) -> Floats:
+    """Return a lower bound on what each hypothesis would cost if it were known, shape ``(n_hypotheses,)``.
 
-    def margins(likelihood: Floats) -> Floats:
-        weights = likelihood * state.posterior
-        mass = weights.sum(axis=1, keepdims=True)
-        return np.asarray(weights @ invalid / np.where(mass > 0.0, mass, 1.0) - REJECT_AT)
-
-    def signature(likelihood: Floats) -> NDArray[np.int64]:
-        sums = (likelihood * state.posterior) @ terminal.features
-        return np.hstack([terminal.signature(sums), (margins(likelihood) >= 0.0).astype(np.int64)])
-
-    points = CUT_POINTS if terminal.cuts else MOST_POINTS
-    cuts = decision_intervals(table, possible, signature, margins, most_points=points)
-    if terminal.hard.any() or len(terminal.forbidding_plans):
-        cuts = np.union1d(cuts, table.ends(possible))  # where a hypothesis becomes impossible, to the last digit
-    return cuts
+    min_u ℓ(u, s) over all that may be decided from here on: whoever may still answer is taken to have, and the rules of
+    support are left out. Exact where neither matters.
+    """
+    answered = could_answer(state)
+    return _clairvoyant(state.problem, answered.tobytes())
 
 
-def invalidity_matrix(problem: Problem, declarations: Sequence[Declaration]) -> Floats:
-    """Return, shape ``(n_hypotheses, n_declarations)``, one where the declaration version is invalid."""
-    if declarations is problem.declarations:
-        return _given_invalidity(problem)
-    columns = [problem.model.invalidity(declaration) for declaration in declarations]
-    return np.column_stack(columns) if columns else np.zeros((len(problem.model.hypotheses), 0))
-
-
-@once_per_problem
-def _given_invalidity(problem: Problem) -> Floats:
-    return invalidity_matrix(problem, list(problem.declarations))
-
-
-@once_per_problem
-def clairvoyant_losses(problem: Problem) -> Floats:
-    """Return min_u ℓ(u, s), shape ``(n_hypotheses,)``: what each hypothesis would cost if it were known."""
-    table: TerminalTable = terminal_table(problem)
-    if not table.cuts:
-        return table.values(table.features)
-    return _clairvoyant_bound(table)
+@remembered
+def _clairvoyant(problem: Problem, answered: bytes) -> Floats:
+    return endings_of(problem).clairvoyant(np.frombuffer(answered, dtype=bool))
 
 
 def clairvoyant_loss(state: InformationState) -> float:
-    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing."""
+    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing, or less."""
     possible = state.posterior > 0.0
-    return float(np.dot(state.posterior[possible], clairvoyant_losses(state.problem)[possible]))
-
-
-def _clairvoyant_bound(table: TerminalTable) -> Floats:
-    """Return a lower bound on the clairvoyant loss that needs no cut per hypothesis.
-
-    A hypothesis with few failures has few closures, and its loss is exact. With more, each failed belief costs at
-    least the cheaper of its residual and its own correction, and the dearest of them is due.
-    """
-    graph = table.problem.graph
-    masks = [graph.belief_charges[b] for b in table.beliefs]
-    single = np.array([graph.charged(mask) for mask in masks])
-    failing = table.risks(table.features)
-    bound = np.minimum(failing, single).max(axis=1, initial=0.0)
-    few = np.flatnonzero((failing > 0).sum(axis=1) <= 8)[:20_000]
-    for s in few:
-        members = np.flatnonzero(failing[s] > 0)
-        unions = {0}
-        for i in members:
-            unions |= {union | masks[i] for union in unions}
-        bound[s] = min(
-            graph.charged(union) + sum(failing[s, i] for i in members if masks[i] & ~union) for union in unions
-        )
-    bound = np.minimum(bound, table.flat)
-    if table.problem.plans:
-        bound = np.minimum(bound, table.plan_values(table.features).min(axis=1))
-    return np.asarray(bound)
+    return float(np.dot(state.posterior[possible], clairvoyant_losses(state)[possible]))

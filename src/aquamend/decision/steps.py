@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from aquamend.errors import UnknownName
+from aquamend.graph import Value
+
+
+@dataclass(frozen=True, slots=True)
+class NewDeclaration:
+    """What a corrected belief is declared to be from now on."""
+
+    belief: str
+    value: Value | None = None
+    read_by: str | None = None
+    """The probe whose reading is the value; None where the value is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +29,15 @@ class Reprobe:
 
 @dataclass(frozen=True, slots=True)
 class RollBack:
-    """Correct these beliefs: undo what rests on them, then go on."""
+    """Correct these beliefs: undo what rests on them, declare what is believed instead, then go on."""
 
     correct: tuple[str, ...]
     undo: tuple[str, ...] = ()
-    """Executed actions to undo: the minimal upper closure; planned ones are cancelled for nothing."""
+    """Executed actions to undo: at least the minimal upper closure; planned ones are cancelled for nothing."""
+    declare: tuple[NewDeclaration, ...] = ()
+    """New values of the corrected beliefs whose correction needs support."""
     plan: str | None = None
-    """Name of the world's own plan, where it is one."""
+    """Name of the problem's own plan, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,7 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Start over; corrects everything."""
+    """Start over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +60,51 @@ Decision = RollBack | Continue | Restart | Escalate
 
 Step = Reprobe | Decision
 
-
-def correction(correct: tuple[str, ...], undo: tuple[str, ...]) -> RollBack | Continue:
-    """Return the decision that corrects these beliefs; correcting none is to continue."""
-    return RollBack(correct, undo) if correct else Continue()
+_KINDS: dict[str, type[Step]] = {
+    "reprobe": Reprobe, "roll_back": RollBack, "continue": Continue, "restart": Restart, "escalate": Escalate,
+}  # fmt: skip
 
 
 def step_kind(step: Step) -> str:
     """Return the step's name in the decision format."""
+    return next(name for name, kind in _KINDS.items() if isinstance(step, kind))
+
+
+def step_to_data(step: Step) -> dict[str, Any]:
+    """Return a step as plain data, in the words of the decision format."""
+    data: dict[str, Any] = {"kind": step_kind(step)}
     match step:
-        case Reprobe():
-            return "reprobe"
-        case RollBack():
-            return "roll_back"
+        case Reprobe(probe):
+            data["probe"] = probe
         case Continue():
-            return "continue"
-        case Restart():
-            return "restart"
-        case Escalate():
-            return "escalate"
+            data |= {"correct": [], "undo": []}
+        case RollBack(correct, undo, declare, plan):
+            data |= {"correct": list(correct), "undo": list(undo)}
+            if declare:
+                data["declare"] = {
+                    d.belief: {"value": d.value} if d.read_by is None else {"from": d.read_by} for d in declare
+                }
+            if plan is not None:
+                data["plan"] = plan
+        case Restart() | Escalate():
+            pass
+    return data
+
+
+def step_from_data(data: Mapping[str, Any]) -> Step:
+    """Return the step that plain data describe."""
+    kind = data.get("kind")
+    if kind not in _KINDS:
+        raise UnknownName("kind of step", str(kind), _KINDS)
+    match kind:
+        case "reprobe":
+            return Reprobe(data["probe"])
+        case "roll_back":
+            new = tuple(NewDeclaration(b, d.get("value"), d.get("from")) for b, d in data.get("declare", {}).items())
+            return RollBack(tuple(data["correct"]), tuple(data["undo"]), new, data.get("plan"))
+        case "continue":
+            return Continue()
+        case "restart":
+            return Restart()
+        case _:
+            return Escalate()

@@ -1,22 +1,34 @@
-"""The terminal decision: V_stop and the decision that attains it (Eq. 5 of the paper)."""
+"""The terminal decision at one state: the best one, the price of any, and the list of all (V_stop, Eq. 5)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.decision.steps import Decision, Escalate, Restart, RollBack, correction
-from aquamend.decision.terminal_table import TerminalTable, closure_losses, terminal_table, worst_case_table
+from aquamend.decision.endings import (
+    TIE,
+    Bools,
+    Ending,
+    Endings,
+    Floats,
+    Indices,
+    endings_of,
+    worst_case_endings,
+)  # fmt: skip
+from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.errors import UnknownName
-from aquamend.inference import InformationState
+from aquamend.graph import Correction, RecoveryGraph
+from aquamend.inference import InformationState, best_value
+from aquamend.inference.refreshing import declarable
+from aquamend.inference.state import REJECT_AT
+from aquamend.problem import NewValue, Problem
+from aquamend.remembering import remembered
 
-TIE = 1e-9
-"""Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""
-
-MOST_LISTED = 200
+MOST_SHOWN = 200
 """Correction sets considered for showing; the best one is found without listing them."""
 
 
@@ -28,7 +40,7 @@ class Stop:
     recovery: float
     """Cost of the physical recovery (or of restarting, or of handing over)."""
     residual: float
-    """Expected loss of true failures left uncorrected."""
+    """Expected loss of what is left wrong: true failures kept, and new values that are wrong too."""
 
     @property
     def loss(self) -> float:
@@ -36,126 +48,332 @@ class Stop:
         return self.recovery + self.residual
 
 
+@dataclass(frozen=True, eq=False)
+class _Here:
+    """One state as the endings see it: a single branch; shapes ``(n_priced,)``."""
+
+    endings: Endings
+    keep: Floats
+    correct: Floats
+    gain: Floats
+
+
+@remembered
+def _here(state: InformationState) -> _Here:
+    """Return the state's local losses; once no posterior is left, those of its worst case."""
+    if state.contradiction is None:
+        endings = endings_of(state.problem)
+        sums = (state.posterior @ endings.features)[None, :]
+    else:
+        endings = worst_case_endings(state.problem)
+        sums = endings.features.max(axis=0, keepdims=True)
+    local = endings.locally(sums, state.answered)
+    return _Here(endings, local.keep[:, 0], local.correct[:, 0], local.gain[:, 0])
+
+
+@remembered
 def best_terminal(state: InformationState) -> Stop:
     """Return the terminal decision of least expected loss; ties go to the smallest correction set, then file order.
 
-    Once evidence contradicts the model no posterior is left to average over: every belief is then taken to have
-    failed, and the same minimum is the decision that is best in the worst case.
+    Last resorts count only where nothing else is admissible. Once evidence contradicts the model no posterior is left
+    to average over: every belief is then taken to have failed, and the same minimum is the decision that is best in the
+    worst case.
     """
-    table, sums = _sums(state)
-    candidates: list[Stop] = []
-    if state.problem.corrections:
-        candidates.append(_best_correction(state, table, sums))
-    candidates += _plan_stops(state, table, sums)
-    candidates += flat_stops(state)
+    here = _here(state)
+    candidates: list[Stop] = [_best_correction(state, here)] if here.endings.corrections else []
+    candidates += [price(state, ending.decision) for ending in here.endings.others]
+    if not any(math.isfinite(stop.loss) for stop in candidates):
+        candidates = [price(state, ending.decision) for ending in here.endings.last_resorts]
     best = min((stop.loss for stop in candidates), default=math.inf)
     if math.isinf(best):
         return Stop(Escalate(), math.inf, 0.0)
     return next(stop for stop in candidates if stop.loss <= best + TIE)
 
 
-def flat_stops(state: InformationState) -> list[Stop]:
-    """Return restart and escalation, where the problem gives them and they are feasible."""
-    problem = state.problem
-    stops = []
-    if problem.restart_loss < math.inf:
-        stops.append(Stop(Restart(), problem.restart_loss, 0.0))
-    if problem.escalate_loss < math.inf:
-        stops.append(Stop(Escalate(), problem.escalate_loss, 0.0))
-    return stops
+def price(state: InformationState, decision: Decision) -> Stop:
+    """Return what a terminal decision costs at this state, whether or not it is the best; infinite if inadmissible.
+
+    A rollback pays for all that it undoes, the closure of what it corrects included. Where its values are not said, the
+    best ones are declared.
+    """
+    here = _here(state)
+    match decision:
+        case Continue():
+            return Stop(decision, 0.0, _residual(state, here, RollBack(())))
+        case RollBack(correct, undo, _, None):
+            graph = state.problem.graph
+            undone = {*graph.closure(correct), *undo}
+            recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
+            return Stop(decision, recovery, _residual(state, here, decision))
+        case RollBack():
+            state.problem.plan_named(str(decision.plan))
+        case Restart() | Escalate():
+            pass
+    for ending in (*here.endings.others, *here.endings.last_resorts):
+        same = isinstance(decision, RollBack) and decision.plan == getattr(ending.decision, "plan", None)
+        if ending.decision == decision or same:
+            return Stop(decision, _expected(state, ending.loss), 0.0)
+    return Stop(decision, math.inf, 0.0)
 
 
-def stop_after_correcting(state: InformationState, beliefs: frozenset[str] | set[str]) -> Stop:
-    """Return what correcting exactly these beliefs costs in expectation, feasible or not."""
-    graph = state.problem.graph
-    unknown = sorted(set(beliefs) - graph.belief_index.keys())
+def _expected(state: InformationState, loss: Floats) -> float:
+    """Return Σ p ℓ with 0 · ∞ = 0; the worst case once no posterior is left."""
+    if state.contradiction is not None:
+        return float(loss.max())
+    possible = state.posterior > 0.0
+    return float(np.dot(state.posterior[possible], loss[possible]))
+
+
+def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
+    """Return the expected loss of what a correction set leaves wrong."""
+    graph, endings = state.problem.graph, here.endings
+    unknown = [name for name in decision.correct if name not in graph.belief_index]
     if unknown:
         raise UnknownName("belief", unknown[0], graph.belief_index)
-    names = tuple(belief.name for belief in graph.beliefs if belief.name in beliefs)
-    residual = 0.0
-    for belief, q in zip(graph.beliefs, state.failure_probabilities, strict=True):
-        if belief.name in beliefs or q <= 0.0:
-            continue
-        if belief.may_keep and math.isfinite(belief.residual):
-            residual += float(q) * belief.residual
-        else:
-            residual = math.inf
-    undo = graph.closure(names)
-    return Stop(correction(names, undo), graph.rollback_cost(undo), residual)
+    corrected = {graph.belief_index[name] for name in decision.correct}
+    own = np.array([int(b) in corrected for b in endings.beliefs], dtype=bool)
+    losses = np.where(own, here.correct, here.keep)
+    at = {int(b): i for i, b in enumerate(endings.beliefs)}
+    for new in decision.declare:
+        belief = graph.belief_index[new.belief]
+        if belief in at:
+            losses[at[belief]] = _wrong_loss(state, belief, new)
+    return float(losses.sum())
 
 
-def correction_alternatives(state: InformationState, *, most: int = 16) -> list[Stop]:
-    """Return the correction sets worth showing, best first: for each closure, all suspects it corrects.
+def _wrong_loss(state: InformationState, belief: int, new: NewDeclaration) -> float:
+    """Return the expected loss of declaring this value; infinite where it may not be declared."""
+    residual, said = state.problem.graph.beliefs[belief].residual, declared_value(state.problem, new)
+    wrong = next((wrong for value, wrong in declarable(state, belief) if value is said), None)
+    return math.inf if wrong is None else residual * wrong if wrong > 0.0 else 0.0
 
-    Where the closures are too many to list, those reached from the best one by adding or dropping one belief.
-    """
-    if not state.problem.corrections:
-        return []
+
+def declared_value(problem: Problem, new: NewDeclaration) -> NewValue | None:
+    """Return which of a belief's values is declared, None where it is none of them."""
+    graph = problem.graph
+    for value in problem.values_of(graph.belief_index[new.belief]):
+        reader = None if value.probe is None else graph.probes[value.probe].name
+        if reader == new.read_by and (reader is not None or value.value == new.value):
+            return value
+    return None
+
+
+def correction(state: InformationState, beliefs: Iterable[str]) -> Stop:
+    """Return the decision that corrects these beliefs and no others, with its price; correcting none is to continue."""
+    graph, wanted = state.problem.graph, set(beliefs)
+    unknown = sorted(wanted - graph.belief_index.keys())
+    if unknown:
+        raise UnknownName("belief", unknown[0], graph.belief_index)
+    names = tuple(belief.name for belief in graph.beliefs if belief.name in wanted)
+    if not names:
+        return price(state, Continue())
+    return price(state, RollBack(names, graph.closure(names), new_declarations(state, names)))
+
+
+def new_declarations(state: InformationState, beliefs: Iterable[str]) -> tuple[NewDeclaration, ...]:
+    """Return the best new values of those corrected beliefs that need one and may have one."""
     graph = state.problem.graph
-    table, sums = _sums(state)
-    at_risk = table.beliefs[table.risks(sums)[0] > 0]
-    masks = {int(i): graph.belief_charges[i] for i in at_risk}
-    best = _best_correction(state, table, sums).decision
-    chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
-    unions = {0: None}
-    for mask in masks.values():
-        unions.update(dict.fromkeys([union | mask for union in unions]))
-        if len(unions) > MOST_LISTED:
-            break
-    if len(unions) <= MOST_LISTED:
-        covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in unions]
-        sets = [chosen, frozenset(), *map(frozenset, covered)]
-    else:
-        names = [graph.beliefs[i].name for i in list(masks)[:MOST_LISTED]]
-        sets = [chosen, frozenset(), frozenset(graph.beliefs[i].name for i in masks), *[chosen ^ {n} for n in names]]
-    stops = sorted((stop_after_correcting(state, s) for s in dict.fromkeys(sets)), key=lambda stop: stop.loss)
-    return [stop for stop in stops if math.isfinite(stop.loss)][:most]
+    found = []
+    for name in beliefs:
+        i = graph.belief_index[name]
+        best = best_value(state, i) if graph.beliefs[i].correction == Correction.SUPPORTED else None
+        if best is not None:
+            reader = None if best[0].probe is None else graph.probes[best[0].probe].name
+            found.append(NewDeclaration(name, best[0].value, reader))
+    return tuple(found)
 
 
-def _sums(state: InformationState) -> tuple[TerminalTable, NDArray[np.float64]]:
-    if state.contradiction is not None:
-        worst = worst_case_table(state.problem)
-        # Every belief failed with certainty; a plan is judged by its worst hypothesis.
-        return worst, worst.features.max(axis=0, keepdims=True)
-    table = terminal_table(state.problem)
-    return table, (state.posterior @ table.features)[None, :]
+def left_by_correcting(state: InformationState, belief: int) -> float:
+    """Return L_i r_i: the expected loss that correcting a belief leaves; infinite where no value may be declared."""
+    spec = state.problem.graph.beliefs[belief]
+    if spec.correction != Correction.SUPPORTED:
+        return 0.0
+    best = best_value(state, belief)
+    return math.inf if best is None else spec.residual * best[1] if best[1] > 0.0 else 0.0
 
 
-def _best_correction(state: InformationState, table: TerminalTable, sums: NDArray[np.float64]) -> Stop:
-    risk = table.risks(sums)
-    corrected: list[int] = [i for i, cost in zip(table.solo, table.solo_cost, strict=True) if cost + TIE < risk[0, i]]
+def _best_correction(state: InformationState, here: _Here) -> Stop:
+    endings, gain = here.endings, here.gain
+    corrected = [
+        int(i) for i, cost in zip(endings.groups.solo, endings.groups.solo_cost, strict=True) if cost + TIE < gain[i]
+    ]
     # A free correction changes no loss unless the belief is at risk; the tie rule leaves it out.
-    for group in table.groups:
-        losses = closure_losses(group, np.ones(1), risk)[0]
+    for group in endings.groups.listed:
+        losses = group.losses(np.ones(1), gain[None, :])[0]
         if math.isfinite(losses.min()):
             tied = np.flatnonzero(losses <= losses.min() + TIE)
-            candidates = [_smallest(group.members, group.keep[:, u] > 0, risk[0]) for u in tied]
+            candidates = [_smallest(group.members, group.keep[:, u] > 0, gain) for u in tied]
             corrected += sorted(candidates, key=lambda members: (len(members), members))[0]
-    for cut in table.cuts:
-        gain = risk[0, cut.members]
-        loss, chosen = cut.best(np.where(np.isinf(gain), 0.0, gain), np.isinf(gain))
+    for cut in endings.groups.cuts:
+        own = gain[cut.members]
+        loss, chosen = cut.best(np.where(np.isinf(own), 0.0, own), np.isinf(own))
         if math.isfinite(loss):
-            corrected += _smallest(cut.members, ~chosen, risk[0])
-    names = {state.problem.graph.beliefs[table.beliefs[i]].name for i in corrected}
-    return stop_after_correcting(state, names)
+            corrected += _smallest(cut.members, ~chosen, gain)
+    return correction(state, [state.problem.graph.beliefs[endings.beliefs[i]].name for i in corrected])
 
 
-def _smallest(members: NDArray[np.intp], keep: NDArray[np.bool_], risk: NDArray[np.float64]) -> list[int]:
-    """Return the members a closure corrects, less those whose risk is too small to tell from a tie."""
+def _smallest(members: Indices, keep: Bools, gain: Floats) -> list[int]:
+    """Return the members a closure corrects, less those whose gain is too small to tell from a tie."""
     covered = [int(i) for i, kept in zip(members, keep, strict=True) if not kept]
     slack, needed = TIE, []
-    for i in sorted(covered, key=lambda i: risk[i]):
-        if risk[i] <= slack:
-            slack -= float(risk[i])
+    for i in sorted(covered, key=lambda i: gain[i]):
+        if gain[i] <= slack:
+            slack -= float(gain[i])
         else:
             needed.append(i)
     return sorted(needed)
 
 
-def _plan_stops(state: InformationState, table: TerminalTable, sums: NDArray[np.float64]) -> list[Stop]:
-    losses = table.plan_values(sums)[0]
-    return [
-        Stop(RollBack(plan.correct, plan.undo, plan=plan.name), float(loss), 0.0)
-        for plan, loss in zip(state.problem.plans, losses, strict=True)
-        if math.isfinite(loss)
-    ]
+def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
+    """Return the correction sets worth showing, best first: for each closure, all beliefs that gain by it.
+
+    Where the closures are too many to list, those reached from the best one by adding or dropping one belief.
+    """
+    here = _here(state)
+    if not here.endings.corrections:
+        return []
+    graph = state.problem.graph
+    masks = {int(b): graph.belief_charges[b] for b in here.endings.beliefs[here.gain > 0]}
+    best = _best_correction(state, here).decision
+    chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
+    unions = {0: None}
+    for mask in masks.values():
+        unions.update(dict.fromkeys([union | mask for union in unions]))
+        if len(unions) > MOST_SHOWN:
+            break
+    if len(unions) <= MOST_SHOWN:
+        covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in unions]
+        sets = [chosen, frozenset(), *map(frozenset, covered)]
+    else:
+        names = [graph.beliefs[i].name for i in list(masks)[:MOST_SHOWN]]
+        sets = [chosen, frozenset(), frozenset(graph.beliefs[i].name for i in masks), *[chosen ^ {n} for n in names]]
+    stops = sorted((correction(state, s) for s in dict.fromkeys(sets)), key=lambda stop: stop.loss)
+    return [stop for stop in stops if math.isfinite(stop.loss)][:most]
+
+
+def listed_endings(
+    endings: Endings, answered: Bools, *, most: int, possible: Bools | None = None
+) -> tuple[Ending, ...] | None:
+    """Return every terminal decision, the smallest correction sets first; None where there are more than ``most``.
+
+    Each is linear in the posterior; where support is needed, it has conditions. With ``possible``, the hypotheses that
+    may be true, those decisions are left out that another one beats under all of these, conditions aside.
+    """
+    others = (*endings.others, *endings.last_resorts)
+    if not endings.corrections:
+        return others
+    if endings.groups.cuts:
+        return None
+    found = [_Partial((), (), 0, np.zeros(len(endings.features)), ())]
+    for ways in _ways(endings, answered):
+        if len(found) * len(ways) > most:
+            return None
+        found = [partial + way for partial in found for way in ways]
+        if possible is not None:
+            found = _undominated(found, possible, [ending.loss[possible] for ending in endings.others])
+    found.sort(key=lambda partial: (len(partial.correct), sorted(partial.correct)))
+    return (*(partial.ending(endings.graph) for partial in found), *others)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Partial:
+    """What is done about some of the beliefs."""
+
+    correct: tuple[int, ...]
+    declare: tuple[NewDeclaration, ...]
+    charges: int
+    loss: Floats
+    support: tuple[Floats, ...]
+
+    def __add__(self, other: _Partial) -> _Partial:
+        return _Partial(
+            (*self.correct, *other.correct), (*self.declare, *other.declare), self.charges | other.charges,
+            self.loss + other.loss, (*self.support, *other.support),
+        )  # fmt: skip
+
+    def ending(self, graph: RecoveryGraph) -> Ending:
+        correct = tuple(graph.beliefs[b].name for b in sorted(self.correct))
+        declare = tuple(sorted(self.declare, key=lambda new: graph.belief_index[new.belief]))
+        decision = RollBack(correct, graph.closure(correct), declare) if correct else Continue()
+        return Ending(decision, self.loss, tuple(clause for clause in self.support if not _always(clause)))
+
+
+def _ways(endings: Endings, answered: Bools) -> Iterator[list[_Partial]]:
+    """Yield, group by group of beliefs that share operations, all that may be done about them."""
+    graph = endings.graph
+    masks = [graph.belief_charges[b] for b in endings.beliefs]
+    groups = [(group.members, group.keep == 0) for group in endings.groups.listed]
+    for i in endings.groups.solo:  # what costs nothing to undo needs no way of its own that undoes nothing
+        groups.append((np.array([i]), np.array([[False, True]])[:, int(masks[i] == 0) :]))
+    groups += [(np.array([i]), np.array([[False]])) for i in endings.groups.stuck]
+    for members, covered in groups:
+        ways = []
+        for chosen in covered.T:
+            options = [
+                _correcting(endings, int(i), answered) if c else [_keeping(endings, int(i), answered)]
+                for i, c in zip(members, chosen, strict=True)
+            ]
+            union = 0
+            for i in members[chosen]:
+                union |= masks[i]
+            for combination in product(*options):
+                way = _Partial((), (), union, np.full(len(endings.features), graph.charged(union)), ())
+                for part in combination:
+                    way = way + part
+                corrected = 0
+                for belief in way.correct:
+                    corrected |= graph.belief_charges[belief]
+                if corrected == union:  # else it undoes what nothing corrected rests on
+                    ways.append(way)
+        yield ways
+
+
+def _keeping(endings: Endings, i: int, answered: Bools) -> _Partial:
+    failed = endings.features[:, 1 + i] / endings.weight[i]
+    loss = np.where(failed > 0, math.inf, 0.0) if endings.hard[i] else failed * endings.residual[i]
+    ruled = i in endings.support.beliefs
+    return _Partial((), (), 0, loss, (failed[None, :], endings.evidence_clause(i, answered)) if ruled else ())
+
+
+def _correcting(endings: Endings, i: int, answered: Bools) -> list[_Partial]:
+    """Return what undoing a belief's closure allows: correcting it, or, where that needs a value, also keeping it."""
+    at = int(endings.beliefs[i])
+    if i not in endings.supported:
+        return [_Partial((at,), (), 0, np.zeros(len(endings.features)), ())]
+    graph, ruled, scale = endings.graph, i in endings.support.beliefs, float(endings.residual[i])
+    options = [_keeping(endings, i, answered)]
+    own = [value for value in endings.new_values if value.belief == at]
+    for value in own[1:] if graph.beliefs[at].may_keep else own:  # the old value again is keeping it
+        if value.probe is not None and not (value.probe < len(answered) and answered[value.probe]):
+            continue
+        loss = np.where(value.wrong > 0, math.inf, 0.0) if math.isinf(scale) else value.wrong * scale
+        support = (value.wrong[None, :], endings.evidence_clause(i, answered, value.probe)) if ruled else ()
+        reader = None if value.probe is None else graph.probes[value.probe].name
+        new = NewDeclaration(graph.beliefs[at].name, value.value, reader)
+        options.append(_Partial((at,), (new,), 0, loss, support))
+    return options
+
+
+def _always(clause: Floats) -> bool:
+    """Whether a clause holds whatever the posterior is."""
+    return bool((clause.max(axis=1, initial=0.0) < REJECT_AT).any())
+
+
+def _undominated(found: list[_Partial], possible: Bools, rivals: Sequence[Floats]) -> list[_Partial]:
+    """Return those that no other is at most equal to under every possible hypothesis; of equal ones the smallest."""
+    if not found:
+        return []
+    losses = np.column_stack([partial.loss[possible] for partial in found])
+    infinite = np.isinf(losses)
+    finite_sums = np.where(infinite, 0.0, losses).sum(axis=0)
+    size = [len(partial.correct) for partial in found]
+    kept = np.zeros((losses.shape[1], len(losses)))
+    positions: list[int] = []
+    # A column comes after all that may dominate it; only rounding can let a dominated one through, which is harmless.
+    for i in np.lexsort((size, finite_sums, infinite.sum(axis=0))):
+        column = losses[:, i]
+        if not (kept[: len(positions)] <= column).all(axis=1).any():
+            kept[len(positions)] = column
+            positions.append(int(i))
+    bearable = [i for i in sorted(positions) if not any((rival < losses[:, i]).all() for rival in rivals)]
+    return [found[i] for i in bearable]

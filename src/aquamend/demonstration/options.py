@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aquamend.decision.steps import Continue, Escalate, Reprobe, RollBack, Step
+from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.demonstration.wording import step_name
 from aquamend.explanation.alternatives import Alternative, alternatives
 from aquamend.explanation.report import DecisionReport
@@ -39,7 +39,9 @@ def _kind(step: Step) -> str:
             return str(plan)
         case Continue():
             return "continue"
-        case _:
+        case Restart():
+            return "restart"
+        case Escalate():
             return "stop"
 
 

@@ -23,12 +23,12 @@ def statements(states: Sequence[InformationState], failed: Collection[str]) -> t
         Statement(
             name=declaration.name,
             version=declaration.version,
-            value=declaration.value or "",
+            value=str(declaration.value or ""),
             support=tuple(declaration.support),
-            doubt=tuple(state.invalidity(declaration) for state in states),
+            doubt=tuple(None if state.invalidity is None else float(state.invalidity[i]) for state in states),
             failed=declaration.name in failed,
         )
-        for declaration in states[0].declarations
+        for i, declaration in enumerate(states[0].problem.declarations)
     )
 
 

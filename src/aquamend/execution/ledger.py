@@ -56,13 +56,18 @@ class Ledger:
         self.pay(Charge.ESCALATION, "a person takes over", cost)
         return Outcome(tuple(self.receipts), (), tuple(failed), success=False)
 
-    def ended(self, undone: tuple[str, ...], left: Iterable[str]) -> Outcome:
-        """Return the end with these failures left as they were, each at its residual."""
+    def ended(self, undone: tuple[str, ...], left: Iterable[str], declared: Iterable[str] = ()) -> Outcome:
+        """Return the end with these failures left as they were and these declared anew but wrong, each at its residual.
+
+        Only what was left as it was may be something that may not be kept.
+        """
         beliefs = {belief.name: belief for belief in self.graph.beliefs}
-        uncorrected = tuple(left)
-        for name in uncorrected:
+        kept, wrong = tuple(left), tuple(declared)
+        for name in kept:
             self.pay(Charge.RESIDUAL, name, beliefs[name].residual if beliefs[name].may_keep else math.inf)
-        return self.settled(undone, uncorrected)
+        for name in wrong:
+            self.pay(Charge.RESIDUAL, name, beliefs[name].residual)
+        return self.settled(undone, (*kept, *wrong))
 
     def settled(self, undone: tuple[str, ...], left: tuple[str, ...]) -> Outcome:
         """Return the end with everything paid; no success where something is left, or was infeasible."""

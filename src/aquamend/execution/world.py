@@ -18,9 +18,9 @@ class Outcome:
     undone: tuple[str, ...]
     """Executed actions that were undone."""
     uncorrected: tuple[str, ...]
-    """Beliefs that had failed and were left as they were."""
+    """Beliefs left wrong: they had failed and were left as they were, or their new value is wrong too."""
     success: bool
-    """Nothing failed was left uncorrected, and nobody had to be called."""
+    """Nothing wrong was left, kept or newly declared, and nobody had to be called."""
 
 
 @runtime_checkable

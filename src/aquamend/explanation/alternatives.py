@@ -1,23 +1,35 @@
-"""Every alternative at one state side by side, and what cannot be done with the reason."""
+"""Every alternative at one state side by side, what follows each answer of a probe, and what cannot be done and why."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
-from aquamend.decision.steps import Continue, Decision, Reprobe, RollBack, Step
-from aquamend.decision.terminal import Stop, correction_alternatives, flat_stops
-from aquamend.explanation.answers import split_of
-from aquamend.explanation.report import DecisionReport, stop_of
-from aquamend.graph import RecoveryGraph
-from aquamend.text.words import listed, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.endings import endings_of
+from aquamend.decision.probe_value import probe_values
+from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
+from aquamend.decision.terminal import Stop, best_terminal, correction_stops, price
+from aquamend.explanation.report import DecisionReport
+from aquamend.graph import Correction, RecoveryGraph
+from aquamend.inference import InformationState, rejected
+from aquamend.inference.refreshing import declarable, may_be_kept, supporting_evidence
+from aquamend.model.kernels import Outcomes, Readings
+from aquamend.problem import Plan
+from aquamend.text.words import listed, percent, shown
 
 MOST_ROWS = 14
 MANY_CORRECTIONS, FEW_CORRECTIONS = 8, 4
 """With more correction sets than the first, only the second number of them, the best, are listed."""
 MOST_SPLIT_BRANCHES = 400
 """Branches worth deciding one by one for the sake of a table; dearer probes show their total alone."""
+
+Parts = tuple[float | None, float | None]
+"""Recovery and residual; None where only their sum is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,8 @@ class Alternative:
     loss: float
     sensing: float
     recovery: float | None
-    """This and the residual are None where too many branches would have to be decided to tell them apart."""
+    """This and the residual are None where only their sum is known: a plan's own loss covers both, and a probe with
+    too many branches is not taken apart."""
     residual: float | None
     chosen: bool
 
@@ -59,43 +72,103 @@ def alternatives(report: DecisionReport, *, most: int = MOST_ROWS) -> Alternativ
     return Alternatives(rows, len(probes) - shown_probes, hidden_stops, _all_corrections(report, stops))
 
 
-def _rows(report: DecisionReport, kept: list[tuple[float, Step, Stop | None]]) -> Iterator[Alternative]:
+def _rows(report: DecisionReport, kept: Sequence[tuple[float, Step, Stop | None]]) -> Iterator[Alternative]:
     budget, branches = MOST_SPLIT_BRANCHES, report.values.branches
     for loss, step, stop in kept:
-        chosen = step == report.step
-        if stop is not None:
-            yield Alternative(step, loss, 0.0, stop.recovery, stop.residual, chosen)
-        elif isinstance(step, Reprobe):
+        sensing, parts = 0.0, parts_of(report.state, stop) if stop is not None else (None, None)
+        if isinstance(step, Reprobe):
+            sensing = report.state.probe(step.probe).cost
             where = branches.of(step.probe)
             budget -= where.stop - where.start
-            if budget >= 0:
-                split = split_of(report.values, step.probe)
-                yield Alternative(step, loss, split.sensing, split.recovery, split.residual, chosen)
-            else:
-                cost = float(branches.cost[branches.probes.index(step.probe)])
-                yield Alternative(step, loss, cost, None, None, chosen)
+            parts = split_of(report.state, step.probe) if budget >= 0 else (None, None)
+        yield Alternative(step, loss, sensing, *parts, step == report.step)
+
+
+def parts_of(state: InformationState, stop: Stop) -> Parts:
+    """Return what a way of stopping costs in recovery and in residual, as far as the problem tells them apart."""
+    planned = isinstance(stop.decision, RollBack) and stop.decision.plan is not None
+    started_over = isinstance(stop.decision, Restart) and isinstance(state.problem.restart, Plan)
+    return (None, None) if planned or started_over else (stop.recovery, stop.residual)
 
 
 def _stops(report: DecisionReport) -> list[Stop]:
     state = report.state
     found = [report.stop, *([] if report.chosen is None else [report.chosen])]
-    corrections = correction_alternatives(state, most=MANY_CORRECTIONS + 1)
+    corrections = correction_stops(state, most=MANY_CORRECTIONS + 1)
     found += corrections if len(corrections) <= MANY_CORRECTIONS else corrections[:FEW_CORRECTIONS]
-    found += [stop for stop in [stop_of(state, Continue())] if math.isfinite(stop.loss) and state.problem.corrections]
-    found += [stop for plan in _plan_decisions(report) if math.isfinite((stop := stop_of(state, plan)).loss)]
-    found += flat_stops(state)
+    others = [price(state, ending.decision) for ending in endings_of(state.problem).others]
+    if state.problem.corrections:
+        others.insert(0, price(state, Continue()))
+    found += [stop for stop in others if math.isfinite(stop.loss)]
     return list({stop.decision: stop for stop in reversed(found)}.values())[::-1]
 
 
-def _plan_decisions(report: DecisionReport) -> list[Decision]:
-    return [RollBack(plan.correct, plan.undo, plan=plan.name) for plan in report.state.problem.plans]
-
-
-def _all_corrections(report: DecisionReport, stops: list[Stop]) -> bool:
+def _all_corrections(report: DecisionReport, stops: Sequence[Stop]) -> bool:
     """Whether every set of beliefs that could be corrected is among the stops."""
     at_risk = sum(b.residual > 0 and b.failure_probability != 0.0 for b in report.beliefs)
-    listed = sum(isinstance(stop.decision, RollBack | Continue) for stop in stops)
-    return not report.state.problem.corrections or (at_risk < 60 and listed >= 2**at_risk)
+    sets = sum(isinstance(stop.decision, RollBack | Continue) for stop in stops)
+    return sets == 0 or (at_risk < 60 and sets >= 2**at_risk)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One outcome of a probe, or one interval of its readings, with the best terminal decision after it."""
+
+    label: str
+    probability: float
+    stop: Stop
+
+
+def answers_to(state: InformationState, probe: str) -> tuple[Answer, ...]:
+    """Return the possible answers of a legal probe; readings with the same decision are joined."""
+    branches, channel = probe_values(state).branches, state.probe(probe).channel
+    cuts = branches.cuts[branches.probes.index(probe)]
+    if isinstance(channel, Readings) and cuts is not None:
+        every = _answers(state, probe, interval_labels(cuts, channel.sharpest))
+        # An interval of no probability breaks the chain of neighbours.
+        return tuple(_joined(every, cuts, channel.sharpest) if len(every) == len(cuts) + 1 else every)
+    return tuple(_answers(state, probe, channel.outcomes if isinstance(channel, Outcomes) else None))
+
+
+def split_of(state: InformationState, probe: str) -> Parts:
+    """Return what the decisions after a probe's answers cost on average, in recovery and in residual."""
+    every = _answers(state, probe)
+    if any(parts_of(state, answer.stop) == (None, None) for answer in every):
+        return None, None
+    return _average(every, "recovery"), _average(every, "residual")
+
+
+def _average(answers: Sequence[Answer], part: str) -> float:
+    return math.fsum(answer.probability * getattr(answer.stop, part) for answer in answers)
+
+
+def _answers(state: InformationState, probe: str, names: Sequence[str] | None = None) -> list[Answer]:
+    branches, found = probe_values(state).branches, []
+    for i, likelihood in enumerate(branches.likelihood[branches.of(probe)]):
+        joint = likelihood * state.posterior
+        probability = float(joint.sum())
+        if probability > 0.0:
+            label = f"answer {i + 1}" if names is None else names[i]
+            found.append(Answer(label, probability, best_terminal(state.given(joint, probe))))
+    return found
+
+
+def _joined(every: Sequence[Answer], cuts: NDArray[np.float64], sharpest: float) -> Iterator[Answer]:
+    runs = [list(run) for _, run in groupby(every, key=lambda answer: answer.stop.decision)]
+    starts = np.cumsum([len(run) for run in runs])[:-1]
+    for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
+        whole = math.fsum(answer.probability for answer in run)
+        stop = Stop(run[0].stop.decision, _average(run, "recovery") / whole, _average(run, "residual") / whole)
+        yield Answer(label, whole, stop)
+
+
+def interval_labels(cuts: NDArray[np.float64], sharpest: float) -> tuple[str, ...]:
+    """Return the intervals between the cuts in words, to a tenth of the finest distance that matters."""
+    if len(cuts) == 0:
+        return ("any reading",)
+    decimals = min(12, max(0, math.ceil(1.0 - math.log10(sharpest))))
+    texts = [f"{cut:.{decimals}f}" for cut in cuts]
+    return (f"below {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)), f"above {texts[-1]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +181,47 @@ class Unavailable:
 
 def unavailable(report: DecisionReport) -> list[Unavailable]:
     """Return the illegal probes and the terminal decisions that are infeasible, each with its reason."""
-    problem, graph = report.state.problem, report.state.problem.graph
+    state, problem, graph = report.state, report.state.problem, report.state.problem.graph
     found = [Unavailable(f"probe {shown(p.probe.name)}", p.why_illegal) for p in report.probes if p.why_illegal]
-    if problem.corrections and math.isinf(stop_of(report.state, Continue()).loss):
-        barred = [b.name for b in report.beliefs if _must_be_corrected(report, b.name)]
-        found.append(Unavailable("continue", f"{listed(barred)} may have failed and may not be kept then"))
-    for belief in report.beliefs:
-        if belief.suspected and math.isinf(belief.undo_cost):
-            found.append(Unavailable(f"roll back {shown(belief.name)}", _cannot_undo(graph, belief.undo)))
+    if problem.corrections:
+        if math.isinf(price(state, Continue()).loss):
+            found += [Unavailable("continue", why) for why in _why_not_kept(state)]
+        for i, belief in enumerate(report.beliefs):
+            what = f"roll back {shown(belief.name)}"
+            if belief.suspected and math.isinf(belief.undo_cost):
+                found.append(Unavailable(what, _cannot_undo(graph, belief.undo)))
+            elif _lacks_value(state, i) and (belief.suspected or not may_be_kept(state, i)):
+                found.append(Unavailable(what, "the evidence supports no value to declare"))
     if problem.restart is not None and graph.irreversible_executed:
         found.append(Unavailable("restart", _cannot_undo(graph, graph.irreversible_executed)))
+    used = {stop.decision.plan for stop in (report.stop, report.chosen) if stop and isinstance(stop.decision, RollBack)}
+    for plan in problem.plans:
+        if plan.last_resort and plan.name not in used:
+            found.append(Unavailable(f"plan {shown(plan.name)}", "a last resort, and something else can still be done"))
     return found
 
 
-def _must_be_corrected(report: DecisionReport, name: str) -> bool:
-    state, graph = report.state, report.state.problem.graph
-    i = graph.belief_index[name]
-    belief, q = graph.beliefs[i], float(state.failure_probabilities[i])
-    return q > 0.0 and not (belief.may_keep and math.isfinite(belief.residual))
+def _lacks_value(state: InformationState, belief: int) -> bool:
+    supported = state.problem.graph.beliefs[belief].correction == Correction.SUPPORTED
+    return supported and not declarable(state, belief)
 
 
-def _cannot_undo(graph: RecoveryGraph, actions: tuple[str, ...]) -> str:
+def _why_not_kept(state: InformationState) -> Iterator[str]:
+    """Yield why going on with everything as it is may not be done."""
+    beliefs = state.problem.graph.beliefs
+    q = state.failure_probabilities
+    hard = [b.name for i, b in enumerate(beliefs) if q[i] > 0.0 and not (b.may_keep and math.isfinite(b.residual))]
+    if hard:
+        yield f"{listed(hard)} may have failed and may not be kept then"
+    for i, belief in enumerate(beliefs):
+        if belief.name not in hard and not may_be_kept(state, i):
+            name = shown(belief.name)
+            wrong = f"{name} is wrong with {percent(float(q[i]))}" if rejected(float(q[i])) else ""
+            wrong = wrong if state.contradiction is None else f"{name} is taken to be wrong"
+            bare = "" if supporting_evidence(state, i) else f"no usable evidence supports {name}"
+            yield f"{wrong}{', and ' if wrong and bare else ''}{bare}, and it needs support"
+
+
+def _cannot_undo(graph: RecoveryGraph, actions: Sequence[str]) -> str:
     barred = [name for name in actions if math.isinf(graph.rollback_cost([name]))]
     return f"{listed(barred)} cannot be undone"

@@ -2,69 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from aquamend.decision.steps import Continue, Decision, Reprobe, RollBack, step_kind
+from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import Stop
-from aquamend.explanation.report import CONTRADICTED, DecisionReport, DeclarationLine, ProbeLine
-from aquamend.inference import Observation
+from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
+from aquamend.inference.refreshing import Standing
+from aquamend.policies.policy import Considered
 from aquamend.records import json_number
 
 FORMAT = "aquamend-decision/1"
+UNRESOLVED = "unresolved"
 
 
 def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
     """Return one decision in the decision format, with the file it belongs to and a few further keys."""
     state = report.state
-    data = {
+    names = labels(state.problem.declarations)
+    return {
         "format": FORMAT,
         "file": file,
         "name": state.problem.name,
         "unit": state.problem.unit,
         "policy": report.policy,
-        "evidence": [_observation(observation) for observation in state.evidence],
+        "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in state.evidence],
         "contradiction": None if state.contradiction is None else str(state.contradiction),
-        "step": _step(report),
+        "step": step_to_data(report.step) if isinstance(report.step, Reprobe) else _stop(report.chosen or report.stop),
         "stop": _stop(report.stop),
-        "probes": [_probe(line, report.declarations) for line in report.probes],
+        "probes": [_probe(line, names) for line in report.probes],
         "marginals": {belief.name: json_number(belief.failure_probability) for belief in report.beliefs},
         "attribution": {cause.value: json_number(p) for cause, p in state.attribution.items()},
+        "attributed_to": UNRESOLVED if state.attributed_to is None else state.attributed_to.value,
         "bounds": {"lower": json_number(report.bounds.lower), "upper": json_number(report.bounds.upper)},
-        "declarations": [_declaration(line) for line in report.declarations],
+        "counts": _counts(report.considered),
+        "declarations": list(_declarations(report)),
+        "robustness": _robustness(report),
     }
-    return {**data, "robustness": _robustness(report)}
 
 
-def _observation(observation: Observation) -> dict[str, Any]:
-    return {"probe": observation.probe, "outcome": observation.outcome}
-
-
-def _step(report: DecisionReport) -> dict[str, Any]:
-    if isinstance(report.step, Reprobe):
-        return {"kind": "reprobe", "probe": report.step.probe}
-    return _stop(report.stop if report.chosen is None else report.chosen)
+def _counts(found: Considered) -> dict[str, int]:
+    counts = asdict(found)
+    return {"screened_out" if key == "screened" else key: count for key, count in counts.items()}
 
 
 def _stop(stop: Stop) -> dict[str, Any]:
-    return {"kind": step_kind(stop.decision), **_scope(stop.decision), "loss": json_number(stop.loss)}
+    return {**step_to_data(stop.decision), "loss": json_number(stop.loss)}
 
 
-def _scope(decision: Decision) -> dict[str, Any]:
-    match decision:
-        case Continue():
-            return {"correct": [], "undo": []}
-        case RollBack(correct, undo, plan):
-            return {"correct": list(correct), "undo": list(undo), **({} if plan is None else {"plan": plan})}
-        case _:
-            return {}
-
-
-def _probe(line: ProbeLine, declarations: tuple[DeclarationLine, ...]) -> dict[str, Any]:
-    tests = list(zip((declaration.label for declaration in declarations), line.tests, strict=True))
+def _probe(line: ProbeLine, names: tuple[str, ...]) -> dict[str, Any]:
+    tests = list(zip(names, line.tests, strict=True))
     return {
         "probe": line.probe.name,
         "legal": line.why_illegal in ("", CONTRADICTED),
-        "screened_out": False,  # a problem file has no fitted coverage to screen by
+        "screened_out": line.screened_out,
         "net_benefit": json_number(line.net_benefit),
         "expected_loss": json_number(line.expected_loss),
         "power": {label: json_number(test.power) for label, test in tests},
@@ -72,14 +64,26 @@ def _probe(line: ProbeLine, declarations: tuple[DeclarationLine, ...]) -> dict[s
     }
 
 
-def _declaration(line: DeclarationLine) -> dict[str, Any]:
+def _declarations(report: DecisionReport) -> Iterator[dict[str, Any]]:
+    """Yield the declarations in force, then those that the evidence now supports where they differ."""
+    for standing in report.declarations:
+        yield _declaration(standing.in_force, in_force=True)
+    for standing in report.declarations:
+        if standing.supported is not None and standing.supported != standing.in_force:
+            yield _declaration(standing.supported, in_force=False)
+
+
+def _declaration(standing: Standing, *, in_force: bool) -> dict[str, Any]:
+    declaration = standing.declaration
     return {
-        "name": line.declaration.name,
-        "version": line.declaration.version,
-        "belief": line.declaration.belief,
-        "invalidity": json_number(line.invalidity),
-        "support": list(line.declaration.support),
-        "supported": line.support.available,
+        "name": declaration.name,
+        "version": declaration.version,
+        "belief": declaration.belief,
+        "value": declaration.value,
+        "support": list(declaration.support),
+        "invalid": json_number(standing.invalid),
+        "usable": standing.usable,
+        "in_force": in_force,
     }
 
 
@@ -87,20 +91,14 @@ def _robustness(report: DecisionReport) -> dict[str, Any] | None:
     found = report.robustness
     if found is None:
         return None
+    numbers = ("now", "below", "above")
     return {
         "distance": json_number(found.distance),
         "distance_at_least": json_number(found.distance_at_least),
         "exact": found.exact,
         "challenger": found.challenger,
         "thresholds": [
-            {
-                "belief": threshold.belief,
-                "now": json_number(threshold.now),
-                "below": json_number(threshold.below),
-                "below_step": threshold.below_step,
-                "above": json_number(threshold.above),
-                "above_step": threshold.above_step,
-            }
+            {key: json_number(value) if key in numbers else value for key, value in asdict(threshold).items()}
             for threshold in found.thresholds
         ],
     }

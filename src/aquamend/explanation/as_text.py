@@ -1,41 +1,47 @@
-"""A decision as a person reads it in a terminal: the step first, then what it was weighed against."""
+"""A decision, or policies compared, as a person reads it in a terminal: the answer first, then what it rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from aquamend.decision.steps import Reprobe, RollBack
-from aquamend.explanation.alternatives import Alternatives, alternatives, unavailable
-from aquamend.explanation.answers import answers_to
-from aquamend.explanation.reasons import certificate, flips, reasons
-from aquamend.explanation.report import BeliefLine, DecisionReport
-from aquamend.explanation.wording import brief, like
+from aquamend.decision.endings import TIE
+from aquamend.decision.steps import Reprobe, Restart, RollBack
+from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
+from aquamend.explanation.report import BeliefLine, DecisionReport, labels
+from aquamend.explanation.wording import Wording, certificate, flips, reasons, told
+from aquamend.inference.refreshing import DeclarationStanding, Standing, usable_probes
+from aquamend.policies import Evaluation
+from aquamend.problem import Problem
 from aquamend.text.layout import CHOSEN, FAINT, HEADING, Side, end_of, grid_of
 from aquamend.text.words import bar, column, listed, percent, quantity, shown
 
 MOST_BELIEFS = 12
 MOST_ANSWERS = 12
+FEW_ANSWERS, RARE = 4, 1e-3
+"""Beyond so many answers, those that come with less than this probability are counted, not listed."""
 MOST_NOTES = 8
 MOST_NAMED = 12
+NARROW = 66
+"""Columns below which tables show only what cannot be left out."""
 
 
 def print_decision(report: DecisionReport, console: Console, *, file: str) -> None:
     """Print one decision with its explanation."""
-    table = alternatives(report)
+    table, narrow = alternatives(report), console.width < NARROW
     sections = [
         _headline(report, file, console.width),
         _verdict(report, table),
-        _beliefs(report),
+        _beliefs(report, narrow=narrow),
+        *_declarations(report),
         _evidence(report),
-        _alternatives(report, table),
+        _alternatives(report, table, narrow=narrow),
         *_answers(report),
         _certainty(report),
-        *_unsupported(report),
     ]
     for i, section in enumerate(sections):
         if i > 0:
@@ -43,12 +49,8 @@ def print_decision(report: DecisionReport, console: Console, *, file: str) -> No
         console.print(section)
 
 
-def _indented(content: RenderableType) -> Padding:
-    return Padding(content, (0, 0, 0, 2))
-
-
 def _section(title: str, *content: RenderableType) -> Group:
-    return Group(Text(title, style=HEADING), *(_indented(part) for part in content))
+    return Group(Text(title, style=HEADING), *(Padding(part, (0, 0, 0, 2)) for part in content))
 
 
 def _headline(report: DecisionReport, file: str, width: int) -> Group:
@@ -62,42 +64,50 @@ def _headline(report: DecisionReport, file: str, width: int) -> Group:
 
 
 def _verdict(report: DecisionReport, table: Alternatives) -> Table:
-    undo = report.step.undo if isinstance(report.step, RollBack) else ()
+    words, step = Wording(report.state), report.step
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_row(Text("▶ Next step", style=CHOSEN), Text(brief(report.step, most=MOST_NAMED), style=CHOSEN))
+    grid.add_row(Text("▶ Next step", style=CHOSEN), Text(words.brief(step, most=MOST_NAMED), style=CHOSEN))
+    undo = step.undo if isinstance(step, RollBack) else ()
+    if isinstance(step, Restart) and report.state.problem.restart_plan is not None:
+        undo = report.state.problem.restart_plan.undo
     if undo:
         grid.add_row(Text("  Undo", style=HEADING), Text(listed(undo, most=MOST_NAMED)))
+    if isinstance(step, RollBack) and step.declare:
+        grid.add_row(Text("  Declare", style=HEADING), Text(words.declared(step.declare, most=MOST_NAMED)))
     grid.add_row(Text("  Why", style=HEADING), Text(reasons(report, table)))
     return grid
 
 
-def _more(count: int, what: str) -> Text:
-    return Text(f"… and {count} more {what}", style=FAINT)
+def _more(count: int, noun: str, rest: str = "") -> Text:
+    return Text(f"… and {count} more {noun}{'' if count == 1 else 's'}{rest}", style=FAINT)
 
 
-def _beliefs(report: DecisionReport) -> Group:
+def _beliefs(report: DecisionReport, *, narrow: bool) -> Group:
     suspects = sorted((b for b in report.beliefs if b.suspected), key=lambda b: -(b.failure_probability or 0.0))
     rest = len(report.beliefs) - len(suspects)
     if not suspects:
         return _section("What is believed", Text(f"None of the {rest} beliefs can have failed."))
-    titles: list[tuple[str, Side]] = [("belief", "left"), ("may have failed (q)", "left"), ("loss if kept", "right")]
+    titles: list[tuple[str, Side]] = [("belief", "left"), ("may have\nfailed (q)", "left"), ("loss\nif kept", "right")]
     grid = grid_of(*titles, ("to correct it", "left"), flexible=(0, 3))
     unit = report.state.problem.unit
     for belief in suspects[:MOST_BELIEFS]:
-        grid.add_row(shown(belief.name), _chance(belief), _kept(belief, unit), _correcting(belief, unit))
+        grid.add_row(
+            shown(belief.name), _chance(belief, narrow=narrow), _kept(belief, unit), _correcting(belief, unit)
+        )  # fmt: skip
     content: list[RenderableType] = [grid]
     if len(suspects) > MOST_BELIEFS:
-        content.append(_more(len(suspects) - MOST_BELIEFS, "beliefs under suspicion, less likely to have failed"))
+        content.append(_more(len(suspects) - MOST_BELIEFS, "belief", " under suspicion, less likely to have failed"))
     if rest:
         content.append(Text(f"{rest} more {'belief' if rest == 1 else 'beliefs'} cannot have failed.", style=FAINT))
     return _section("What is believed", *content)
 
 
-def _chance(belief: BeliefLine) -> Text:
+def _chance(belief: BeliefLine, *, narrow: bool) -> Text:
     q = belief.failure_probability
     if q is None:
         return Text("unknown", style=FAINT)
-    return Text.assemble((bar(q), "red" if q >= 0.5 else "yellow"), f" {percent(q)}")
+    drawn = "" if narrow else f"{bar(q)} "
+    return Text.assemble((drawn, "red" if q >= 0.5 else "yellow"), percent(q))
 
 
 def _kept(belief: BeliefLine, unit: str) -> str:
@@ -111,10 +121,56 @@ def _correcting(belief: BeliefLine, unit: str) -> str:
     return f"{cost}: undo {listed(belief.undo)}"
 
 
+def _declarations(report: DecisionReport) -> Iterator[Group]:
+    """Yield the declarations that lack usable support though they need it, or that other values would replace."""
+    graph, lines = report.state.problem.graph, []
+    names = labels([standing.in_force.declaration for standing in report.declarations])
+    for name, standing in zip(names, report.declarations, strict=True):
+        belief = graph.beliefs[graph.belief_index[standing.in_force.declaration.belief]]
+        replaced = belief.declared is not None and _says_otherwise(standing)
+        if replaced or (belief.needs_support and not standing.in_force.usable):
+            now = "" if belief.declared is None else f" {shown(told(belief.declared))}"
+            lines.append(Text(f"{shown(name)}: {shown(belief.name)}{now}{_standing(report, standing)}"))
+    hidden = [_more(len(lines) - MOST_NOTES, "declaration")] if len(lines) > MOST_NOTES else []
+    if lines:
+        yield _section("Declarations in doubt", *lines[:MOST_NOTES], *hidden)
+
+
+def _says_otherwise(standing: DeclarationStanding) -> bool:
+    return standing.supported is None or standing.supported.declaration.value != standing.in_force.declaration.value
+
+
+def _standing(report: DecisionReport, standing: DeclarationStanding) -> str:
+    """Return how likely a declaration in force is wrong, why its evidence is no use, and what is supported instead."""
+    old, new = standing.in_force, standing.supported
+    wrong = ", unknown whether wrong" if old.invalid is None else f", wrong with {percent(old.invalid)}"
+    lacking = "" if old.usable or old.invalid is None else f"; {_why_unusable(report, old)}"
+    if new is None:
+        return f"{wrong}{lacking}. The evidence supports no value."
+    if not _says_otherwise(standing):
+        return f"{wrong}{lacking}." + (f" Supported by {listed(new.declaration.support)}." if new.usable else "")
+    by = f", from {listed(new.declaration.support)}" if new.declaration.support else ""
+    chance = "" if new.invalid is None else f" (wrong with {percent(new.invalid)}{by})"
+    return f"{wrong}{lacking}. The evidence now supports {shown(told(new.declaration.value))}{chance}."
+
+
+def _why_unusable(report: DecisionReport, standing: Standing) -> str:
+    graph, q = report.state.problem.graph, report.state.failure_probabilities
+    usable = usable_probes(report.state)
+    given = [graph.probes[graph.probe_index[name]] for name in standing.declaration.support]
+    blamed = dict.fromkeys(p.source for p in given if p.source is not None and not usable[graph.probe_index[p.name]])
+    if not given:
+        return "it names no evidence"
+    sources = [f"{name} has failed with {percent(float(q[graph.belief_index[name]]))}" for name in blamed]
+    return f"its evidence {listed([p.name for p in given])} is of no use: {listed(sources)}"
+
+
 def _evidence(report: DecisionReport) -> Group:
     state = report.state
-    causes = [(cause, p) for cause, p in state.attribution.items() if p > 0]
-    why = " · ".join(f"{cause.value.replace('_', ' ')} {percent(p)}" for cause, p in causes)
+    causes = sorted(((p, cause) for cause, p in state.attribution.items() if p > 0), key=lambda pair: -pair[0])
+    why = " · ".join(f"{cause.value.replace('_', ' ')} {percent(p)}" for p, cause in causes)
+    if state.attributed_to is None:
+        why = f"unresolved, none is likelier than not: {why}"
     alarm = state.problem.model.alarm
     seen = [f"alarm on {listed(alarm.suspects)}" if alarm.suspects else "alarm"] if alarm else []
     seen += [shown(observation) for observation in state.evidence[-MOST_NOTES:]]
@@ -126,21 +182,23 @@ def _evidence(report: DecisionReport) -> Group:
     return Group(grid)
 
 
-def _alternatives(report: DecisionReport, table: Alternatives) -> Group:
-    grid = grid_of(
-        ("", "left"), ("alternative", "left"), ("sensing", "right"), ("recovery", "right"), ("residual", "right"),
-        ("total", "right"), flexible=(1,),
-    )  # fmt: skip
-    rows, n = table.rows, len(table.rows)
-    numbers: list[float | None] = [row.sensing for row in rows]
-    numbers += [row.recovery for row in rows]
-    numbers += [row.residual for row in rows]
-    cells = column([*numbers, *(row.loss for row in rows)])
+def _alternatives(report: DecisionReport, table: Alternatives, *, narrow: bool) -> Group:
+    rows, words = table.rows, Wording(report.state)
+    numbers: dict[str, list[float | None]] = {
+        "sensing": [row.sensing for row in rows], "recovery": [row.recovery for row in rows],
+        "residual": [row.residual for row in rows], "total": [row.loss for row in rows],
+    }  # fmt: skip
+    cells = column([value for values in numbers.values() for value in values])
+    titles = ["total"] if narrow else list(numbers)
+    grid = grid_of(("", "left"), ("alternative", "left"), *((title, "right") for title in titles), flexible=(1,))
     best = next((row.step for row in rows if isinstance(row.step, RollBack)), None)
     for i, row in enumerate(rows):
-        then = ", then stop" if isinstance(row.step, Reprobe) else ""
-        style = CHOSEN if row.chosen else ""
-        grid.add_row("▶" if row.chosen else "", like(row.step, best) + then, *cells[i::n], style=style)
+        name, scope = words.like(row.step, best), words.scope(row.step)
+        if isinstance(row.step, Reprobe):
+            name += ", then stop" + (" (screened out)" if row.step.probe in report.screened_out else "")
+        below = [Padding(Text(scope, style="" if row.chosen else FAINT), (0, 0, 0, 2))] if scope else []
+        own = cells[i :: len(rows)][-len(titles) :]
+        grid.add_row("▶" if row.chosen else "", Group(Text(name), *below), *own, style=CHOSEN if row.chosen else "")
     unit = report.state.problem.unit
     loss = "expected" if report.state.contradiction is None else "worst-case"
     title = f"Alternatives, least {loss} loss first{f' (in {shown(unit)})' if unit else ''}"
@@ -149,52 +207,75 @@ def _alternatives(report: DecisionReport, table: Alternatives) -> Group:
 
 def _alternative_notes(report: DecisionReport, table: Alternatives) -> Iterator[Text]:
     if table.hidden_probes:
-        yield _more(table.hidden_probes, "probes")
+        yield _more(table.hidden_probes, "probe")
     if table.hidden_stops:
-        yield _more(table.hidden_stops, "ways to stop")
+        yield _more(table.hidden_stops, "way", " to stop")
     if not table.all_corrections:
         yield Text("Other sets of beliefs could be rolled back too; none costs less than the best listed.", style=FAINT)
     barred = unavailable(report)
     for item in barred[:MOST_NOTES]:
         yield Text(f"Not available: {item.what} ({item.why})", style=FAINT)
     if len(barred) > MOST_NOTES:
-        yield _more(len(barred) - MOST_NOTES, "that are not available")
+        yield _more(len(barred) - MOST_NOTES, "alternative", " not available")
 
 
 def _answers(report: DecisionReport) -> Iterator[Group]:
     if not isinstance(report.step, Reprobe):
         return
-    found = answers_to(report.values, report.step.probe)
-    kept = found
-    if len(found) > MOST_ANSWERS:
-        least = sorted((answer.probability for answer in found), reverse=True)[MOST_ANSWERS - 1]
-        kept = tuple(answer for answer in found if answer.probability >= least)[:MOST_ANSWERS]
+    probe = report.step.probe
+    words, found = Wording(report.state, running=probe), answers_to(report.state, probe)
+    likely = sorted(found, key=lambda answer: -answer.probability)[:MOST_ANSWERS]
+    if len(found) > FEW_ANSWERS:
+        likely = [a for i, a in enumerate(likely) if i < FEW_ANSWERS or a.probability >= RARE]
+    kept = [answer for answer in found if answer in likely]
     grid = grid_of(("answer", "left"), ("chance", "right"), ("then", "left"), ("loss", "right"), flexible=(0, 2))
     losses = column(answer.stop.loss for answer in kept)
     for answer, loss in zip(kept, losses, strict=True):
-        grid.add_row(shown(answer.label), percent(answer.probability), brief(answer.stop.decision), loss)
+        then = answer.stop.decision
+        declared = then.declare if isinstance(then, RollBack) else ()
+        more = f"; declare {words.declared(declared)}" if declared else ""
+        grid.add_row(shown(answer.label), percent(answer.probability), words.brief(then) + more, loss)
     hidden = len(found) - len(kept)
-    more = [_more(hidden, "answers, less likely")] if hidden else []
-    yield _section(f"After running {shown(report.step.probe)}", grid, *more)
+    more_rows = [_more(hidden, "answer", ", less likely")] if hidden else []
+    yield _section(f"After running {shown(probe)}", grid, *more_rows)
 
 
 def _certainty(report: DecisionReport) -> Group:
     found = list(flips(report))
     lines = [Text(line) for line in found[:MOST_NOTES]]
     if len(found) > MOST_NOTES:
-        lines.append(_more(len(found) - MOST_NOTES, "thresholds"))
+        lines.append(_more(len(found) - MOST_NOTES, "threshold"))
     lines.append(Text(certificate(report)))
     return _section("How sure is this", *lines)
 
 
-def _unsupported(report: DecisionReport) -> Iterator[Group]:
-    missing = [line for line in report.declarations if not line.support.available]
-    unnamed = [line.label for line in missing if not line.support.probes]
-    rest = [line for line in missing if line.support.probes]
-    lines = [Text(f"{shown(line.label)}: {shown(line.support.reason)}") for line in rest[:MOST_NOTES]]
-    if len(rest) > MOST_NOTES:
-        lines.append(_more(len(rest) - MOST_NOTES, "declarations"))
-    if unnamed:
-        lines.append(Text(f"no evidence is named for {listed(unnamed)}"))
-    if lines:
-        yield _section("Declarations without usable support", *lines)
+def print_evaluations(
+    problem: Problem, found: Mapping[str, Evaluation], console: Console, *, file: str, missing: Sequence[str] = ()
+) -> None:
+    """Print a table of policies, least expected loss first; all that tie with the best are marked.
+
+    Nobody is marked where a policy asked for is ``missing``, because it could not be evaluated: it might be the best.
+    """
+    ranked = sorted(found.items(), key=lambda item: round(item[1].expected_loss, 9))
+    least = min(evaluation.expected_loss for _, evaluation in ranked)
+    in_unit = f"losses in {shown(problem.unit)} · " if problem.unit else ""
+    console.print(Text(shown(problem.name), style=HEADING, overflow="ellipsis", no_wrap=True))
+    console.print(Text(in_unit + end_of(file, console.width - len(in_unit)), style=FAINT))
+    grid = grid_of(
+        ("", "left"), ("policy", "left"), ("expected\nloss", "right"), ("probes", "right"),
+        ("actions\nundone", "right"), ("success", "right"), flexible=(1,), gap=1 if console.width < NARROW else 2,
+    )  # fmt: skip
+    losses = column(evaluation.expected_loss for _, evaluation in ranked)
+    tied = sum(evaluation.expected_loss <= least + TIE for _, evaluation in ranked)
+    for i, ((name, evaluation), loss) in enumerate(zip(ranked, losses, strict=True)):
+        best = i < tied and not missing
+        grid.add_row(
+            "▶" if best else "", shown(name), loss, f"{evaluation.expected_probes:.2f}",
+            f"{evaluation.expected_undone:.2f}", percent(evaluation.success), style=CHOSEN if best else "",
+        )  # fmt: skip
+    console.print(grid)
+    if missing:
+        console.print(Text(f"No best is named: {listed(missing)} could not be evaluated.", style=FAINT))
+    elif tied > 1:
+        console.print(Text(f"{tied} policies tie for the least expected loss; a tie is a tie.", style=FAINT))
+    console.print()

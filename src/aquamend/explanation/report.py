@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from aquamend.decision.declaration_tests import Detection, detection
-from aquamend.decision.probe_value import ProbeValues, probe_values
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import TIE, Stop, best_terminal, stop_after_correcting
+from aquamend.decision.detection import Detection, detection
+from aquamend.decision.endings import TIE
+from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
+from aquamend.decision.steps import Reprobe, RollBack, Step, step_from_data, step_to_data
+from aquamend.decision.terminal import Stop, best_terminal, new_declarations, price
+from aquamend.errors import BadStep, IllegalProbe
 from aquamend.graph import Probe
-from aquamend.inference import InformationState, Support, support
+from aquamend.inference import InformationState
+from aquamend.inference.refreshing import DeclarationStanding, standings
 from aquamend.model.declarations import Declaration
 from aquamend.planning.bounds import Bounds, quick_bounds
-from aquamend.planning.exact import best_probe
 from aquamend.policies.myopic import AquaMend
-from aquamend.policies.policy import CertifyingPolicy, Policy
+from aquamend.policies.policy import CertifyingPolicy, Considered, DescribedPolicy, Description, Policy, considered_by
+from aquamend.records import json_number
+from aquamend.remembering import Remembering
 
 if TYPE_CHECKING:
-    from aquamend.decision.robustness import Robustness
+    from aquamend.sensitivity.robustness import Robustness
 
 CONTRADICTED = "the evidence contradicts the model, so no answer could be interpreted"
 
@@ -36,6 +38,8 @@ class ProbeLine:
     probe: Probe
     why_illegal: str
     """Empty where it may run now."""
+    screened_out: bool
+    """Whether the policy left it out without pricing it."""
     net_benefit: float | None
     expected_loss: float | None
     tests: tuple[Detection, ...]
@@ -56,57 +60,61 @@ class BeliefLine:
     undo_cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class DeclarationLine:
-    """One declaration in force, with the evidence behind it."""
-
-    label: str
-    """Its name, with the version where several share the name."""
-    declaration: Declaration
-    invalidity: float | None
-    support: Support
-
-
 @dataclass(frozen=True, eq=False)
-class DecisionReport:
+class DecisionReport(Remembering):
     """A step that a policy chose, with everything it was weighed against; costly parts are made when asked for."""
 
     state: InformationState
     policy: str
     step: Step
-    chosen: Stop | None
-    """What the step costs where it ends the recovery; None for a probe."""
-    stop: Stop
-    """The best way of ending the recovery now."""
-    values: ProbeValues
-    """One-step values of every legal probe, whatever the policy looked at."""
+    """With all that it implies said: the whole closure it undoes, and every value it declares."""
     bounds: Bounds
     certified: bool
     """Whether the bounds are the policy's own, so that following it costs no more than the upper one."""
+    considered: Considered
+    """How much the policy looked at."""
+    description: Description | None = None
+    """What the policy says of itself."""
+    screened_out: tuple[str, ...] = ()
+    """Legal probes that the policy left out without pricing them."""
+
+    @cached_property
+    def stop(self) -> Stop:
+        """The best way of ending the recovery now."""
+        return best_terminal(self.state)
+
+    @cached_property
+    def chosen(self) -> Stop | None:
+        """What the step costs where it ends the recovery; None for a probe."""
+        return None if isinstance(self.step, Reprobe) else price(self.state, self.step)
+
+    @property
+    def values(self) -> ProbeValues:
+        """One-step values of every legal probe, whatever the policy looked at."""
+        return probe_values(self.state)
 
     @cached_property
     def probes(self) -> tuple[ProbeLine, ...]:
         """Every probe of the problem, in file order."""
         state, values = self.state, self.values
-        tests = detection(state, values.branches, state.declarations)
-        legal = {name: i for i, name in enumerate(values.branches.probes)}
-        unavailable = tuple(Detection(None, None) for _ in state.declarations)
+        tests, legal = detection(state), {name: i for i, name in enumerate(values.branches.probes)}
+        unavailable = tuple(Detection(None, None) for _ in state.problem.declarations)
         lines = []
         for probe in state.problem.graph.probes:
             i = legal.get(probe.name)
             if i is None:
-                lines.append(ProbeLine(probe, why_illegal(state, probe.name), None, None, unavailable))
-            else:
-                benefit, loss = float(values.net_benefit[i]), float(values.expected_loss[i])
-                lines.append(ProbeLine(probe, "", None if math.isnan(benefit) else benefit, loss, tuple(tests[i])))
+                lines.append(ProbeLine(probe, why_illegal(state, probe.name), False, None, None, unavailable))
+                continue
+            benefit, loss = float(values.net_benefit[i]), float(values.expected_loss[i])
+            known = None if math.isnan(benefit) else benefit
+            lines.append(ProbeLine(probe, "", probe.name in self.screened_out, known, loss, tests[probe.name]))
         return tuple(lines)
 
     @cached_property
     def beliefs(self) -> tuple[BeliefLine, ...]:
         """Every belief of the problem, in file order."""
         state, graph = self.state, self.state.problem.graph
-        suspects = set(state.suspects)
-        known = state.contradiction is None
+        suspects, known = set(state.suspects), state.contradiction is None
         return tuple(
             BeliefLine(
                 name=belief.name,
@@ -119,18 +127,14 @@ class DecisionReport:
             for belief, q in zip(graph.beliefs, state.failure_probabilities, strict=True)
         )
 
-    @cached_property
-    def declarations(self) -> tuple[DeclarationLine, ...]:
-        """Every declaration in force."""
-        state = self.state
-        return tuple(
-            DeclarationLine(label, declaration, state.invalidity(declaration), support(state, declaration))
-            for label, declaration in zip(labels(state.declarations), state.declarations, strict=True)
-        )
+    @property
+    def declarations(self) -> tuple[DeclarationStanding, ...]:
+        """Every declaration in force, and what the evidence now supports in its place."""
+        return standings(self.state)
 
     @cached_property
     def least(self) -> Step:
-        """The step of least one-step loss: what the default policy would do."""
+        """The step of least one-step loss, screened-out probes included."""
         best = best_probe(self.values.expected_loss, self.stop.loss)
         return self.stop.decision if best is None else Reprobe(self.values.branches.probes[best])
 
@@ -143,7 +147,7 @@ class DecisionReport:
         """Return the one-step expected loss of a step: of stopping so, or of probing once and then stopping."""
         if isinstance(step, Reprobe):
             return float(self.values.expected_loss[self.values.branches.probes.index(step.probe)])
-        return stop_of(self.state, step).loss
+        return price(self.state, step).loss
 
     @property
     def is_least(self) -> bool:
@@ -158,53 +162,78 @@ class DecisionReport:
         """
         if self.state.contradiction is not None or self.step != self.least or math.isinf(self.loss):
             return None
-        from aquamend.decision.robustness import robustness
+        from aquamend.sensitivity.robustness import robustness
 
         return robustness(self.state, self.step)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what the report was made from as plain data, without the problem; all else follows from it."""
+        return {
+            "format": "aquamend-report/1",
+            "state": self.state.to_data(),
+            "policy": self.policy,
+            "step": step_to_data(self.step),
+            "bounds": {"lower": json_number(self.bounds.lower), "upper": json_number(self.bounds.upper)},
+            "certified": self.certified,
+            "considered": asdict(self.considered),
+            "description": None if self.description is None else asdict(self.description),
+            "screened_out": list(self.screened_out),
+        }
+
+    @classmethod
+    def from_data(cls, state: InformationState, data: Mapping[str, Any]) -> DecisionReport:
+        """Return the report that plain data describe, at the state that ``InformationState.from_data`` gives back."""
+        return cls(
+            state=state,
+            policy=data["policy"],
+            step=step_from_data(data["step"]),
+            bounds=Bounds(float(data["bounds"]["lower"]), float(data["bounds"]["upper"])),
+            certified=data["certified"],
+            considered=Considered(**data["considered"]),
+            description=None if data["description"] is None else Description(**data["description"]),
+            screened_out=tuple(data["screened_out"]),
+        )
 
 
 def decision_report(state: InformationState, policy: Policy, *, name: str) -> DecisionReport:
     """Return the policy's decision at this state, with its numbers."""
-    step = policy.next_step(state)
-    values = probe_values(state)
+    step = carried_out(state, policy.next_step(state), name=name)
     return DecisionReport(
         state=state,
         policy=name,
         step=step,
-        chosen=None if isinstance(step, Reprobe) else stop_of(state, step),
-        stop=best_terminal(state),
-        values=values,
-        bounds=_bounds(policy, state, values),
+        bounds=policy.bounds(state) if isinstance(policy, CertifyingPolicy) else quick_bounds(state),
         certified=isinstance(policy, CertifyingPolicy),
+        considered=considered_by(policy, state),
+        description=policy.description if isinstance(policy, DescribedPolicy) else None,
+        screened_out=_screened_out(policy, state),
     )
 
 
-def _bounds(policy: Policy, state: InformationState, values: ProbeValues) -> Bounds:
-    if isinstance(policy, AquaMend):
-        return policy.bounds(state, values)  # it would price every probe anew
-    return policy.bounds(state) if isinstance(policy, CertifyingPolicy) else quick_bounds(state, values)
+def carried_out(state: InformationState, step: object, *, name: str) -> Step:
+    """Return a step with all that it implies said; an error if it is none that may be taken here."""
+    if not isinstance(step, Step):
+        raise BadStep(f"policy {name!r} returned {step!r}, which is no step; return one of aquamend.decision.steps")
+    if isinstance(step, Reprobe):
+        reason = why_illegal(state, step.probe)
+        if reason:
+            raise IllegalProbe(step.probe, reason)
+    if not isinstance(step, RollBack) or step.plan is not None:
+        return step
+    graph = state.problem.graph
+    undone = {*graph.closure(step.correct), *step.undo}
+    said = {new.belief for new in step.declare}
+    declare = (*step.declare, *new_declarations(state, [belief for belief in step.correct if belief not in said]))
+    return replace(
+        step,
+        undo=tuple(action.name for action in graph.executed if action.name in undone),
+        declare=tuple(sorted(declare, key=lambda new: graph.belief_index[new.belief])),
+    )
 
 
-def stop_of(state: InformationState, decision: Decision) -> Stop:
-    """Return what a terminal decision costs at this state, whether or not it is the best."""
-    best = best_terminal(state)
-    if best.decision == decision:
-        return best
-    match decision:
-        case Continue():
-            return stop_after_correcting(state, set())
-        case RollBack(correct=correct, plan=None):
-            return stop_after_correcting(state, set(correct))
-        case RollBack(plan=plan):
-            losses = next(p.loss for p in state.problem.plans if p.name == plan)
-            possible = state.posterior > 0.0
-            return Stop(decision, float(np.dot(state.posterior[possible], losses[possible])), 0.0)
-        case Restart():
-            return Stop(decision, state.problem.restart_loss, 0.0)
-        case Escalate():
-            return Stop(decision, state.problem.escalate_loss, 0.0)
-        case _:
-            assert_never(decision)
+def _screened_out(policy: Policy, state: InformationState) -> tuple[str, ...]:
+    kept = policy.candidates(state) if isinstance(policy, AquaMend) else state.legal_probes
+    return tuple(probe for probe in state.legal_probes if probe not in kept)
 
 
 def why_illegal(state: InformationState, probe: str) -> str:

@@ -1,38 +1,297 @@
-"""How steps read in a terminal."""
+"""The words of a decision: how a step reads, why it was chosen, what would flip it, how far from optimal it can be."""
 
 from __future__ import annotations
 
-from typing import assert_never
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
 
-from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
-from aquamend.text.words import MOST_NAMES, listed, shown
+from aquamend.decision.endings import TIE
+from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
+from aquamend.explanation.alternatives import Alternatives, Answer, answers_to, parts_of
+from aquamend.explanation.report import DecisionReport
+from aquamend.inference import InformationState
+from aquamend.text.words import MOST_NAMES, listed, percent, quantity, shown
 
-
-def brief(step: Step, *, most: int = MOST_NAMES) -> str:
-    """Return a step as a short instruction: ``run probe weigh_A``, ``roll back target``."""
-    match step:
-        case Reprobe(probe):
-            return f"run probe {shown(probe)}"
-        case RollBack(correct, _, plan):
-            return f"roll back {listed(correct, most=most)}" if plan is None else f"follow plan {shown(plan)}"
-        case Continue():
-            return "continue as is"
-        case Restart():
-            return "restart from the beginning"
-        case Escalate():
-            return "escalate to a person"
-        case _:
-            assert_never(step)
+if TYPE_CHECKING:
+    from aquamend.sensitivity.robustness import BeliefThreshold, Robustness
 
 
-def like(step: Step, best: RollBack | None) -> str:
-    """Return a step in short, a long list of corrections by how it differs from the best one."""
-    if not isinstance(step, RollBack) or best is None or step == best or len(step.correct) <= MOST_NAMES + 1:
-        return brief(step)
-    kept = [name for name in best.correct if name not in step.correct]
-    added = [name for name in step.correct if name not in best.correct]
-    if len(kept) + len(added) > MOST_NAMES:
-        return brief(step)
-    parts = [f"but not {listed(kept)}"] if kept else []
-    parts += [f"and {listed(added)}"] if added else []
-    return f"roll back the same, {' '.join(parts)}" if parts else brief(step)
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How steps read at one state: beliefs with the likeliest culprit first, readings with what was read."""
+
+    state: InformationState
+    running: str = ""
+    """A probe that is about to answer, so that what it read before is not what it reads then."""
+
+    def brief(self, step: Step, *, most: int = MOST_NAMES) -> str:
+        """Return a step as a short instruction: ``run probe weigh_A``, ``roll back target``."""
+        match step:
+            case Reprobe(probe):
+                return f"run probe {shown(probe)}"
+            case RollBack(plan=None):
+                return f"roll back {listed(self.culprits(step.correct), most=most)}"
+            case RollBack(plan=plan):
+                return f"follow plan {shown(plan)}"
+            case Continue():
+                return "continue as is"
+            case Restart():
+                return "restart from the beginning"
+            case Escalate():
+                return "escalate to a person"
+            case _:
+                assert_never(step)
+
+    def scope(self, step: Step, *, most: int = MOST_NAMES) -> str:
+        """Return what a step undoes and declares: ``undo pour; declare target: B``; empty if neither."""
+        if not isinstance(step, RollBack):
+            return ""
+        parts = [f"undo {listed(step.undo, most=most)}"] if step.undo else []
+        if step.declare:
+            parts.append(f"declare {self.declared(step.declare, most=most)}")
+        return "; ".join(parts)
+
+    def full(self, step: Step, *, most: int = MOST_NAMES) -> str:
+        """Return a step with what it undoes and declares in parentheses."""
+        scope = self.scope(step, most=most)
+        return f"{self.brief(step, most=most)} ({scope})" if scope else self.brief(step, most=most)
+
+    def like(self, step: Step, best: RollBack | None) -> str:
+        """Return a step in short, a long list of corrections by how it differs from the best one."""
+        if not isinstance(step, RollBack) or best is None or step == best or len(step.correct) <= MOST_NAMES + 1:
+            return self.brief(step)
+        kept = [name for name in best.correct if name not in step.correct]
+        added = [name for name in step.correct if name not in best.correct]
+        if not kept + added or len(kept) + len(added) > MOST_NAMES:
+            return self.brief(step)
+        parts = [f"but not {listed(kept)}"] if kept else []
+        parts += [f"and {listed(added)}"] if added else []
+        return f"roll back the same, {' '.join(parts)}"
+
+    def declared(self, new: Sequence[NewDeclaration], *, most: int = MOST_NAMES) -> str:
+        """Return new values in words: ``level_A as read by weigh_A (45 g), target: B``."""
+        by_name = {one.belief: one for one in new}
+        return listed([self.value_of(by_name[name]) for name in self.culprits(list(by_name))], most=most)
+
+    def value_of(self, new: NewDeclaration) -> str:
+        """Return one new value in words."""
+        if new.read_by is None:
+            return f"{new.belief} as before" if new.value is None else f"{new.belief}: {told(new.value)}"
+        read = [o.told for o in self.state.evidence if o.probe == new.read_by and o.probe != self.running]
+        return f"{new.belief} as read by {new.read_by}" + (f" ({read[-1]})" if read else "")
+
+    def culprits(self, beliefs: Sequence[str]) -> list[str]:
+        """Return beliefs with the likeliest to have failed first."""
+        index, q = self.state.problem.graph.belief_index, self.state.failure_probabilities
+        return sorted(beliefs, key=lambda name: -round(float(q[index[name]]), 9))
+
+    def cost(self, value: float) -> str:
+        """Return a loss with the problem's unit."""
+        return quantity(value, self.state.problem.unit)
+
+
+def told(value: object) -> str:
+    """Return what is declared, or was read, in a few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def reasons(report: DecisionReport, table: Alternatives) -> str:
+    """Return in a few sentences why this step was chosen."""
+    sentences = [*_policy_note(report)]
+    if report.state.contradiction is not None:
+        sentences.append(
+            f"No hypothesis allows {shown(report.state.contradiction)}, so the model is wrong somewhere and no "
+            "probability is left to go by: every belief is taken to have failed."
+        )
+    sentences += _probe_reasons(report) if isinstance(report.step, Reprobe) else _stop_reasons(report, table)
+    return " ".join(sentences)
+
+
+def _policy_note(report: DecisionReport) -> Iterator[str]:
+    words, name = Wording(report.state), shown(report.policy)
+    agrees = report.step == report.least
+    least = f"{words.full(report.least)} at {words.cost(report.loss_of(report.least))}"
+    about = report.description
+    if about is not None and about.one_step:
+        if not agrees and report.screened_out:
+            count = len(report.screened_out)
+            probes = "1 probe" if count == 1 else f"{count} probes"
+            yield f"{probes} were screened out; the least expected loss of all would be to {least}."
+        return
+    ahead = about is not None and about.plans_ahead
+    rule = "plans further ahead than the table below" if ahead else "decides by its own rule, not by the table below"
+    if agrees:
+        yield f"Policy {name} {rule}; here it agrees with the least expected loss."
+    else:
+        yield f"Policy {name} {rule}; the least expected loss there would be to {least}."
+    if about is not None and not ahead:
+        yield f"Its rule: {about.summary}"
+
+
+def _probe_reasons(report: DecisionReport) -> Iterator[str]:
+    if not isinstance(report.step, Reprobe):
+        return
+    words, name = Wording(report.state), shown(report.step.probe)
+    cost = report.state.probe(report.step.probe).cost
+    saved = report.stop.loss - (report.loss - cost)
+    if math.isinf(report.stop.loss):
+        yield f"No decision has a finite loss now; {name} costs {words.cost(cost)} and may make one possible."
+    elif report.loss < report.stop.loss:
+        yield (
+            f"{name} costs {words.cost(cost)} and saves {words.cost(saved)} on average, "
+            f"{words.cost(saved - cost)} more than its cost, against the best decision now: "
+            f"{words.full(report.stop.decision)}, {words.cost(report.stop.loss)}."
+        )
+    else:
+        yield f"{name} costs {words.cost(cost)}, and by itself its answer {_saves(words, saved)}."
+    after = Wording(report.state, running=report.step.probe)
+    yield _what_changes(after, answers_to(report.state, report.step.probe))
+
+
+def _saves(words: Wording, saved: float) -> str:
+    return f"saves only {words.cost(saved)}" if saved > TIE else "saves nothing"
+
+
+def _what_changes(words: Wording, answers: Sequence[Answer]) -> str:
+    """Return which answers lead to which decision, in one sentence."""
+    groups: dict[Decision, list[Answer]] = {}
+    for answer in sorted(answers, key=lambda a: -a.probability):
+        groups.setdefault(answer.stop.decision, []).append(answer)
+    if len(groups) == 1:
+        return f"Whatever it answers, the decision then is to {words.full(answers[0].stop.decision)}."
+    then = [words.brief(decision) for decision in groups]
+    if len(set(then)) < len(then):  # they differ in what is declared
+        then = [words.full(decision) for decision in groups]
+    parts = []
+    for group, text in list(zip(groups.values(), then, strict=True))[:3]:
+        chance = percent(math.fsum(answer.probability for answer in group))
+        parts.append(f"{listed([answer.label for answer in group], most=2)} ({chance}) → {text}")
+    more = "; else see below" if len(groups) > 3 else ""
+    return f"Its answer decides: {'; '.join(parts)}{more}."
+
+
+def _stop_reasons(report: DecisionReport, table: Alternatives) -> Iterator[str]:
+    stop, words = report.chosen or report.stop, Wording(report.state)
+    if math.isinf(stop.loss):
+        yield _no_finite(report)
+        return
+    loss = "Worst-case" if report.state.contradiction is not None else "Expected"
+    recovery, residual = parts_of(report.state, stop)
+    if isinstance(stop.decision, Escalate):
+        yield f"{loss} loss {words.cost(stop.loss)}, for handing over."
+    elif recovery is None or residual is None:
+        yield f"{loss} loss {words.cost(stop.loss)}, recovery and what may be left wrong together."
+    else:
+        left = "for values that may be left wrong" if _declares(report.step) else "for failures left uncorrected"
+        parts = f"{words.cost(recovery)} for the recovery and {words.cost(residual)} {left}"
+        yield f"{loss} loss {words.cost(stop.loss)}: {parts}."
+    yield from _no_probe(report)
+    if report.is_least:
+        yield from _runner_up(report, table)
+
+
+def _declares(step: Step) -> bool:
+    return isinstance(step, RollBack) and bool(step.declare)
+
+
+def _no_finite(report: DecisionReport) -> str:
+    if isinstance(report.step, Escalate):
+        return "No decision has a finite loss, with or without one more probe, so a person must take over."
+    return "This decision has an infinite loss: it leaves or undoes what it may not."
+
+
+def _no_probe(report: DecisionReport) -> Iterator[str]:
+    values, words = report.values, Wording(report.state)
+    if report.state.contradiction is not None or not report.is_least:
+        return
+    if not values.branches.probes:
+        yield "No probe may run now." if report.probes else "There is no probe to run."
+        return
+    best = int(values.expected_loss.argmin())
+    cost = float(values.branches.cost[best])
+    saved = report.stop.loss - (float(values.expected_loss[best]) - cost)
+    name = shown(values.branches.probes[best])
+    yield f"No probe is worth its cost: the best, {name}, costs {words.cost(cost)} and {_saves(words, saved)}."
+
+
+def _runner_up(report: DecisionReport, table: Alternatives) -> Iterator[str]:
+    words = Wording(report.state)
+    for row in table.rows:
+        if row.step != report.step and not isinstance(row.step, Reprobe) and math.isfinite(row.loss):
+            more = row.loss - report.loss
+            if more <= TIE:
+                yield f"It ties with {words.full(row.step)}; the smaller correction wins a tie."
+            else:
+                yield f"The next best decision, {words.full(row.step)}, costs {words.cost(more)} more."
+            return
+
+
+def flips(report: DecisionReport) -> Iterator[str]:
+    """Yield what would make another alternative at least as good, closest first."""
+    found = report.robustness
+    if found is None:
+        return
+    yield _nearest_flip(found)
+    for threshold in sorted(found.thresholds, key=_room):
+        yield from _threshold(threshold)
+
+
+def _room(threshold: BeliefThreshold) -> float:
+    limits = [limit for limit in (threshold.below, threshold.above) if limit is not None]
+    return min((abs(limit - threshold.now) for limit in limits), default=math.inf)
+
+
+def _nearest_flip(found: Robustness) -> str:
+    to = f" to {shown(found.challenger)}" if found.challenger else ""
+    floor = f"nothing under {percent(found.distance_at_least)} flips it"
+    if found.distance is None and not found.exact and found.distance_at_least <= 0.0:
+        return "The problem is too large to say what would flip it."
+    if found.distance is None:
+        none = "No change of the probabilities makes another alternative better"
+        return f"{none}." if found.exact else f"{none} that was found; {floor}."
+    if found.distance <= 0.0:
+        return f"The slightest change of the probabilities can flip it{to}."
+    moved = f"moving {percent(found.distance)} of the probability between hypotheses (total variation)"
+    if found.exact or found.distance - found.distance_at_least <= TIE:
+        return f"The nearest flip is{to}: it takes {moved}."
+    nearer = floor if found.distance_at_least > 0 else "there may be nearer ones"
+    return f"The nearest flip found is{to}, by {moved}; {nearer}."
+
+
+def _threshold(threshold: BeliefThreshold) -> Iterator[str]:
+    for limit, step, moves, to_the_end in (
+        (threshold.below, threshold.below_step, "falls below", "falls to 0%"),
+        (threshold.above, threshold.above_step, "rises above", "rises to 100%"),
+    ):
+        if limit is not None:
+            there, now = _apart(limit, threshold.now)
+            move = f"{moves} {there}" if 0.0 < limit < 1.0 else to_the_end
+            yield f"Flips to {shown(step or 'another')} if q({shown(threshold.belief)}) {move} (now {now})."
+
+
+def _apart(limit: float, now: float) -> tuple[str, str]:
+    """Return two probabilities as percentages, with more digits where they would read the same."""
+    if percent(limit) != percent(now):
+        return percent(limit), percent(now)
+    digits = min(12, 2 - math.floor(math.log10(max(abs(100.0 * (limit - now)), 1e-10))))
+    return f"{100.0 * limit:.{digits}f}%", f"{100.0 * now:.{digits}f}%"
+
+
+def certificate(report: DecisionReport) -> str:
+    """Return what the bounds say about the best possible policy."""
+    lower, upper, words = report.bounds.lower, report.bounds.upper, Wording(report.state)
+    if math.isinf(upper):
+        return "No finite loss can be guaranteed."
+    if report.state.contradiction is not None:
+        return f"In the worst case nothing costs less than {words.cost(upper)}."
+    guaranteed = report.certified or report.step == report.least
+    if report.bounds.gap <= TIE:
+        best = f"no policy can do better than {words.cost(upper)} on average."
+        return f"This step is optimal: {best}" if guaranteed else f"{best[0].upper()}{best[1:]}"
+    who = "this step guarantees" if guaranteed else "one-step planning guarantees"
+    return (
+        f"No policy can do better than {words.cost(lower)} on average; {who} at most {words.cost(upper)} "
+        f"(gap {words.cost(report.bounds.gap)})."
+    )

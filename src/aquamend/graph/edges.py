@@ -12,7 +12,7 @@ class EdgeKind(StrEnum):
     DETECTION = "detection"
     """One measurement supports a belief."""
     AGGREGATION = "aggregation"
-    """Several measurements together support a belief."""
+    """Several measurements, or several beliefs, together support a belief."""
     INFERENCE = "inference"
     """A belief is derived from another."""
     BELIEF_TO_ACTION = "belief_to_action"
@@ -23,14 +23,15 @@ class EdgeKind(StrEnum):
     """An action merely comes after another."""
 
 
-LEGAL_ENDPOINTS: dict[EdgeKind, tuple[str, str]] = {
-    EdgeKind.DETECTION: ("probe", "belief"),
-    EdgeKind.AGGREGATION: ("probe", "belief"),
-    EdgeKind.INFERENCE: ("belief", "belief"),
-    EdgeKind.BELIEF_TO_ACTION: ("belief", "action"),
-    EdgeKind.ACTION_CAUSAL: ("action", "action"),
-    EdgeKind.TEMPORAL: ("action", "action"),
+LEGAL_ENDPOINTS: dict[EdgeKind, tuple[tuple[str, ...], str]] = {
+    EdgeKind.DETECTION: (("probe",), "belief"),
+    EdgeKind.AGGREGATION: (("probe", "belief"), "belief"),
+    EdgeKind.INFERENCE: (("belief",), "belief"),
+    EdgeKind.BELIEF_TO_ACTION: (("belief",), "action"),
+    EdgeKind.ACTION_CAUSAL: (("action",), "action"),
+    EdgeKind.TEMPORAL: (("action",), "action"),
 }
+"""What each kind may run from, and to."""
 
 
 class Edge(NamedTuple):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+
+Value = str | float
+"""What a belief says: text, or a number in whatever unit its probes read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +21,22 @@ class Probe:
     """Which kind of sensor answers; screening keeps an alternative modality available."""
     max_uses: float = 1
     """How often it may run; ``math.inf`` for no limit."""
+    source: str | None = None
+    """Name of the belief that the instrument is sound; where that has failed, nothing it read can be relied on."""
+    accuracy: float | Mapping[str, float] = 1.0
+    """Probability that what it reads is right where its source holds (elsewhere 0), for the beliefs it detects.
+
+    A mapping gives hypotheses their own number; its ``default`` (1 unless given) serves the others.
+    """
+
+
+class Correction(StrEnum):
+    """What it takes to correct a belief, beside undoing what rests on it."""
+
+    ASSURED = "assured"
+    """Nothing: once corrected, the belief is right."""
+    SUPPORTED = "supported"
+    """A new value, declared from evidence, which may be wrong too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +47,14 @@ class Belief:
     residual: float = 0.0
     """Loss if the belief has failed and nothing corrects it, in the problem's unit."""
     may_keep: bool = True
-    """False: a possible failure may not be left uncorrected at any price (the residual reads infinity)."""
+    """False: a possible failure may not be left uncorrected at any price."""
+    correction: Correction = Correction.ASSURED
+    declared: Value | None = None
+    """What the agent now believes; it has failed under the hypotheses whose truth differs. None: see `Hypothesis`."""
+    tolerance: float = 0.0
+    """How far a number may be from the truth without having failed."""
+    needs_support: bool = False
+    """True: it may be kept, or declared anew, only while probably right and resting on usable evidence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.graph.edges import Edge, EdgeKind
 from aquamend.graph.nodes import Action, Belief, Operation, Probe
 from aquamend.graph.validation import graph_faults, parsed_edges
+from aquamend.remembering import Remembering
 
 
 @dataclass(frozen=True, eq=False)
-class RecoveryGraph:
+class RecoveryGraph(Remembering):
     """A directed acyclic graph of probes, beliefs and actions (Section 2 of the paper).
 
     ``edges`` may be given as ``(source, target, kind)`` triples with the kind as text.
@@ -173,6 +174,12 @@ class RecoveryGraph:
             for target in dict.fromkeys(self.successors[probe.name]):
                 found[target].append(probe.name)
         return {belief: tuple(probes) for belief, probes in found.items()}
+
+    @cached_property
+    def detecting_probes(self) -> dict[str, tuple[str, ...]]:
+        """For every belief, the probes that read its value (detection edges alone), in probe order."""
+        detected = {(source, target) for source, target, kind in self.edges if kind == EdgeKind.DETECTION}
+        return {b: tuple(p for p in probes if (p, b) in detected) for b, probes in self.direct_probes.items()}
 
     @cached_property
     def supporting_probes(self) -> dict[str, tuple[str, ...]]:

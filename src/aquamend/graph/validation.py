@@ -8,7 +8,7 @@ from itertools import islice
 
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.graph.edges import LEGAL_ENDPOINTS, Edge, EdgeKind
-from aquamend.graph.nodes import Action, Belief, Operation, Probe
+from aquamend.graph.nodes import Action, Belief, Correction, Operation, Probe
 
 
 def graph_faults(
@@ -39,6 +39,7 @@ def graph_faults(
             node_type.setdefault(node.name, kind)
     faults += _cost_faults(beliefs, actions, probes, operations)
     faults += _operation_faults(actions, operations)
+    faults += _value_faults(beliefs, probes)
     edge_faults = list(_edge_faults(edges, node_type))
     faults += edge_faults
     cycle = find_cycle(node_type, [e for e in edges if e.source in node_type and e.target in node_type])
@@ -97,6 +98,30 @@ def _cost_faults(
             )
 
 
+def _value_faults(beliefs: Sequence[Belief], probes: Sequence[Probe]) -> Iterator[Fault]:
+    names = dict.fromkeys(belief.name for belief in beliefs)
+    for i, belief in enumerate(beliefs):
+        if not _is_cost(belief.tolerance):
+            yield Fault(f"beliefs[{i}].tolerance", f"{belief.tolerance!r} is not a distance", "give at least 0")
+        if belief.correction not in list(Correction):
+            valid = ", ".join(Correction)
+            yield Fault(f"beliefs[{i}].correction", f"{belief.correction!r} is no correction", f"use one of {valid}")
+        if isinstance(belief.declared, float) and math.isnan(belief.declared):
+            yield Fault(f"beliefs[{i}].declared", "nan is not a value", "give a number or text")
+    for i, probe in enumerate(probes):
+        if probe.source is not None and probe.source not in names:
+            yield Fault(
+                f"probes[{i}].source",
+                f"{probe.source!r} is not a belief",
+                f"add the belief that the instrument is sound, or use one of {_listed(names)}",
+            )
+        given = probe.accuracy if isinstance(probe.accuracy, Mapping) else {"": probe.accuracy}
+        for name, value in given.items():
+            if not 0.0 <= value <= 1.0:
+                where = f"probes[{i}].accuracy" + (f".{name}" if name else "")
+                yield Fault(where, f"{value!r} is not a probability", "give a number from 0 to 1")
+
+
 def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]) -> Iterator[Fault]:
     names: dict[str, None] = {}  # ordered, because messages list them
     for i, operation in enumerate(operations):
@@ -136,12 +161,13 @@ def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterato
                     f"add the node, or use one of {_listed(node_type)}",
                 )
         if known:
-            source, target = LEGAL_ENDPOINTS[edge.kind]
+            sources, target = LEGAL_ENDPOINTS[edge.kind]
             ends = node_type[edge.source], node_type[edge.target]
-            if ends != (source, target):
+            if ends[0] not in sources or ends[1] != target:
+                source = " or ".join(_a(kind) for kind in sources)
                 yield Fault(
                     f"edges[{i}]",
-                    f"{_a(edge.kind.value)} edge runs from {_a(source)} to {_a(target)}, but {edge.source!r} is "
+                    f"{_a(edge.kind.value)} edge runs from {source} to {_a(target)}, but {edge.source!r} is "
                     f"{_a(ends[0])} and {edge.target!r} is {_a(ends[1])}",
                     "change the kind or turn the edge",
                 )

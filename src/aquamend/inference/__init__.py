@@ -1,17 +1,20 @@
-"""What the public evidence says: posterior, attribution, declarations in force."""
+"""What the public evidence says: posterior, attribution, and which declarations it supports."""
 
-from aquamend.inference.evidence import Observation
-from aquamend.inference.re_estimation import Support, refreshed, support, with_refreshed_declarations
+from aquamend.inference.refreshing import DeclarationStanding, Standing, best_value, standings, usable_probes, versions
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
-from aquamend.inference.state import InformationState
+from aquamend.inference.state import InformationState, Observation, ProbeView, rejected
 
 __all__ = [
+    "DeclarationStanding",
     "InformationState",
     "Observation",
     "PosteriorSetting",
-    "Support",
+    "ProbeView",
+    "Standing",
+    "best_value",
     "distorted",
-    "refreshed",
-    "support",
-    "with_refreshed_declarations",
+    "rejected",
+    "standings",
+    "usable_probes",
+    "versions",
 ]

@@ -36,9 +36,7 @@ def distorted(state: InformationState, setting: PosteriorSetting) -> Information
         case PosteriorSetting.DISPERSED:
             mass = np.sqrt(p)
         case PosteriorSetting.NEGATIVE_BIAS | PosteriorSetting.POSITIVE_BIAS:
-            invalid = np.zeros_like(p)
-            for declaration in state.declarations:
-                invalid = np.maximum(invalid, state.problem.model.invalidity(declaration))
+            invalid = state.problem.invalid.max(axis=1, initial=0.0)
             sign = 1.0 if setting is PosteriorSetting.POSITIVE_BIAS else -1.0
             mass = p * np.exp(sign * math.log(4.0) * invalid)
-    return replace(state, posterior=normalised(mass))
+    return replace(state, posterior=normalised(mass), origin=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, SecondAlarm, UnknownName
-from aquamend.inference.evidence import Observation
-from aquamend.model.declarations import Declaration
+from aquamend.graph import Probe
 from aquamend.model.hypotheses import Cause
-from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.model.kernels import Answer, Channel, Outcomes
 from aquamend.problem import Problem
+from aquamend.remembering import Remembering
+
+Floats = NDArray[np.float64]
 
 SMALLEST = 1e-250
 """Joint probabilities below this are computed in logarithms."""
@@ -24,31 +26,88 @@ SMALLEST = 1e-250
 BUDGET_TOLERANCE = 1e-9
 """Slack on the sensing budget, so that 0.1 + 0.2 fits a budget of 0.3."""
 
+REJECT_AT = 0.5 - 1e-9
+"""What is invalid with at least this probability is rejected: one half, the paper's threshold, less rounding."""
+
+
+def rejected(probability: float) -> bool:
+    """Whether something invalid with this probability may no longer be relied on."""
+    return probability >= REJECT_AT
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One answer of one probe: the name of an outcome, or a number."""
+
+    probe: str
+    outcome: Answer
+
+    def __str__(self) -> str:
+        return f"{self.probe} = {self.told}"
+
+    @property
+    def told(self) -> str:
+        """The answer in a few digits."""
+        return self.outcome if isinstance(self.outcome, str) else f"{self.outcome:.6g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeView:
+    """A probe as it stands at one state: whether it may run, how often still, and how it answers."""
+
+    spec: Probe
+    index: int
+    """Its position in the graph."""
+    channel: Channel
+    uses_left: float
+    budget_left: float
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.spec.name
+
+    @property
+    def cost(self) -> float:
+        """What running it once costs."""
+        return self.spec.cost
+
+    @property
+    def legal(self) -> bool:
+        """Whether it may run now."""
+        return self.uses_left > 0 and self.cost <= self.budget_left
+
+    @property
+    def most_runs(self) -> float:
+        """How often it could run from here on, if no other did."""
+        if self.cost <= 0 or math.isinf(self.budget_left):
+            return self.uses_left
+        affordable = self.budget_left / self.cost if self.cost > 1e-300 * self.budget_left else math.inf
+        return min(self.uses_left, affordable if affordable > 1e15 else math.floor(affordable))
+
 
 @dataclass(frozen=True, eq=False)
-class InformationState:
-    """Posterior, evidence, uses and spending so far, and the declarations in force; immutable.
+class InformationState(Remembering):
+    """Posterior, evidence, uses and spending so far; immutable.
 
     Start with ``InformationState.start(problem)``, hear the alarm once with ``after_alarm()``, then fold in answers
     with ``after(observation)``. The truth is nowhere in here.
     """
 
     problem: Problem
-    posterior: NDArray[np.float64]
+    posterior: Floats
     """p(s | x), shape ``(n_hypotheses,)``; sums to one; read-only."""
     evidence: tuple[Observation, ...] = ()
     alarm_heard: bool = False
     contradiction: Observation | None = None
     """The observation that no hypothesis allowed, if one came: the posterior then means nothing any more."""
-    declarations: tuple[Declaration, ...] = ()
-    """The versions in force; refreshed ones replace their predecessors."""
-    computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    """What has been computed of this state and is asked for again; a cache, no part of the information."""
+    origin: InformationState | None = None
+    """The state from which this one follows by observations alone; None where it is that state itself."""
 
     @classmethod
     def start(cls, problem: Problem) -> InformationState:
         """Return the state before the alarm: the prior, no evidence."""
-        return cls(problem, problem.model.prior, declarations=problem.declarations)
+        return cls(problem, problem.model.prior)
 
     @classmethod
     def alarmed(cls, problem: Problem) -> InformationState:
@@ -69,7 +128,7 @@ class InformationState:
                 "the alarm has probability 0 under every hypothesis that the evidence so far allows; "
                 "condition on it first, or add the missing hypothesis"
             )
-        return replace(self, posterior=normalised(mass), alarm_heard=True)
+        return replace(self, posterior=normalised(mass), alarm_heard=True, origin=None)
 
     def after(self, observation: Observation) -> InformationState:
         """Return the state after one more answer (Bayes' rule).
@@ -81,9 +140,9 @@ class InformationState:
         reason = self.why_illegal(name)
         if reason:
             raise IllegalProbe(name, reason)
-        evidence = (*self.evidence, observation)
+        evidence, origin = (*self.evidence, observation), self.origin or self
         if self.contradiction is not None:
-            return replace(self, evidence=evidence)
+            return replace(self, evidence=evidence, origin=origin)
         likelihood = self.likelihood(observation)
         mass = self.posterior * likelihood
         if mass.max() < SMALLEST:  # what two small numbers make of each other may vanish without being impossible
@@ -91,32 +150,35 @@ class InformationState:
                 log = np.log(self.posterior) + np.log(likelihood)
             mass = np.exp(log - log.max()) if log.max() > -np.inf else np.zeros_like(mass)
         if not mass.sum() > 0.0:
-            return replace(self, evidence=evidence, contradiction=observation)
-        return replace(self, posterior=normalised(mass), evidence=evidence)
+            return replace(self, evidence=evidence, origin=origin, contradiction=observation)
+        return replace(self, posterior=normalised(mass), evidence=evidence, origin=origin)
 
-    def likelihood(self, observation: Observation) -> NDArray[np.float64]:
+    def given(self, mass: Floats, probe: str) -> InformationState:
+        """Return the state in which a probe has answered something of this joint mass: a branch not yet seen."""
+        observed = Observation(probe, math.nan)
+        return replace(
+            self, posterior=normalised(mass), evidence=(*self.evidence, observed), origin=self.origin or self
+        )
+
+    def likelihood(self, observation: Observation) -> Floats:
         """Return the likelihood of an answer, shape ``(n_hypotheses,)``, up to a common factor; zeros if impossible."""
-        table = self.problem.model.tables[observation.probe]
-        match table:
-            case OutcomeTable():
-                if observation.outcome not in table.outcomes:
-                    kind = f"outcome of probe {observation.probe!r}"
-                    raise UnknownName(kind, str(observation.outcome), table.outcomes)
-                return table.likelihood[:, table.outcomes.index(str(observation.outcome))]
-            case NormalTable():
-                log = np.where(self.posterior > 0.0, table.log_density(_reading(observation)), -np.inf)
-                return np.zeros_like(log) if log.max() == -np.inf else np.exp(log - log.max())
+        channel = self.problem.model.channels[observation.probe]
+        answer = channel.parse(observation.outcome)
+        if answer is None:
+            if isinstance(channel, Outcomes):
+                raise UnknownName(f"outcome of probe {observation.probe!r}", str(observation.outcome), channel.outcomes)
+            raise UnknownName(f"reading of probe {observation.probe!r}", str(observation.outcome), [channel.expected])
+        return channel.likelihood(answer)
 
     def why_illegal(self, probe: str) -> str:
         """Return why a probe may not run now, or an empty text if it may."""
-        if probe not in self.problem.graph.probe_index:
-            raise UnknownName("probe", probe, self.problem.graph.probe_index)
-        spec = self.problem.graph.probes[self.problem.graph.probe_index[probe]]
-        if self.uses.get(probe, 0) >= spec.max_uses:
-            return "its only use is spent" if spec.max_uses == 1 else f"all {spec.max_uses:g} uses are spent"
-        if spec.cost > self.problem.sensing_budget + BUDGET_TOLERANCE - self.spent:
+        view = self.probe(probe)
+        if view.uses_left <= 0:
+            uses = view.spec.max_uses
+            return "its only use is spent" if uses == 1 else f"all {uses:g} uses are spent"
+        if not view.legal:
             return (
-                f"it costs {spec.cost:g}, and {self.spent:g} of the sensing budget "
+                f"it costs {view.cost:g}, and {self.spent:g} of the sensing budget "
                 f"{self.problem.sensing_budget:g} is spent"
             )
         return ""
@@ -130,35 +192,54 @@ class InformationState:
         return uses
 
     @cached_property
+    def answered(self) -> NDArray[np.bool_]:
+        """Shape ``(n_probes,)``; who has answered since the alarm."""
+        return np.array([probe.name in self.uses for probe in self.problem.graph.probes], dtype=bool)
+
+    @cached_property
     def spent(self) -> float:
         """Sensing cost since the alarm; sunk."""
         graph = self.problem.graph
         return math.fsum(graph.probes[graph.probe_index[o.probe]].cost for o in self.evidence)
 
-    @cached_property
-    def legal_probes(self) -> tuple[str, ...]:
-        """Probes that may run now, in graph order; none once the evidence contradicts the model."""
-        if self.contradiction is not None:
-            return ()
-        uses, left = self.uses, self.problem.sensing_budget + BUDGET_TOLERANCE - self.spent
-        return tuple(
-            probe.name
-            for probe in self.problem.graph.probes
-            if probe.cost <= left and uses.get(probe.name, 0) < probe.max_uses
-        )
+    @property
+    def budget_left(self) -> float:
+        """What may still be spent on sensing, rounding included."""
+        return self.problem.sensing_budget + BUDGET_TOLERANCE - self.spent
+
+    def probe(self, name: str) -> ProbeView:
+        """Return one probe as it stands here."""
+        index = self.problem.graph.probe_index
+        if name not in index:
+            raise UnknownName("probe", name, index)
+        spec = self.problem.graph.probes[index[name]]
+        left = spec.max_uses - self.uses.get(name, 0)
+        return ProbeView(spec, index[name], self.problem.model.channels[name], left, self.budget_left)
 
     @cached_property
-    def failure_probabilities(self) -> NDArray[np.float64]:
+    def legal(self) -> tuple[ProbeView, ...]:
+        """The probes that may run now, in graph order; none once the evidence contradicts the model."""
+        if self.contradiction is not None:
+            return ()
+        views = (self.probe(probe.name) for probe in self.problem.graph.probes)
+        return tuple(view for view in views if view.legal)
+
+    @property
+    def legal_probes(self) -> tuple[str, ...]:
+        """The names of the probes that may run now, in graph order."""
+        return tuple(view.name for view in self.legal)
+
+    @cached_property
+    def failure_probabilities(self) -> Floats:
         """q_i for every belief, shape ``(n_beliefs,)``; ones once the evidence contradicts the model."""
         if self.contradiction is not None:
             return np.ones(len(self.problem.graph.beliefs))
         return np.asarray(self.posterior @ self.problem.failed)
 
-    def invalidity(self, declaration: Declaration) -> float | None:
-        """Return q_b^v, the posterior probability that a declaration version is invalid; None if unavailable."""
-        if self.contradiction is not None:
-            return None
-        return float(self.posterior @ self.problem.model.invalidity(declaration))
+    @cached_property
+    def invalidity(self) -> Floats | None:
+        """q_b^v of every declaration in force, shape ``(n_declarations,)``; None once no posterior is left."""
+        return None if self.contradiction is not None else np.asarray(self.posterior @ self.problem.invalid)
 
     @cached_property
     def attribution(self) -> dict[Cause, float]:
@@ -167,6 +248,12 @@ class InformationState:
             return {cause: float(cause is Cause.UNKNOWN) for cause in Cause}
         mass = np.bincount(self.problem.model.causes, weights=self.posterior, minlength=len(Cause))
         return {cause: float(m) for cause, m in zip(Cause, mass, strict=True)}
+
+    @property
+    def attributed_to(self) -> Cause | None:
+        """The cause that is at least as likely as not; None where the attribution is unresolved."""
+        cause = max(self.attribution, key=self.attribution.__getitem__)
+        return cause if rejected(self.attribution[cause]) else None
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -178,19 +265,35 @@ class InformationState:
             b.name for b, q in zip(beliefs, self.failure_probabilities, strict=True) if q > 0.0 or b.name in flagged
         )
 
+    def to_data(self) -> dict[str, Any]:
+        """Return the state as plain data, without its problem; ``from_data`` gives back the very same posterior."""
+        return {
+            "format": "aquamend-state/1",
+            "posterior": self.posterior.tolist(),
+            "alarm_heard": self.alarm_heard,
+            "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in self.evidence],
+            "contradiction": None if self.contradiction is None else self.evidence.index(self.contradiction),
+            "origin": None if self.origin is None else self.origin.to_data(),
+        }
 
-def normalised(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    @classmethod
+    def from_data(cls, problem: Problem, data: Mapping[str, Any]) -> InformationState:
+        """Return the state that plain data describe, for the problem it belongs to."""
+        evidence = tuple(Observation(entry["probe"], entry["outcome"]) for entry in data["evidence"])
+        posterior = np.array(data["posterior"], dtype=float)
+        if posterior.shape != (len(problem.model.hypotheses),):
+            raise AquaMendError(
+                f"the state has {posterior.size} probabilities, but the problem {problem.name!r} has "
+                f"{len(problem.model.hypotheses)} hypotheses; give the problem that the state was written for"
+            )
+        posterior.setflags(write=False)
+        contradiction = None if data["contradiction"] is None else evidence[data["contradiction"]]
+        origin = None if data["origin"] is None else cls.from_data(problem, data["origin"])
+        return cls(problem, posterior, evidence, bool(data["alarm_heard"]), contradiction, origin)
+
+
+def normalised(mass: Floats) -> Floats:
     """Return the mass divided by its sum, read-only."""
     posterior = mass / mass.sum()
     posterior.setflags(write=False)
     return np.asarray(posterior)
-
-
-def _reading(observation: Observation) -> float:
-    try:
-        reading = float(observation.outcome)
-    except (TypeError, ValueError):
-        reading = math.nan
-    if not math.isfinite(reading):
-        raise UnknownName(f"reading of Gaussian probe {observation.probe!r}", str(observation.outcome), ["a number"])
-    return reading

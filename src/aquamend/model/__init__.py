@@ -1,8 +1,24 @@
 """The finite joint model: what may be true, and how alarms and probes answer if it is."""
 
+from aquamend.model.coverage import Coverage, FitGroup
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
 from aquamend.model.joint_model import JointModel
-from aquamend.model.kernels import Discrete, Gaussian, Kernel
+from aquamend.model.kernels import Discrete, Gaussian, Kernel, Mixture, Outcomes, Readings, Samples
 
-__all__ = ["Alarm", "Cause", "Declaration", "Discrete", "Gaussian", "Hypothesis", "JointModel", "Kernel"]
+__all__ = [
+    "Alarm",
+    "Cause",
+    "Coverage",
+    "Declaration",
+    "Discrete",
+    "FitGroup",
+    "Gaussian",
+    "Hypothesis",
+    "JointModel",
+    "Kernel",
+    "Mixture",
+    "Outcomes",
+    "Readings",
+    "Samples",
+]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from aquamend.graph.nodes import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +15,13 @@ class Declaration:
     name: str
     belief: str
     version: int = 1
-    value: str | None = None
-    """What it declares, where that is more than holds-or-not."""
-    true_value: Mapping[str, str] | None = None
-    """What would be true under each hypothesis, where known; re-estimation picks from these."""
-    invalid_in: Sequence[str] = ()
-    """Names of the hypotheses under which this version is invalid."""
+    value: Value | None = None
+    """What it declares; taken from the belief where that declares a value."""
+    invalid_in: Sequence[str] | None = None
+    """Names of the hypotheses under which this version is invalid.
+
+    None: where the belief has failed, if that declares a value; else under none.
+    """
     support: Sequence[str] = ()
     """Names of the probes whose evidence it rests on; empty where not recorded."""
 

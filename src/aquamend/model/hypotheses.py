@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from aquamend.graph.nodes import Value
+
 
 class Cause(StrEnum):
     """Why a belief may have failed (the paper's four attribution categories)."""
@@ -27,7 +29,10 @@ class Hypothesis:
     name: str
     prior: float
     failed: Sequence[str] = ()
+    """Beliefs that fail, of those that declare no value."""
     cause: Cause = Cause.UNKNOWN
+    truth: Mapping[str, Value] = field(default_factory=dict)
+    """What would be true of beliefs that declare a value, where that differs from what is declared."""
 
 
 @dataclass(frozen=True, slots=True)

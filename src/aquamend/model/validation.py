@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from aquamend.errors import Fault
+from aquamend.graph.nodes import Belief, Probe
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
-from aquamend.model.kernels import Discrete, Gaussian, Kernel
-
-SUM_TOLERANCE = 1e-6
-"""How far written-out probabilities may be from summing to one before it is called a fault."""
+from aquamend.model.kernels.discrete import SUM_TOLERANCE
+from aquamend.model.kernels.kernel import Kernel, row_name_faults
 
 
 def model_faults(
@@ -22,14 +20,14 @@ def model_faults(
     alarm: Alarm | None,
     declarations: Sequence[Declaration],
     *,
-    beliefs: Iterable[str] | None = None,
-    probes: Iterable[str] | None = None,
+    beliefs: Iterable[Belief] | None = None,
+    probes: Iterable[Probe] | None = None,
 ) -> list[Fault]:
-    """Return every fault of the model; with the graph's names, also what the two disagree on."""
+    """Return every fault of the model; with the graph's nodes, also what the two disagree on."""
     names = [hypothesis.name for hypothesis in hypotheses]
     faults = list(_hypothesis_faults(hypotheses))
     for probe, kernel in kernels.items():
-        faults += _kernel_faults(probe, kernel, names)
+        faults += kernel.faults(f"kernels.{probe}", names)
     if alarm is not None:
         faults += _alarm_faults(alarm, hypotheses)
     faults += _declaration_faults(declarations, dict.fromkeys(names))
@@ -60,78 +58,9 @@ def _hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
         yield Fault("hypotheses", f"the priors sum to {total:.9g}", "make them sum to 1")
 
 
-def _row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
-    given_names, wanted = set(given), set(names)
-    for name in names:
-        if name not in given_names:
-            yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
-    for name in given:
-        if name not in wanted:
-            yield Fault(f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it")
-
-
-def _kernel_faults(probe: str, kernel: Kernel, names: Sequence[str]) -> Iterator[Fault]:
-    match kernel:
-        case Discrete():
-            where, raw = f"kernels.{probe}.likelihood", kernel.likelihood
-            width = len(kernel.outcomes)
-            if width == 0 or len(set(kernel.outcomes)) != width:
-                yield Fault(
-                    f"kernels.{probe}.outcomes",
-                    f"{list(kernel.outcomes)!r} is empty or repeats a name",
-                    "name every outcome once",
-                )
-        case Gaussian():
-            where, raw, width = f"kernels.{probe}.gaussian", kernel.mean_sd, 2
-    if isinstance(raw, Mapping):
-        yield from _row_name_faults(where, raw, names)
-        rows: list[tuple[str, Any]] = [(f"{where}.{name}", raw[name]) for name in names if name in raw]
-    elif np.ndim(raw) != 2 or len(raw) != len(names):
-        yield Fault(where, f"the array has shape {np.shape(raw)}", f"make it ({len(names)}, {width})")
-        return
-    else:
-        yield from _array_row_faults(where, np.asarray(raw, dtype=float), width, discrete=isinstance(kernel, Discrete))
-        return
-    full = [(place, row) for place, row in rows if len(row) == width]
-    for place, row in rows:
-        if len(row) != width:
-            yield Fault(place, f"{list(row)!r} has {len(row)} numbers", f"give {width}")
-    stacked = np.array([row for _, row in full], dtype=float).reshape(len(full), width)
-    for i in np.flatnonzero(~_sound_rows(stacked, discrete=isinstance(kernel, Discrete))):
-        yield from _row_faults(full[i][0], stacked[i], discrete=isinstance(kernel, Discrete))
-
-
-def _array_row_faults(where: str, rows: Any, width: int, *, discrete: bool) -> Iterator[Fault]:
-    if rows.shape[1] != width:
-        yield Fault(where, f"the array has shape {rows.shape}", f"make it ({rows.shape[0]}, {width})")
-        return
-    for i in np.flatnonzero(~_sound_rows(rows, discrete=discrete))[:5]:
-        yield from _row_faults(f"{where}[{i}]", rows[i], discrete=discrete)
-
-
-def _sound_rows(rows: Any, *, discrete: bool) -> Any:
-    """Return which rows are a probability distribution, or a mean and a positive standard deviation."""
-    with np.errstate(all="ignore"):  # infinities and NaN are what is being looked for
-        if discrete:
-            return (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
-        return np.isfinite(rows).all(axis=1) & (rows[:, 1] > 1e-100)
-
-
-def _row_faults(place: str, row: Any, *, discrete: bool) -> Iterator[Fault]:
-    if bool(_sound_rows(row[None, :], discrete=discrete)[0]):
-        return
-    shown = [float(x) for x in row]
-    if not discrete:
-        yield Fault(place, f"{shown!r} is not a mean and a standard deviation", "give two finite numbers, sd > 0")
-    elif not ((row >= 0).all() and np.isfinite(row).all()):
-        yield Fault(place, f"{shown!r} has an entry that is not a probability", "give numbers from 0 to 1")
-    elif not abs(row.sum() - 1.0) <= SUM_TOLERANCE:
-        yield Fault(place, f"{shown!r} sums to {row.sum():.9g}", "make the outcomes' probabilities sum to 1")
-
-
 def _alarm_faults(alarm: Alarm, hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
     names = [hypothesis.name for hypothesis in hypotheses]
-    yield from _row_name_faults("alarm.likelihood", alarm.likelihood, names)
+    yield from row_name_faults("alarm.likelihood", alarm.likelihood, names)
     for name, value in alarm.likelihood.items():
         if not 0.0 <= value <= 1.0:
             yield Fault(f"alarm.likelihood.{name}", f"{value!r} is not a probability", "give a number from 0 to 1")
@@ -155,9 +84,7 @@ def _declaration_faults(declarations: Sequence[Declaration], names: Mapping[str,
                 "give it another name or version",
             )
         seen.add(key)
-        if declaration.true_value is not None:
-            yield from _row_name_faults(f"declarations[{i}].true_value", declaration.true_value, list(names))
-        for j, name in enumerate(declaration.invalid_in):
+        for j, name in enumerate(declaration.invalid_in or ()):
             if name not in names:
                 where = f"declarations[{i}].invalid_in[{j}]"
                 yield Fault(where, f"{name!r} is not a hypothesis", "rename or remove it")
@@ -168,21 +95,24 @@ def reference_faults(
     kernels: Mapping[str, Kernel],
     alarm: Alarm | None,
     declarations: Sequence[Declaration],
-    beliefs: Sequence[str],
-    probes: Sequence[str],
+    beliefs: Sequence[Belief],
+    probes: Sequence[Probe],
 ) -> Iterator[Fault]:
     """Yield what a model says of beliefs and probes that the graph does not have, or the other way round."""
-    known_beliefs, known_probes = set(beliefs), set(probes)
+    known_beliefs, known_probes = {b.name: b for b in beliefs}, {p.name for p in probes}
     for i, hypothesis in enumerate(hypotheses):
-        for j, belief in enumerate(hypothesis.failed):
-            if belief not in known_beliefs:
-                yield Fault(f"hypotheses[{i}].failed[{j}]", f"{belief!r} is not a belief", "rename or remove it")
+        yield from _belief_faults(f"hypotheses[{i}]", hypothesis, known_beliefs)
     for probe in kernels:
         if probe not in known_probes:
             yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it")
-    for i, probe in enumerate(probes):
-        if probe not in kernels:
-            yield Fault(f"probes[{i}]", f"{probe!r} has no kernel", "say in kernels how it answers, or remove it")
+    names = {hypothesis.name for hypothesis in hypotheses}
+    for i, spec in enumerate(probes):
+        if spec.name not in kernels:
+            yield Fault(f"probes[{i}]", f"{spec.name!r} has no kernel", "say in kernels how it answers, or remove it")
+        for name in spec.accuracy if isinstance(spec.accuracy, Mapping) else ():
+            if name != "default" and name not in names:
+                where = f"probes[{i}].accuracy.{name}"
+                yield Fault(where, f"{name!r} is neither default nor a hypothesis", "rename or remove it")
     for j, belief in enumerate(alarm.suspects if alarm else ()):
         if belief not in known_beliefs:
             yield Fault(f"alarm.suspects[{j}]", f"{belief!r} is not a belief", "rename or remove it")
@@ -192,3 +122,24 @@ def reference_faults(
         for j, probe in enumerate(declaration.support):
             if probe not in known_probes:
                 yield Fault(f"declarations[{i}].support[{j}]", f"{probe!r} is not a probe", "rename or remove it")
+
+
+def _belief_faults(where: str, hypothesis: Hypothesis, known: Mapping[str, Belief]) -> Iterator[Fault]:
+    for j, belief in enumerate(hypothesis.failed):
+        if belief not in known:
+            yield Fault(f"{where}.failed[{j}]", f"{belief!r} is not a belief", "rename or remove it")
+        elif known[belief].declared is not None:
+            yield Fault(
+                f"{where}.failed[{j}]",
+                f"{belief!r} declares a value, so whether it failed follows from what is true",
+                f"give {belief!r} in truth instead, with what would be true",
+            )
+    for belief in hypothesis.truth:
+        if belief not in known:
+            yield Fault(f"{where}.truth.{belief}", f"{belief!r} is not a belief", "rename or remove it")
+        elif known[belief].declared is None:
+            yield Fault(
+                f"{where}.truth.{belief}",
+                f"{belief!r} declares no value to compare with",
+                "give the belief what is declared, or name it in failed instead",
+            )

@@ -12,19 +12,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aquamend.decision.probe_value import probe_values
-from aquamend.decision.terminal import TIE
-from aquamend.decision.terminal_table import terminal_losses, terminal_table
+from aquamend.decision.endings import TIE, endings_of
+from aquamend.decision.probe_value import best_probe, could_answer, probe_values
 from aquamend.inference import InformationState
-from aquamend.inference.state import BUDGET_TOLERANCE
-from aquamend.planning.bounds import Bounds, informed_losses, quick_bounds
+from aquamend.planning.bounds import (
+    Bounds,
+    capacity,
+    informed_losses,
+    listed_losses,
+    quick_bounds,
+    rate_distortion_bound,
+)
 from aquamend.planning.decomposition import decomposition_bound
-from aquamend.planning.exact import best_probe
 from aquamend.planning.growth import Candidate, candidates_at, grow
 from aquamend.planning.lookahead import lookahead_losses
-from aquamend.planning.rate_distortion import capacity, rate_distortion_bound
-from aquamend.planning.relaxed_plan import STOP, RelaxedPlan, relaxed_plan
-from aquamend.planning.rollout import fits, policy_loss, track
+from aquamend.planning.relaxed_plan import STOP, RelaxedPlan, fits, policy_loss, relaxed_plan, track
 
 FIRST_CELLS = 20_000
 FIRST_WORK = 2e9
@@ -98,7 +100,7 @@ def plan_anytime(state: InformationState, *, gap: float = 1e-9, deadline_s: floa
 
 def _widen(search: _Search) -> None:
     """Plan over relaxed evidence, round by round with more of it, for as long as a round fits the deadline."""
-    n_hypotheses, n_features = terminal_table(search.state.problem).features.shape
+    n_hypotheses, n_features = endings_of(search.state.problem).features.shape
     limit = min(FIRST_CELLS, int(FIRST_WORK / (n_hypotheses * n_features)))
     took = 0.0
     while not search.done:
@@ -134,7 +136,8 @@ def _plan(
 ) -> RelaxedPlan:
     return relaxed_plan(
         state.posterior,
-        terminal_table(state.problem),
+        endings_of(state.problem),
+        could_answer(state),
         informed_losses(state),
         [c.digit() for c in kept],
         np.array([c.cost for c in kept]),
@@ -148,17 +151,16 @@ def _follow(search: _Search, kept: list[Candidate], plan: RelaxedPlan) -> tuple[
     """Return the expected loss of following the plan's policy, and its first probe."""
     if plan.choice[0] == STOP:
         return search.stop_loss, None
-    tracks = [track(plan, i, c.kernel, c.uses, c.cost) for i, c in enumerate(kept)]
+    tracks = [track(plan, i, c.kernel, c.view) for i, c in enumerate(kept)]
     if not fits(tracks):
         return math.inf, None
     state = search.state
     loss = policy_loss(
-        state.posterior,
-        terminal_table(state.problem),
+        state,
         plan,
         tracks,
         np.array([c.cost for c in kept]),
-        budget=state.problem.sensing_budget - state.spent + BUDGET_TOLERANCE,
+        budget=state.budget_left,
         negligible=max(1e-10, search.gap * 1e-5),
     )
     return loss, kept[plan.choice[0]].name
@@ -166,8 +168,8 @@ def _follow(search: _Search, kept: list[Candidate], plan: RelaxedPlan) -> tuple[
 
 def _information_bound(state: InformationState, candidates: list[Candidate]) -> float:
     """Return the rate–distortion bound, where every terminal decision can be listed."""
-    losses = terminal_losses(state.problem)
-    if losses is None or any(c.gaussian for c in candidates):
+    losses = None if any(c.reads for c in candidates) else listed_losses(state)
+    if losses is None:
         return 0.0
     capacities = [capacity(c.labels.kernel[c.labels.prior > 0]) for c in candidates]
     prices = [c.cost / nats for c, nats in zip(candidates, capacities, strict=True) if nats > 1e-12]

@@ -11,22 +11,24 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.graph import Action, Edge, EdgeKind, Operation, RecoveryGraph
+from aquamend.decision.endings import endings_of
+from aquamend.graph import Action, Belief, Edge, EdgeKind, Operation, Probe, RecoveryGraph
 from aquamend.graph.recovery_graph import bits
 from aquamend.inference import InformationState
 from aquamend.model import Discrete, Hypothesis, JointModel
-from aquamend.model.kernels import OutcomeTable
+from aquamend.model.kernels import Outcomes
 from aquamend.planning.exact import solve
 from aquamend.problem import Problem
 
 Floats = NDArray[np.float64]
 
-SAME = 1e-9
+SAME = 1e-11
+"""Differences of probabilities that are rounding: relative ones, as what is hardly possible may cost everything."""
 ITERATIONS = 12
 
 MOST_LOCAL_CELLS = 5_000
@@ -61,7 +63,7 @@ def decomposition_bound(state: InformationState, *, iterations: int = ITERATIONS
     users = np.zeros((len(blocks), len(cost)), dtype=bool)
     for b, block in enumerate(blocks):
         users[b, list(block.charges)] = True
-    flat = min(state.problem.restart_loss, state.problem.escalate_loss)
+    flat = endings_of(state.problem).flat
     shares = np.where(users, np.where(np.isfinite(cost), cost, 0.0) / np.maximum(users.sum(axis=0), 1), 0.0)
     contested = users & (users.sum(axis=0) > 1)
     best = 0.0
@@ -89,14 +91,15 @@ def decomposition_bound(state: InformationState, *, iterations: int = ITERATIONS
 def independent_blocks(state: InformationState) -> list[Block]:
     """Return the blocks the posterior factorises into, or none where it does not or planning needs more than them."""
     problem, posterior = state.problem, state.posterior
-    tables = [problem.model.tables[name] for name in state.legal_probes]
-    if problem.plans or not problem.corrections or not all(isinstance(t, OutcomeTable) for t in tables):
+    tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
+    endings = endings_of(problem)
+    if endings.varying or endings.last_resorts or not problem.corrections or len(tables) < len(state.legal):
         return []
     concerned = [int(i) for i in np.flatnonzero(state.failure_probabilities > 0)]
     if (len(concerned) + len(tables)) ** 2 * len(posterior) > MOST_PAIR_WORK:
         return []
     rows = [problem.failed[:, [i]] for i in concerned]
-    rows += [t.likelihood for t in tables if isinstance(t, OutcomeTable)]
+    rows += tables
     labels = [_labels(row) for row in rows]
     group = list(range(len(labels)))
     for i in range(len(labels)):
@@ -105,7 +108,7 @@ def independent_blocks(state: InformationState) -> list[Block]:
                 group = [group[j] if g == group[i] else g for g in group]
     members = [[i for i, g in enumerate(group) if g == own] for own in dict.fromkeys(group)]
     joint = [_labels(np.column_stack([labels[i] for i in block])) for block in members]
-    if not _mutually_independent(posterior, joint):
+    if not joint or not _mutually_independent(posterior, joint):
         return []
     finite = {c for c, charge in enumerate(problem.graph.charges) if math.isfinite(charge.cost)}
     return [
@@ -126,17 +129,20 @@ def _labels(rows: NDArray[np.generic]) -> NDArray[np.intp]:
 def _independent(posterior: Floats, a: NDArray[np.intp], b: NDArray[np.intp]) -> bool:
     joint = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
     np.add.at(joint, (a, b), posterior)
-    return bool(np.abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).max() <= SAME)
+    product = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    return bool((np.abs(joint - product) <= SAME * product).all())
 
 
 def _mutually_independent(posterior: Floats, labels: list[NDArray[np.intp]]) -> bool:
     cells = _labels(np.column_stack(labels))
     mass = np.bincount(cells, weights=posterior)
     _, first = np.unique(cells, return_index=True)
-    product = np.ones(len(mass))
+    product, possible = np.ones(len(mass)), 1
     for label in labels:
-        product *= np.bincount(label, weights=posterior)[label[first]]
-    return bool(np.abs(mass - product).max() <= SAME and abs(product.sum() - 1.0) <= SAME * len(mass))
+        marginal = np.bincount(label, weights=posterior)
+        product *= marginal[label[first]]
+        possible *= int(np.count_nonzero(marginal))
+    return bool((np.abs(mass - product) <= SAME * product).all() and np.count_nonzero(mass) == possible)
 
 
 def _local_value(state: InformationState, block: Block, shares: Floats, flat: float) -> float | None:
@@ -150,8 +156,10 @@ def _local_problem(state: InformationState, block: Block, shares: Floats, flat: 
     problem, graph = state.problem, state.problem.graph
     posterior = np.bincount(block.label, weights=state.posterior)
     _, first = np.unique(block.label, return_index=True)
-    beliefs = [graph.beliefs[i] for i in block.beliefs]
-    probes = [graph.probes[graph.probe_index[name]] for name in block.probes]
+    # A correction that is sure to be right, and needs no support, can only cost less.
+    given = [graph.beliefs[i] for i in block.beliefs]
+    beliefs = [Belief(belief.name, belief.residual, belief.may_keep) for belief in given]
+    probes = [state.probe(name) for name in block.probes]
     stuck = [any(math.isinf(graph.charges[c].cost) for c in bits(graph.belief_charges[i])) for i in block.beliefs]
     actions = [
         Action(
@@ -169,14 +177,14 @@ def _local_problem(state: InformationState, block: Block, shares: Floats, flat: 
     ]
     kernels = {}
     for name in block.probes:
-        table = problem.model.tables[name]
-        if isinstance(table, OutcomeTable):
-            kernels[name] = Discrete(table.outcomes, table.likelihood[first])
+        channel = problem.model.channels[name]
+        if isinstance(channel, Outcomes):
+            kernels[name] = Discrete(channel.outcomes, channel.table[first])
     return Problem(
         RecoveryGraph(
             beliefs,
             actions,
-            [replace(p, max_uses=p.max_uses - state.uses.get(p.name, 0)) for p in probes],
+            [Probe(view.name, view.cost, max_uses=view.uses_left) for view in probes],
             [Edge(b.name, a.name, EdgeKind.BELIEF_TO_ACTION) for b, a in zip(beliefs, actions, strict=True)],
             [Operation(str(c), float(shares[c])) for c in block.charges],
         ),
@@ -192,5 +200,5 @@ def _projected(shares: Floats, contested: NDArray[np.bool_], cost: Floats) -> Fl
         users = contested[:, c]
         falling = np.sort(shares[users, c])[::-1]
         excess = (np.cumsum(falling) - cost[c]) / np.arange(1, len(falling) + 1)
-        result[users, c] = np.maximum(shares[users, c] - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+        result[users, c] = np.maximum(shares[users, c] - excess[np.flatnonzero(falling >= excess)[-1]], 0.0)
     return result

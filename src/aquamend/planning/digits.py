@@ -16,14 +16,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.gaussian import interval_likelihood
-from aquamend.model.kernels import IMPOSSIBLE_SD, NormalTable
+from aquamend.model.kernels import Readings
 from aquamend.planning.lattice import digit
 
 Floats = NDArray[np.float64]
 
 FINE_READINGS = 1500
-"""Small intervals into which a Gaussian probe's readings are cut to bound how much of them is told."""
+"""Small intervals into which readings are cut to bound how much of them is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,31 +122,29 @@ def revealing_digit(labels: Labels) -> RelaxedDigit:
     return _revealing(labels, np.ones((1, n_labels)), np.concatenate([[0.0], np.ones(n_labels)])[None, :])
 
 
-def reading_digit(labels: Labels, readings: Floats, *, again: bool) -> RelaxedDigit:
-    """Return the digit of a Gaussian probe whose reading is told as one of some kept ones, or reveals its label.
+def reading_digit(labels: Labels, channel: Readings, readings: Floats, *, again: bool) -> RelaxedDigit:
+    """Return the digit of a probe whose reading is told as one of some kept ones, or reveals its label.
 
-    The rows of the labels' kernel are means and standard deviations. On a small interval of readings each label's
-    density is at least its smaller end value, so the interval holds at least that much of any kept reading's shape; the
-    rest is revealed. With ``again``, a further use reveals the label.
+    On a small interval of readings each label's density is at least so much, and so the interval holds at least that
+    share of any kept reading's shape; the rest is revealed. With ``again``, a further use reveals the label.
     """
-    table = NormalTable(labels.kernel[:, 0], labels.kernel[:, 1])
     n_labels = len(labels.prior)
-    readings = readings[np.isfinite(table.log_density(readings)).any(axis=1)]  # none in the gaps between labels
-    if len(readings) == 0:
+    kept = np.vstack([np.ones(n_labels), channel.density(readings)])
+    kept = kept[np.append(True, (kept[1:] > 0).any(axis=1))]  # none in gaps that no label explains
+    if len(kept) == 1:
         return revealing_digit(labels)
-    z = np.linspace(-IMPOSSIBLE_SD, IMPOSSIBLE_SD, max(41, FINE_READINGS // n_labels))
-    edges = np.unique((table.mean[:, None] + table.sd[:, None] * z).ravel())
-    density = np.exp(table.log_density(edges))
-    least = np.minimum(density[:-1], density[1:]) * np.diff(edges)[:, None]
-    probability = interval_likelihood(table, edges)[:, 1:-1].T
-    kept = np.vstack([np.ones(n_labels), np.exp(table.log_density(readings))])
+    coarse = channel.sampled[0]
+    edges = np.interp(np.linspace(0, len(coarse) - 1, FINE_READINGS), np.arange(len(coarse)), coarse)
+    least = channel.least(edges) * np.diff(edges)[:, None]
+    probability = channel.intervals(edges).T
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(kept[1:] > 0, least[:, None, :] / kept[1:], math.inf).min(axis=2)
     told = np.argmax(share * (kept[1:] @ labels.prior), axis=1)
     share = share[np.arange(len(told)), told]
     moves = np.zeros((len(kept), len(kept) + n_labels))
-    moves[0, 1 : len(kept)] = np.bincount(told, weights=share, minlength=len(readings))
-    moves[0, len(kept) :] = np.maximum(probability - share[:, None] * kept[1 + told], 0.0).sum(axis=0)
+    moves[0, 1 : len(kept)] = np.bincount(told, weights=share, minlength=len(kept) - 1)
+    left_over = np.maximum(probability[1:-1] - share[:, None] * kept[1 + told], 0.0).sum(axis=0)
+    moves[0, len(kept) :] = left_over + probability[0] + probability[-1]
     moves[1:, len(kept) :] = kept[1:]
     return _revealing(labels, kept, moves, n_live=len(kept) if again else 1)
 

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.terminal import TIE
-from aquamend.decision.terminal_table import terminal_table
-from aquamend.inference import InformationState, Observation
+from aquamend.decision.endings import endings_of
+from aquamend.inference import InformationState, Observation, ProbeView
 from aquamend.inference.state import BUDGET_TOLERANCE
-from aquamend.model.kernels import OutcomeTable
+from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import informed_losses, settles
 from aquamend.planning.lattice import Lattice, lattice, n_digit_states
 
 MOST_CELLS = 2_000_000
 """Evidence states that are still enumerated; beyond it the anytime search takes over."""
+
+MOST_SUMS = 6e7
+"""Numbers that pricing all of them may take: half a gigabyte."""
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +34,8 @@ class Sensing:
     """
 
     probes: tuple[str, ...]
+    index: tuple[int, ...]
+    """Their positions in the graph."""
     cost: Floats
     """Shape ``(n_probes,)``."""
     uses: tuple[int, ...]
@@ -51,29 +55,25 @@ def n_cells(sensing: Sensing) -> float:
 
 
 def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing | None:
-    """Return the legal probes as planning sees them; None if one is Gaussian or may be used without end."""
-    problem, probes = state.problem, state.legal_probes
-    tables = [problem.model.tables[name] for name in probes]
-    specs = [problem.graph.probes[problem.graph.probe_index[name]] for name in probes]
-    left = [min(s.max_uses - state.uses.get(s.name, 0), depth, _affordable(state, s.cost)) for s in specs]
-    if any(math.isinf(n) for n in left):
-        return None
-    outcome_tables = [t for t in tables if isinstance(t, OutcomeTable)]
-    if len(outcome_tables) < len(tables):
+    """Return the legal probes as planning sees them; None if one reads numbers or may be used without end."""
+    left = [min(view.most_runs, depth) for view in state.legal]
+    channels = [view.channel for view in state.legal if isinstance(view.channel, Outcomes)]
+    if any(math.isinf(n) for n in left) or len(channels) < len(state.legal):
         return None
     possible = (state.posterior > 0).astype(float)
-    closed = _closed_outcomes(state, outcome_tables)
+    closed = _closed_outcomes(state, state.legal, channels)
     clairvoyant = informed_losses(state)
     names, likelihoods, closed_loss = [], [], []
-    for table, is_closed in zip(outcome_tables, closed, strict=True):
-        happens = possible @ table.likelihood > 0
+    for channel, is_closed in zip(channels, closed, strict=True):
+        happens = possible @ channel.table > 0
         is_open = ~is_closed & happens
-        names.append(tuple(o for o, keep in zip(table.outcomes, is_open, strict=True) if keep))
-        likelihoods.append(table.likelihood[:, is_open])
-        closed_loss.append(table.likelihood[:, is_closed].sum(axis=1) * clairvoyant)
+        names.append(tuple(o for o, keep in zip(channel.outcomes, is_open, strict=True) if keep))
+        likelihoods.append(channel.table[:, is_open])
+        closed_loss.append(channel.table[:, is_closed].sum(axis=1) * clairvoyant)
     return Sensing(
-        probes=tuple(probes),
-        cost=np.array([s.cost for s in specs]),
+        probes=state.legal_probes,
+        index=tuple(view.index for view in state.legal),
+        cost=np.array([view.cost for view in state.legal]),
         uses=tuple(int(n) for n in left),
         outcomes=tuple(names),
         open_likelihood=tuple(likelihoods),
@@ -81,19 +81,17 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     )
 
 
-def _closed_outcomes(state: InformationState, tables: Sequence[OutcomeTable]) -> list[NDArray[np.bool_]]:
+def _closed_outcomes(
+    state: InformationState, views: Sequence[ProbeView], channels: Sequence[Outcomes]
+) -> list[NDArray[np.bool_]]:
     """Return, for every probe, which outcomes leave one decision best under all hypotheses they allow."""
-    if not tables:
+    if not channels:
         return []
-    allowed = np.hstack([table.likelihood for table in tables]).T > 0
-    ends = np.cumsum([len(table.outcomes) for table in tables])
-    return np.split(settles(state, allowed), ends[:-1])
-
-
-def _affordable(state: InformationState, cost: float) -> float:
-    if cost <= 0 or math.isinf(state.problem.sensing_budget):
-        return math.inf
-    return math.floor((state.problem.sensing_budget - state.spent + BUDGET_TOLERANCE) / cost)
+    allowed = np.hstack([channel.table for channel in channels]).T > 0
+    sizes = [len(channel.outcomes) for channel in channels]
+    own = np.repeat([view.index for view in views], sizes)
+    answered = state.answered | (own[:, None] == np.arange(len(state.answered)))
+    return np.split(settles(state, allowed, answered), np.cumsum(sizes)[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,18 +132,6 @@ class PlanTable:
                 return k, row
         return None, 0
 
-    def leads_to(self, state: InformationState) -> bool:
-        """Whether a state follows from the root by evidence alone (and not, say, by a distorted posterior)."""
-        n = len(self.root.evidence)
-        if self.root.problem is not state.problem or state.evidence[:n] != self.root.evidence:
-            return False
-        expected = self.root
-        for observation in state.evidence[n:]:
-            if observation.probe not in self.sensing.probes:
-                return False
-            expected = expected.after(observation)
-        return np.allclose(expected.posterior, state.posterior, rtol=1e-9, atol=1e-300)
-
     def cell_after(self, evidence: Iterable[Observation]) -> int | None:
         """Return the cell of a descendant of the root, or None once a closed outcome has ended the sensing."""
         counts = [[0] * len(names) for names in self.sensing.outcomes]
@@ -166,17 +152,18 @@ class PlanTable:
 
 def solve(state: InformationState, *, depth: float = math.inf, most_cells: float | None = None) -> PlanTable | None:
     """Return the optimal plan of at most ``depth`` further probes; None if its lattice is too large or endless."""
-    sensing = sensing_at(state, depth=depth)
-    if sensing is None or n_cells(sensing) > (MOST_CELLS if most_cells is None else most_cells):
+    sensing, endings = sensing_at(state, depth=depth), endings_of(state.problem)
+    if sensing is None:
+        return None
+    functionals = np.hstack([endings.features, sensing.closed_loss])
+    if n_cells(sensing) > min(MOST_CELLS if most_cells is None else most_cells, MOST_SUMS / functionals.shape[1]):
         return None
     limit = int(min(depth, sum(sensing.uses)))
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)
-    terminal = terminal_table(state.problem)
-    functionals = np.hstack([terminal.features, sensing.closed_loss])
     likelihoods = [d.likelihood(rows) for d, rows in zip(shape.digits, sensing.open_likelihood, strict=True)]
     linear = shape.linear(state.posterior, likelihoods, functionals)
-    n_features = terminal.features.shape[1]
-    stop = terminal.values(linear[:n_features].T)
+    n_features = endings.features.shape[1]
+    stop = endings.values(linear[:n_features].T, _answered(state, sensing, shape))
     spent = None
     if math.isfinite(state.problem.sensing_budget):
         paid = [d.counts.sum(axis=1) * c for d, c in zip(shape.digits, sensing.cost, strict=True)]
@@ -191,6 +178,17 @@ def solve(state: InformationState, *, depth: float = math.inf, most_cells: float
     return plan
 
 
+def _answered(state: InformationState, sensing: Sensing, shape: Lattice) -> NDArray[np.bool_]:
+    """Return who has answered at every cell, ``(n_cells, n_probes)``; at all of them alike where that is no matter."""
+    if endings_of(state.problem).plain:
+        return state.answered
+    answered = np.repeat(state.answered[None, :], shape.n_cells, axis=0)
+    cells = np.arange(shape.n_cells)
+    for probe, stride, digit in zip(sensing.index, shape.strides, shape.digits, strict=True):
+        answered[:, probe] |= cells // stride % len(digit.counts) > 0
+    return answered
+
+
 def _probe_losses(plan: PlanTable, layer: int, rows: slice) -> Floats:
     """Return each probe's optimal joint loss at some cells of a layer, shape ``(n_rows, n_probes)``."""
     cells = plan.shape.layers[layer].cells[rows]
@@ -200,13 +198,3 @@ def _probe_losses(plan: PlanTable, layer: int, rows: slice) -> Floats:
         over = plan.spent[cells, None] + plan.sensing.cost > plan.root.problem.sensing_budget + BUDGET_TOLERANCE
         losses = np.where(over, math.inf, losses)
     return np.asarray(losses)
-
-
-def best_probe(losses: Floats, stop: float) -> int | None:
-    """Return the first probe that attains the least loss if it beats stopping by more than a tie, else None."""
-    if len(losses) == 0:
-        return None
-    least = float(losses.min())
-    if math.isinf(least) or not stop - least > TIE:
-        return None
-    return int(np.argmax(losses <= least + TIE))

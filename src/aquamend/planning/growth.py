@@ -6,12 +6,15 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.inference import InformationState
-from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.decision.branches import planning_likelihood, predictive_quantiles
+from aquamend.decision.probe_value import could_answer
+from aquamend.inference import InformationState, ProbeView
+from aquamend.model.kernels import Outcomes, Readings
 from aquamend.planning.bounds import settles
 from aquamend.planning.digits import (
     Labels,
@@ -25,7 +28,6 @@ from aquamend.planning.digits import (
     useful_states,
 )
 from aquamend.planning.lattice import n_digit_states
-from aquamend.planning.quantisation import planning_likelihood, predictive_quantiles
 
 Floats = NDArray[np.float64]
 
@@ -43,17 +45,16 @@ MOST_READINGS = 64
 class Candidate:
     """A legal probe, with the evidence states kept so far."""
 
-    name: str
-    cost: float
-    uses: float
+    view: ProbeView
     labels: Labels
     kernel: Floats
-    """Shape ``(n_hypotheses, n_outcomes)``, as a policy sees it; a Gaussian probe's is cut into intervals."""
-    gaussian: bool
+    """Shape ``(n_hypotheses, n_outcomes)``, as a policy sees it; readings are cut into intervals."""
+    quantiles: Floats | None = None
+    """Readings at even levels of the predictive distribution, of a probe that reads numbers."""
     counted: bool = False
     """Whether all its evidence states are kept, uses counted."""
     n_readings: int = 0
-    """How many readings of a Gaussian probe are kept."""
+    """How many readings are kept, of a probe that reads numbers."""
     states: list[Floats] = field(default_factory=list)
     _beyond: list[tuple[float, int, Floats]] = field(default_factory=list)
     """Heap of states one answer beyond the kept ones, most useful first."""
@@ -62,6 +63,26 @@ class Candidate:
 
     def __post_init__(self) -> None:
         self._keep(np.ones(len(self.labels.prior)))
+
+    @property
+    def name(self) -> str:
+        """The probe's name."""
+        return self.view.name
+
+    @property
+    def cost(self) -> float:
+        """What a use costs."""
+        return self.view.cost
+
+    @property
+    def uses(self) -> float:
+        """How many uses are left."""
+        return self.view.uses_left
+
+    @property
+    def reads(self) -> Readings | None:
+        """The channel of a probe that reads numbers."""
+        return self.view.channel if isinstance(self.view.channel, Readings) else None
 
     @property
     def size(self) -> int:
@@ -73,30 +94,29 @@ class Candidate:
     @property
     def counted_size(self) -> float:
         """How many states its digit would have with everything counted."""
-        return math.inf if self.gaussian else n_digit_states(self.kernel.shape[1], self.uses)
+        return math.inf if self.reads else n_digit_states(self.kernel.shape[1], self.uses)
 
     def digit(self) -> RelaxedDigit:
         """Return the digit as it stands."""
         if self.counted:
             return counted_digit(self.labels, int(self.uses))
-        if not self.gaussian:
+        if self.reads is None or self.quantiles is None:
             return endless_digit(self.labels, self.states)
         if self.n_readings == 0:
             return revealing_digit(self.labels)
-        mean, sd = self.labels.kernel.T
         levels = (np.arange(self.n_readings) + 0.5) / self.n_readings
-        readings = predictive_quantiles(mean, sd, self.labels.prior, levels)
-        return reading_digit(self.labels, readings, again=self.uses > 1)
+        readings = np.interp(levels, np.linspace(0.0, 1.0, len(self.quantiles)), self.quantiles)
+        return reading_digit(self.labels, self.reads, readings, again=self.uses > 1)
 
     @property
     def can_grow(self) -> bool:
         """Whether more cells would let it keep more evidence apart."""
-        return self.offer() > 0.0 or (self.gaussian and self.n_readings < MOST_READINGS - 2)
+        return self.offer() > 0.0 or (self.reads is not None and self.n_readings < MOST_READINGS - 2)
 
     def offer(self) -> float:
         """Return how useful the best state not yet kept would be; zero if there is none worth keeping."""
         moves = len(self.states) ** 2 * self.labels.kernel.size
-        fixed = self.counted or self.gaussian or len(self.states) >= MOST_KEPT or moves > MOST_MOVES
+        fixed = self.counted or self.reads is not None or len(self.states) >= MOST_KEPT or moves > MOST_MOVES
         return 0.0 if fixed or not self._beyond else -self._beyond[0][0]
 
     def accept(self) -> None:
@@ -105,7 +125,7 @@ class Candidate:
 
     def _keep(self, state: Floats) -> None:
         self.states.append(state)
-        if self.gaussian:
+        if self.reads is not None:
             return
         self._known.add(state_key(state))
         for score, vector in useful_states(self.labels, state, self._known):
@@ -114,35 +134,32 @@ class Candidate:
 
 
 def candidates_at(state: InformationState) -> list[Candidate]:
-    """Return every legal probe as the planner sees it."""
-    return [_candidate(state, name) for name in state.legal_probes]
+    """Return every legal probe with as little evidence kept apart as possible."""
+    return [_candidate(state, view) for view in state.legal]
 
 
-def _candidate(state: InformationState, name: str) -> Candidate:
-    graph = state.problem.graph
-    spec = graph.probes[graph.probe_index[name]]
-    table = state.problem.model.tables[name]
-    match table:
-        case OutcomeTable():
-            kernel, rows = table.likelihood, table.likelihood
-        case NormalTable():
-            kernel, rows = planning_likelihood(state, name).T, np.column_stack([table.mean, table.sd])
+def _candidate(state: InformationState, view: ProbeView) -> Candidate:
+    kernel = planning_likelihood(state, view).T
+    channel = view.channel
+    if isinstance(channel, Outcomes):
+        return Candidate(view, _with_closed(state, labels_of(kernel, state.posterior)), kernel)
+    mass = np.bincount(channel.of, weights=state.posterior, minlength=channel.n_labels).astype(float)
+    labels = Labels(channel.of, np.zeros((channel.n_labels, 0)), mass, np.zeros(channel.n_labels, dtype=bool))
+    levels = np.linspace(0.0, 1.0, 4 * MOST_READINGS + 1)
     return Candidate(
-        name=name,
-        cost=spec.cost,
-        uses=spec.max_uses - state.uses.get(name, 0),
-        labels=_with_closed(state, labels_of(rows, state.posterior)),
-        kernel=kernel,
-        gaussian=isinstance(table, NormalTable),
+        view, _with_closed(state, labels), kernel, predictive_quantiles(state, cast(Readings, channel), levels)
     )
 
 
 def _with_closed(state: InformationState, labels: Labels) -> Labels:
-    """Return the labels with those marked that leave one terminal decision best whatever else is true."""
+    """Return the labels with those marked that leave one terminal decision best whatever else is true.
+
+    Support aside: what a revealed label costs need only be a lower bound.
+    """
     if labels.of.size * len(labels.prior) > MOST_MOVES:
         return labels
     allowed = labels.of[None, :] == np.arange(len(labels.prior))[:, None]
-    return replace(labels, closed=settles(state, allowed))
+    return replace(labels, closed=settles(state, allowed, could_answer(state), relaxed=True))
 
 
 def grow(candidates: Sequence[Candidate], limit: int) -> tuple[list[Candidate], list[Candidate]]:
@@ -163,7 +180,7 @@ def grow(candidates: Sequence[Candidate], limit: int) -> tuple[list[Candidate], 
             c.counted = True
     for c in kept:
         room = int(min(fair_share, MOST_READINGS)) - c.size + c.n_readings
-        if c.gaussian and room > c.n_readings and cells // c.size * (c.size - c.n_readings + room) <= limit:
+        if c.reads is not None and room > c.n_readings and cells // c.size * (c.size - c.n_readings + room) <= limit:
             cells = cells // c.size * (c.size - c.n_readings + room)
             c.n_readings = room
     kept.sort(key=candidates.index)

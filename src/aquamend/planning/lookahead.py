@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.probe_value import branches_of
-from aquamend.decision.terminal_table import TerminalTable, terminal_table
+from aquamend.decision.branches import branches_of, planning_likelihood
+from aquamend.decision.endings import Endings, endings_of
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import BUDGET_TOLERANCE
-from aquamend.planning.quantisation import planning_likelihood
 
 Floats = NDArray[np.float64]
 
@@ -26,20 +25,23 @@ MOST_WEIGHTS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class _Lookahead:
-    terminal: TerminalTable
-    cost: Floats
-    uses: tuple[float, ...]
+    endings: Endings
+    views: tuple[ProbeView, ...]
     likelihood: tuple[Floats, ...]
-    """One ``(n_outcomes, n_hypotheses)`` a probe."""
+    """One ``(n_outcomes, n_hypotheses)`` for each probe."""
     budget: float
+    answered: NDArray[np.bool_]
+    """Shape ``(n_all_probes,)``; who has answered before."""
 
     def value(self, weights: Floats, used: tuple[int, ...], spent: float, depth: int) -> Floats:
         """Return the joint value of every row of weights with ``depth`` probes to go, shape ``(n_rows,)``."""
-        sums = weights @ self.terminal.features
-        best = self.terminal.values(sums)
+        answered = self.answered.copy()
+        answered[[view.index for view, n in zip(self.views, used, strict=True) if n]] = True
+        sums = weights @ self.endings.features
+        best = self.endings.values(sums, answered)
         if depth == 0:
             return best
-        for probe in range(len(self.cost)):
+        for probe in range(len(self.views)):
             best = np.minimum(best, self.probe_loss(weights, sums[:, 0], used, spent, depth, probe))
         return best
 
@@ -47,7 +49,8 @@ class _Lookahead:
         self, weights: Floats, mass: Floats, used: tuple[int, ...], spent: float, depth: int, probe: int
     ) -> Floats:
         """Return the joint loss of running one probe first, shape ``(n_rows,)``; infinite where it is not legal."""
-        if used[probe] >= self.uses[probe] or spent + self.cost[probe] > self.budget + BUDGET_TOLERANCE:
+        view = self.views[probe]
+        if used[probe] >= view.uses_left or spent + view.cost > self.budget + BUDGET_TOLERANCE:
             return np.full(len(weights), math.inf)
         rows = self.likelihood[probe]
         n_outcomes, n_hypotheses = rows.shape
@@ -58,13 +61,13 @@ class _Lookahead:
                 self.value(
                     (weights[low : low + piece, None, :] * rows[None, :, :]).reshape(-1, n_hypotheses),
                     grown,
-                    spent + self.cost[probe],
+                    spent + view.cost,
                     depth - 1,
                 )
                 for low in range(0, len(weights), piece)
             ]
         )
-        return np.asarray(mass * self.cost[probe] + after.reshape(len(weights), n_outcomes).sum(axis=1))
+        return np.asarray(mass * view.cost + after.reshape(len(weights), n_outcomes).sum(axis=1))
 
 
 def lookahead_losses(state: InformationState, depth: int) -> Floats:
@@ -73,12 +76,10 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
     Shape ``(n_legal,)``. A Gaussian probe's readings are cut into intervals: the plan may use which interval a reading
     falls in, so its value is that of a policy that can be followed, and at worst a little above the true one.
     """
-    problem = state.problem
-    depth = int(min(depth, _uses_left(state)))
-    specs = [problem.graph.probes[problem.graph.probe_index[name]] for name in state.legal_probes]
+    views = state.legal
+    depth = int(min(depth, math.fsum(view.uses_left for view in views)))
     rows = [
-        branches_of(state, [name]).likelihood if depth == 1 else planning_likelihood(state, name)
-        for name in state.legal_probes
+        branches_of(state, [view.name]).likelihood if depth == 1 else planning_likelihood(state, view) for view in views
     ]
     work = float(sum(len(r) for r in rows)) ** depth * len(state.posterior) if depth < 100 else math.inf
     if work > MOST_WORK:
@@ -86,20 +87,9 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
             f"planning {depth} probes ahead means about {work:.0e} weights to compute, more than {MOST_WORK:.0e}; "
             "plan fewer probes ahead, or use exact, which has a deadline"
         )
-    search = _Lookahead(
-        terminal_table(problem),
-        np.array([spec.cost for spec in specs]),
-        tuple(spec.max_uses - state.uses.get(spec.name, 0) for spec in specs),
-        tuple(rows),
-        problem.sensing_budget,
-    )
-    weights = state.posterior[None, :]
-    used = (0,) * len(specs)
+    budget = state.problem.sensing_budget
+    search = _Lookahead(endings_of(state.problem), views, tuple(rows), budget, state.answered)
+    weights, used = state.posterior[None, :], (0,) * len(views)
     return np.array(
-        [search.probe_loss(weights, np.ones(1), used, state.spent, depth, probe)[0] for probe in range(len(specs))]
+        [search.probe_loss(weights, np.ones(1), used, state.spent, depth, probe)[0] for probe in range(len(views))]
     )
-
-
-def _uses_left(state: InformationState) -> float:
-    probes = {probe.name: probe for probe in state.problem.graph.probes}
-    return math.fsum(probes[name].max_uses - state.uses.get(name, 0) for name in state.legal_probes)

@@ -1,20 +1,20 @@
-"""Recovery policies: one file a family, one frozen dataclass a policy."""
+"""Recovery policies: each a frozen dataclass with one method, and a description of itself."""
 
-from aquamend.policies.certified import Certified
-from aquamend.policies.decoupled import Decoupled
+from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
 from aquamend.policies.evaluation import Evaluation, evaluate
-from aquamend.policies.exact import Exact
-from aquamend.policies.greedy import Greedy
-from aquamend.policies.linear_chain import LinearChain
-from aquamend.policies.lookahead import Lookahead
-from aquamend.policies.myopic import AquaMend
-from aquamend.policies.no_reprobe import NoReprobe
-from aquamend.policies.policy import CertifyingPolicy, Policy
+from aquamend.policies.myopic import AquaMend, LinearChain, Structured
+from aquamend.policies.planners import Certified, Exact, Lookahead
+from aquamend.policies.policy import (
+    CertifyingPolicy,
+    Considered,
+    DescribedPolicy,
+    Description,
+    Policy,
+    considered_by,
+    hand_over,
+)
 from aquamend.policies.registry import POLICIES, policy_named
-from aquamend.policies.restart import AlwaysRestart
-from aquamend.policies.rollback_only import RollbackOnly
-from aquamend.policies.structured import Structured
-from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
 
 __all__ = [
     "POLICIES",
@@ -22,17 +22,24 @@ __all__ = [
     "AquaMend",
     "Certified",
     "CertifyingPolicy",
+    "Considered",
     "Decoupled",
+    "DescribedPolicy",
+    "Description",
     "Evaluation",
     "Exact",
     "Greedy",
+    "GreedyRepair",
     "LinearChain",
     "Lookahead",
     "NoReprobe",
     "Policy",
+    "PowerPerCost",
     "RollbackOnly",
     "Structured",
     "Troubleshooting",
+    "considered_by",
     "evaluate",
+    "hand_over",
     "policy_named",
 ]

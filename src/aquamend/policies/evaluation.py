@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
-from aquamend.decision.terminal import best_terminal, stop_after_correcting
+from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.terminal import best_terminal, declared_value, new_declarations, price
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.inference import InformationState, Observation
-from aquamend.model.kernels import OutcomeTable
-from aquamend.policies.exact import Exact
+from aquamend.model.kernels import Outcomes
+from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
 
 MOST_STATES = 1_000_000
@@ -27,6 +26,9 @@ CERTAIN_ENOUGH = 1e-6
 NEGLIGIBLE = 1e-14
 """Probability below which a state no longer probes: it changes no expectation that a float can show."""
 
+Floats = NDArray[np.float64]
+Evidence = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -36,9 +38,9 @@ class Evaluation:
     """Sensing, recovery and residual together."""
     expected_probes: float
     expected_undone: float
-    """Executed actions undone; a restart undoes all of them."""
+    """Executed actions undone."""
     success: float
-    """Probability that nothing failed is left uncorrected and nothing was escalated."""
+    """Probability that nothing wrong is left, kept or newly declared, and that nothing was escalated."""
 
 
 def evaluate(policy: Policy, state: InformationState) -> Evaluation:
@@ -50,36 +52,31 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
     """
     if isinstance(policy, Exact) and not policy.completes(state):
         _refuse(policy, state)
-    total = np.zeros(4)
+    total, visited, probes = np.zeros(4), 0, 0
     layer = {_key(state): (state, 1.0)}
-    visited = probes = 0
     while layer:
         visited += len(layer)
         if probes > MOST_PROBES and math.fsum(p for _, p in layer.values()) > CERTAIN_ENOUGH:
             raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
         if visited > MOST_STATES:
             raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
-        following: dict[tuple[tuple[str, str], ...], tuple[InformationState, float]] = {}
+        following: dict[Evidence, tuple[InformationState, float]] = {}
         for here, probability in layer.values():
             step = policy.next_step(here) if probability >= NEGLIGIBLE else best_terminal(here).decision
-            if not isinstance(step, Reprobe):
+            if isinstance(step, Reprobe):
+                total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
+                _follow(here, step.probe, probability, following)
+            else:
                 total += probability * _terminal(here, step)
-                continue
-            graph = state.problem.graph
-            total += probability * np.array([graph.probes[graph.probe_index[step.probe]].cost, 1.0, 0.0, 0.0])
-            for p, child in _children(here, step.probe):
-                key = _key(child)
-                known = following.get(key, (child, 0.0))
-                following[key] = known[0], known[1] + probability * p
         layer, probes = following, probes + 1
     return Evaluation(*(float(x) for x in total))
 
 
 def _refuse(policy: Exact, state: InformationState) -> NoReturn:
     """Say why following a plan that is only the best found so far has no exact value worth waiting for."""
-    gaussian = [p for p in state.legal_probes if not isinstance(state.problem.model.tables[p], OutcomeTable)]
-    if gaussian:
-        raise NotDiscrete("evaluating exact", gaussian)
+    continuous = [view.name for view in state.legal if not isinstance(view.channel, Outcomes)]
+    if continuous:
+        raise NotDiscrete("evaluating exact", continuous)
     bounds = policy.bounds(state)
     raise TooLarge(
         f"the complete adaptive tree is too large to tabulate; its value lies between {bounds.lower:.6g} and "
@@ -89,46 +86,55 @@ def _refuse(policy: Exact, state: InformationState) -> NoReturn:
     )
 
 
-def _key(state: InformationState) -> tuple[tuple[str, str], ...]:
+def _key(state: InformationState) -> Evidence:
     return tuple(sorted((o.probe, str(o.outcome)) for o in state.evidence))
 
 
-def _children(state: InformationState, probe: str) -> list[tuple[float, InformationState]]:
-    table = state.problem.model.tables[probe]
-    if not isinstance(table, OutcomeTable):
+def _follow(
+    state: InformationState, probe: str, probability: float, following: dict[Evidence, tuple[InformationState, float]]
+) -> None:
+    """Add the states after every possible answer to those that follow."""
+    channel = state.probe(probe).channel
+    if not isinstance(channel, Outcomes):
         raise NotDiscrete("evaluate", [probe])
-    probability = state.posterior @ table.likelihood
-    return [
-        (float(p), state.after(Observation(probe, outcome)))
-        for outcome, p in zip(table.outcomes, probability, strict=True)
-        if p > 0.0
-    ]
+    for outcome, p in zip(channel.outcomes, state.posterior @ channel.table, strict=True):
+        if probability * p > 0.0:
+            child = state.after(Observation(probe, outcome))
+            first, known = following.setdefault(_key(child), (child, 0.0))
+            following[_key(child)] = first, known + probability * float(p)
 
 
-def _terminal(state: InformationState, decision: Decision) -> NDArray[np.float64]:
+def _terminal(state: InformationState, decision: Decision) -> Floats:
+    """Return the loss, no probes, the actions undone and the probability of success of ending so."""
     problem, graph = state.problem, state.problem.graph
+    loss = price(state, decision).loss
+    correct: tuple[str, ...] = ()
+    undone, declared = 0, tuple[NewDeclaration, ...]()
     match decision:
-        case Escalate():
-            return np.array([problem.escalate_loss, 0.0, 0.0, 0.0])
-        case Restart():
-            return np.array([problem.restart_loss, 0.0, len(graph.executed), 1.0])
         case Continue():
-            ending = RollBack(())
-        case RollBack():
-            ending = decision
-    if ending.plan is not None:
-        plan = problem.plan_named(ending.plan)
-        possible = state.posterior > 0.0
-        loss = float(np.dot(state.posterior[possible], plan.loss[possible]))
-        return np.array([loss, 0.0, len(set(plan.undo)), _nothing_left(state, plan.correct)])
-    undone = {*graph.closure(ending.correct), *ending.undo}  # more than the closure may be undone, at ordinary cost
-    loss = graph.rollback_cost(undone) + stop_after_correcting(state, set(ending.correct)).residual
-    return np.array([loss, 0.0, len(undone), _nothing_left(state, ending.correct)])
+            pass
+        case Escalate():
+            return np.array([loss, 0.0, 0.0, 0.0])
+        case RollBack(plan=None):
+            correct, undone = decision.correct, len({*graph.closure(decision.correct), *decision.undo})
+            said = {new.belief for new in decision.declare}
+            declared = (*decision.declare, *new_declarations(state, [b for b in correct if b not in said]))
+        case Restart() | RollBack():
+            plan = problem.restart_plan if isinstance(decision, Restart) else problem.plan_named(str(decision.plan))
+            if plan is None:
+                return np.array([loss, 0.0, 0.0, 0.0])
+            correct, undone = plan.correct, len(set(plan.undo))
+    return np.array([loss, 0.0, undone, _success(state, correct, declared)])
 
 
-def _nothing_left(state: InformationState, correct: Sequence[str]) -> float:
-    """Return the probability that correcting these beliefs leaves nothing failed."""
-    kept = np.array([belief.name not in correct for belief in state.problem.graph.beliefs], dtype=bool)
-    left = state.problem.failed[:, kept].any(axis=1)
-    bad, good = float(state.posterior[left].sum()), float(state.posterior[~left].sum())
+def _success(state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...]) -> float:
+    """Return the probability that nothing wrong is left where these beliefs are corrected, with these new values."""
+    problem = state.problem
+    wrong = problem.failed.copy() if state.contradiction is None else np.ones_like(problem.failed)
+    wrong[:, [problem.graph.belief_index[name] for name in correct]] = 0.0
+    for new in declared:
+        value = declared_value(problem, new)
+        wrong[:, problem.graph.belief_index[new.belief]] = 1.0 if value is None else value.wrong
+    right, other = (1.0 - wrong).prod(axis=1), 1.0 - (1.0 - wrong).prod(axis=1)
+    good, bad = float(state.posterior @ right), float(state.posterior @ other)
     return good / (good + bad)

@@ -5,37 +5,35 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
+from functools import partial
 
 from aquamend.errors import UnknownName
-from aquamend.policies.certified import Certified
-from aquamend.policies.decoupled import Decoupled
-from aquamend.policies.exact import Exact
-from aquamend.policies.greedy import Greedy
-from aquamend.policies.linear_chain import LinearChain
-from aquamend.policies.lookahead import Lookahead
-from aquamend.policies.myopic import AquaMend
-from aquamend.policies.no_reprobe import NoReprobe
-from aquamend.policies.policy import Policy
-from aquamend.policies.restart import AlwaysRestart
-from aquamend.policies.rollback_only import RollbackOnly
-from aquamend.policies.structured import Structured
-from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
+from aquamend.policies.myopic import AquaMend, LinearChain, Structured
+from aquamend.policies.planners import Certified, Exact, Lookahead
+from aquamend.policies.policy import DescribedPolicy, Policy
+from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
 
-POLICIES: dict[str, Callable[[], Policy]] = {
+POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "aquamend": AquaMend,
-    "all-candidates": AquaMend,
+    "all-candidates": partial(AquaMend, screen=None),
     "structured": Structured,
     "exact": Exact,
     "certified": Certified,
     "troubleshooting": Troubleshooting,
+    "greedy-repair": GreedyRepair,
     "decoupled": Decoupled,
     "greedy": Greedy,
+    "power-per-cost": PowerPerCost,
     "rollback-only": RollbackOnly,
     "restart": AlwaysRestart,
     "no-reprobe": NoReprobe,
     "linear-chain": LinearChain,
 }
-"""Without fitted coverage there is nothing to screen by, so ``aquamend`` and ``all-candidates`` are one policy here."""
+"""Makers of the policies, which describe themselves; ``lookahead-K`` is one more for every K."""
+
+NAMES = (*POLICIES, "lookahead-K", "module:Class")
+"""What may stand where a policy is named."""
 
 
 def policy_named(name: str) -> Policy:
@@ -46,19 +44,18 @@ def policy_named(name: str) -> Policy:
     if lookahead:
         return Lookahead(int(lookahead[1]))
     if name not in POLICIES:
-        raise UnknownName("policy", name, [*POLICIES, "lookahead-K"])
+        raise UnknownName("policy", name, NAMES)
     return POLICIES[name]()
 
 
 def _imported(name: str) -> Policy:
     """Return a policy of somebody's own: ``module:Class`` (called without arguments) or ``module:instance``."""
     module, _, attribute = name.partition(":")
-    valid = [*POLICIES, "lookahead-K", "module:Class"]
     try:
         found = getattr(importlib.import_module(module), attribute)
         policy = found() if isinstance(found, type) else found
     except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
-        raise UnknownName("policy", f"{name} ({type(error).__name__}: {error})", valid) from None
+        raise UnknownName("policy", f"{name} ({type(error).__name__}: {error})", NAMES) from None
     if not isinstance(policy, Policy):
-        raise UnknownName("policy", f"{name} (it has no next_step)", valid)
+        raise UnknownName("policy", f"{name} (it has no next_step)", NAMES)
     return policy

@@ -1,22 +1,57 @@
-"""What could be read of a problem, as the objects it will be made of."""
+"""What could be read of a problem, as the objects it will be made of; where a value was unreadable, one stands in."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from aquamend.graph import Action, Belief, Edge, Operation, Probe
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, Kernel
+import numpy as np
+
+from aquamend.errors import Fault
+from aquamend.graph import Action, Belief, Correction, Edge, Operation, Probe
+from aquamend.model import Alarm, Cause, Coverage, Declaration, FitGroup, Hypothesis, Kernel
+from aquamend.model.kernels import KERNELS, Shape
+from aquamend.model.kernels.kernel import row_name_faults
+from aquamend.problem import Plan
 from aquamend.problem_file.report import FaultReport, place
-from aquamend.problem_file.schema import Entry
+from aquamend.problem_file.schema import Entry, kernel_keys, kernel_kinds
 
+PRIORS, STATUSES = "priors", "statuses"
 _SECTIONS = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
-PRIORS = "priors"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDraft:
+    """A kernel as far as it could be read."""
+
+    kind: type[Kernel]
+    given: Mapping[str, Any]
+    """What stands behind its keys; None for a row that could not be read."""
+    unread: frozenset[str]
+    """Hypotheses with a row that could not be read or judged."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel itself."""
+        return self.kind.from_data(**self.given)
+
+    def faults(self, where: str, names: Sequence[str], *, all_names: bool) -> Iterable[Fault]:
+        """Yield what is wrong with the rows that could be read; names that are none only if all names are known."""
+        wanted = [name for name in names if name not in self.unread]
+        known = set(wanted)
+        given = {}
+        for key, value in self.given.items():
+            if isinstance(value, Mapping):
+                value = {n: row for n, row in value.items() if n in known or (all_names and n not in self.unread)}
+            given[key] = value
+        return self.kind.from_data(**given).faults(where, wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A problem as far as it could be read; where a value was unreadable, one stands in that breaks no rule."""
+    """A problem as far as it could be read; what stands in for an unreadable value breaks no rule."""
 
     beliefs: list[Belief]
     actions: list[Action]
@@ -24,24 +59,32 @@ class Draft:
     probes: list[Probe]
     edges: list[Edge]
     hypotheses: list[Hypothesis]
-    kernels: dict[str, Kernel | None]
+    kernels: dict[str, KernelDraft | None]
     """None: the kernel is there but unreadable."""
     alarm: Alarm | None
     declarations: list[Declaration]
-    sensing_budget: float
-    restart: float | None
-    escalate: float | None
-    name: str
-    unit: str
+    plans: list[Plan]
+    restart: float | Plan | None
+    coverage: Coverage | None
+    rest: dict[str, Any]
+    """The simple values at the top of the file, by the names of the problem's own fields."""
     incomplete: frozenset[str]
-    """Sections that may hold names which could not be read; and ``PRIORS`` where one of them could not."""
+    """Sections that may hold names which could not be read; ``PRIORS`` and ``STATUSES`` where one of them could not."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the hypotheses."""
+        return [hypothesis.name for hypothesis in self.hypotheses]
 
 
 def draft_of(top: Entry, report: FaultReport) -> Draft:
-    """Return the draft of what was read at the top of the file; report kernels that contradict themselves."""
-    values = top.values
+    """Return the draft of what was read at the top of the file; report what contradicts itself within one entry."""
+    values, incomplete = top.values, _incomplete(top, report)
     hypotheses = [_hypothesis(entry) for entry in values.get("hypotheses", ())]
-    kernels = values.get("kernels", {})
+    names = [hypothesis.name for hypothesis in hypotheses]
+    plan_of = partial(_plan, names=names, report=None if "hypotheses" in incomplete else report)
+    restart = values.get("restart")
+    simple = ("name", "unit", "sensing_budget", "escalate", "corrections")
     return Draft(
         beliefs=[_belief(entry) for entry in values.get("beliefs", ())],
         actions=[_action(entry) for entry in values.get("actions", ())],
@@ -49,15 +92,17 @@ def draft_of(top: Entry, report: FaultReport) -> Draft:
         probes=[_probe(entry) for entry in values.get("probes", ())],
         edges=values.get("edges", []),
         hypotheses=hypotheses,
-        kernels={name: entry and _kernel(entry, place("kernels", name), report) for name, entry in kernels.items()},
-        alarm=_alarm(values["alarm"], hypotheses) if "alarm" in values else None,
+        kernels={
+            name: entry and _kernel(entry, place("kernels", name), report)
+            for name, entry in values.get("kernels", {}).items()
+        },
+        alarm=_alarm(values["alarm"], names) if "alarm" in values else None,
         declarations=[_declaration(entry, i) for i, entry in enumerate(values.get("declarations", ()))],
-        sensing_budget=values.get("sensing_budget", math.inf),
-        restart=values.get("restart"),
-        escalate=values.get("escalate"),
-        name=values.get("name", "recovery problem"),
-        unit=values.get("unit", ""),
-        incomplete=_incomplete(top, report),
+        plans=[plan_of(entry, f"plans[{i}]") for i, entry in enumerate(values.get("plans", ()))],
+        restart=plan_of(restart, "restart") if isinstance(restart, Entry) else restart,
+        coverage=_coverage(values["coverage"]) if "coverage" in values.keys() - top.broken else None,
+        rest={key: values[key] for key in simple if key in values},
+        incomplete=incomplete,
     )
 
 
@@ -65,12 +110,26 @@ def _incomplete(top: Entry, report: FaultReport) -> frozenset[str]:
     sections = [s for s in _SECTIONS if s in report.positions or (s in top.broken and s not in top.values)]
     if any("prior" not in entry.values for entry in top.values.get("hypotheses", ())):
         sections.append(PRIORS)
+    if any("status" in entry.broken for entry in top.values.get("actions", ())):
+        sections.append(STATUSES)
     return frozenset(sections)
+
+
+def _readable(rows: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row for name, row in rows.items() if row is not None}
 
 
 def _belief(entry: Entry) -> Belief:
     values = entry.values
-    return Belief(values["name"], values.get("residual", 0.0), values.get("may_keep", True))
+    return Belief(
+        values["name"],
+        values.get("residual", 0.0),
+        values.get("may_keep", True),
+        Correction(values.get("correction", Correction.ASSURED)),
+        values.get("declared", "unreadable" if "declared" in entry.broken else None),
+        values.get("tolerance", 0.0),
+        values.get("needs_support", False),
+    )
 
 
 def _action(entry: Entry) -> Action:
@@ -89,19 +148,26 @@ def _action(entry: Entry) -> Action:
 
 def _probe(entry: Entry) -> Probe:
     values = entry.values
-    return Probe(values["name"], values.get("cost", 0.0), values.get("modality"), values.get("max_uses", 1))
+    accuracy = values.get("accuracy", 1.0)
+    return Probe(
+        values["name"],
+        values.get("cost", 0.0),
+        values.get("modality"),
+        values.get("max_uses", 1),
+        values.get("source"),
+        _readable(accuracy) if isinstance(accuracy, Mapping) else accuracy,
+    )
 
 
 def _hypothesis(entry: Entry) -> Hypothesis:
     values = entry.values
     cause = Cause(values.get("cause", Cause.UNKNOWN))
-    return Hypothesis(values["name"], values.get("prior", 0.5), tuple(values.get("failed", ())), cause)
+    truth = _readable(values.get("truth", {}))
+    return Hypothesis(values["name"], values.get("prior", 0.5), tuple(values.get("failed", ())), cause, truth)
 
 
-def _alarm(entry: Entry, hypotheses: list[Hypothesis]) -> Alarm:
-    likelihood = entry.values.get("likelihood")
-    if likelihood is None:
-        likelihood = dict.fromkeys((hypothesis.name for hypothesis in hypotheses), 1.0)
+def _alarm(entry: Entry, names: Sequence[str]) -> Alarm:
+    likelihood = entry.values.get("likelihood", dict.fromkeys(names, 1.0))
     readable = {name: 1.0 if value is None else value for name, value in likelihood.items()}
     return Alarm(readable, tuple(entry.values.get("suspects", ())))
 
@@ -113,36 +179,82 @@ def _declaration(entry: Entry, index: int) -> Declaration:
         belief=values["belief"],
         # A version that could not be read is taken for one that nobody else has.
         version=values.get("version", -1 - index if "version" in entry.broken else 1),
-        invalid_in=tuple(values.get("invalid_in", ())),
+        value=values.get("value"),
+        invalid_in=tuple(values["invalid_in"]) if "invalid_in" in values else None,
         support=tuple(values.get("support", ())),
     )
 
 
-def _kernel(entry: Entry, where: str, report: FaultReport) -> Kernel | None:
-    given = entry.given
-    if "gaussian" in given and len(given) > 1:
-        other = " and ".join(sorted(given - {"gaussian"}))
-        report.add(where, f"it has gaussian and {other}", "keep gaussian, or outcomes and likelihood")
-    elif "gaussian" in given:
-        rows = entry.values.get("gaussian")
-        if rows is not None:
-            return Gaussian({name: (0.0, 1.0) if row is None else row for name, row in rows.items()})
-    elif not given:
-        report.add(where, "it does not say how the probe answers", "give outcomes and likelihood, or gaussian")
+def _plan(entry: Entry, where: str, *, names: Sequence[str], report: FaultReport | None) -> Plan:
+    values = entry.values
+    loss = values.get("loss", 0.0)
+    if isinstance(loss, Mapping):
+        if report is not None:
+            report.judge(_loss_faults(f"{where}.loss", loss, names))
+        table = {name: 0.0 if value is None else value for name, value in loss.items()}
+        losses = [table.get(name, table.get("default", 0.0)) for name in names]
     else:
-        for key in ("outcomes", "likelihood"):
-            if key not in given:
-                report.add(f"{where}.{key}", "it is missing", f"add the key {key!r}")
-        return _discrete(entry.values.get("outcomes"), entry.values.get("likelihood"))
-    return None
+        losses = [loss] * len(names)
+    correct, undo = tuple(values.get("correct", ())), tuple(values.get("undo", ()))
+    name = values.get("name", "restart")
+    return Plan(name, np.array(losses, dtype=float), correct, undo, values.get("last_resort", False))
 
 
-def _discrete(outcomes: list[str] | None, rows: dict[str, tuple[float, ...] | None] | None) -> Discrete | None:
-    if rows is None:
+def _loss_faults(where: str, given: Mapping[str, Any], names: Sequence[str]) -> Iterator[Fault]:
+    own = [name for name in given if name != "default" or name in names]
+    wanted = [name for name in names if name in given] if "default" in given else names
+    for fault in row_name_faults(where, own, wanted):
+        yield replace(fault, remedy=f"{fault.remedy}, or a default") if fault.where == where else fault
+
+
+def _coverage(entry: Entry) -> Coverage:
+    values = entry.values
+    groups = [
+        FitGroup(
+            group.values["name"],
+            tuple(group.values.get("probes", ())),
+            group.values.get("prototype_g", ()),
+            group.values.get("prototype_mm", ()),
+        )
+        for group in values.get("groups", ())
+    ]
+    measured = values.get("quantities_g", ()), values.get("offsets_mm", ())
+    return Coverage(values["stage"], tuple(values.get("covered_stages", ())), tuple(groups), *measured)
+
+
+_OWN = {kind: kernel_keys(kind) for kind in KERNELS}
+_NEEDED = {kind: [name for name, key in keys.items() if key.required] for kind, keys in _OWN.items()}
+
+
+def _kernel(entry: Entry, where: str, report: FaultReport) -> KernelDraft | None:
+    given = entry.given
+    started = [kind for kind in KERNELS if any(name in given for name in _NEEDED[kind])]
+    ways = ", or ".join(" and ".join(_NEEDED[kind]) for kind in started or kernel_kinds(report.version))
+    if not started:
+        report.add(where, "it does not say how the probe answers", f"give {ways}")
         return None
-    if outcomes is None:  # the first row says how many there must be
-        width = len(next((row for row in rows.values() if row), (1.0,)))
-        outcomes = [str(i) for i in range(width)]
-        rows = {name: row if row and len(row) == width else None for name, row in rows.items()}
-    uniform = (1.0 / max(len(outcomes), 1),) * len(outcomes)
-    return Discrete(tuple(outcomes), {name: uniform if row is None else row for name, row in rows.items()})
+    if len(started) > 1:
+        report.add(where, f"it has {' and '.join(sorted(given))}", f"keep {ways}")
+        return None
+    (kind,) = started
+    for name in _NEEDED[kind]:
+        if name not in given:
+            report.add(f"{where}.{name}", "it is missing", f"add the key {name!r}")
+    for name in sorted(given - _OWN[kind].keys()):
+        report.add(f"{where}.{name}", f"{name!r} does not go with {ways}", f"keep only {', '.join(_OWN[kind])}")
+    return _kernel_draft(kind, {name: value for name, value in entry.values.items() if name in _OWN[kind]})
+
+
+def _kernel_draft(kind: type[Kernel], values: dict[str, Any]) -> KernelDraft | None:
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    unread = {name for rows in tables.values() for name, row in rows.items() if row is None}
+    for key, shape in list(kind.keys.items())[: kind.required]:
+        if key in values:
+            continue
+        rows = [(name, row) for table in tables.values() for name, row in table.items() if row]
+        if shape is not Shape.NAMES or not rows:
+            return None
+        width = len(rows[0][1])  # as many names as the first row has numbers; those that differ cannot be judged
+        values = {**values, key: [f"unreadable name {i}" for i in range(width)]}
+        unread |= {name for name, row in rows if len(row) != width}
+    return KernelDraft(kind, values, frozenset(unread))

@@ -1,4 +1,7 @@
-"""Readers of single values. Each returns the value, or None after reporting what is wrong with it."""
+"""Kinds of values: how each is read, and what JSON Schema says of it.
+
+A reader returns the value, or None after reporting what is wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,30 @@ import math
 import numbers
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from aquamend.model.validation import SUM_TOLERANCE
+from aquamend.model.kernels.discrete import SUM_TOLERANCE
 from aquamend.problem_file.plain_data import RepeatedKeys, WrittenFloat, shown, text_of
 from aquamend.problem_file.report import FaultReport, place
 
 T = TypeVar("T")
+S = TypeVar("S")
 Reader = Callable[[Any, str, FaultReport], T | None]
 """Reads the value at a place."""
-
+Schema = dict[str, Any]
+LARGEST = 1e100
+"""Finite numbers beyond this cannot be meant, and their sums and squares would overflow."""
 _NUMBER_TYPES = frozenset((float, int, WrittenFloat))
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Generic[T]):
+    """A kind of value."""
+
+    read: Reader[T]
+    schema: Callable[[int], Schema]
+    """Returns its JSON Schema in a version of the format."""
 
 
 def read_label(value: Any, where: str, report: FaultReport) -> str | None:
@@ -39,10 +55,6 @@ def read_name(value: Any, where: str, report: FaultReport) -> str | None:
         report.add(where, f"{shown(text)} is blank", "give a name")
         return None
     return text
-
-
-LARGEST = 1e100
-"""Finite numbers beyond this cannot be meant, and their sums and squares would overflow."""
 
 
 def read_number(value: Any, where: str, report: FaultReport) -> float | None:
@@ -84,6 +96,24 @@ def _writes_number(text: str) -> bool:
         return False
 
 
+def read_finite(value: Any, where: str, report: FaultReport) -> float | None:
+    """Read a number that is not infinite."""
+    number = read_number(value, where, report)
+    if number is not None and math.isinf(number):
+        report.add(where, f"{shown(value)} is not finite", "give a finite number")
+        return None
+    return number
+
+
+def read_loss(value: Any, where: str, report: FaultReport) -> float | None:
+    """Read a number of at least 0, or infinity."""
+    number = read_number(value, where, report)
+    if number is not None and number < 0.0:
+        report.add(where, f"{shown(value)} is not a loss", "give a number of at least 0, or inf")
+        return None
+    return number
+
+
 def read_probability(value: Any, where: str, report: FaultReport) -> float | None:
     """Read a number from 0 to 1; rounding may have carried it just above."""
     number = read_number(value, where, report)
@@ -116,8 +146,46 @@ def read_flag(value: Any, where: str, report: FaultReport) -> bool | None:
     return None
 
 
-def one_of(options: Iterable[str]) -> Reader[str]:
-    """Return a reader of one of these words."""
+def read_value(value: Any, where: str, report: FaultReport) -> str | float | None:
+    """Read what a belief says: a number, or text, in quotes if it looks like a number; a boolean is kept as text."""
+    if isinstance(value, bool) or (isinstance(value, str) and value != "inf"):
+        return read_label(value, where, report)
+    if isinstance(value, (numbers.Real, str)):
+        return read_number(value, where, report)
+    report.add(where, f"{shown(value)} is neither text nor a number", "give what is held to be true, null in quotes")
+    return None
+
+
+SHARED_SCHEMAS: dict[str, Schema] = {
+    "name": {"type": ["string", "number", "boolean"], "pattern": r"\S"},
+    "label": {"type": ["string", "number", "boolean"]},
+    "number": {"anyOf": [{"type": "number"}, {"const": "inf"}]},
+    "cost": {"anyOf": [{"type": "number", "minimum": 0}, {"const": "inf"}]},
+    "probability": {"type": "number", "minimum": 0, "maximum": 1.0 + SUM_TOLERANCE},
+    "value": {"type": ["string", "number", "boolean"]},
+}
+"""The simple kinds that many keys share, by name; schemas refer to them."""
+
+
+def _shared(name: str) -> Callable[[int], Schema]:
+    return lambda version: {"$ref": f"#/$defs/{name}"}
+
+
+NAME = Field(read_name, _shared("name"))
+LABEL = Field(read_label, _shared("label"))
+NUMBER = Field(read_number, _shared("number"))
+FINITE = Field(read_finite, lambda version: {"type": "number"})
+COST = Field(read_number, _shared("cost"))  # read as any number: graph and problem say which of their costs is none
+LOSS = Field(read_loss, _shared("cost"))
+PROBABILITY = Field(read_probability, _shared("probability"))
+COUNT = Field(read_count, lambda version: {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "inf"}]})
+WHOLE = Field(read_whole, lambda version: {"type": "integer"})
+FLAG = Field(read_flag, lambda version: {"type": "boolean"})
+VALUE = Field(read_value, _shared("value"))
+
+
+def one_of(options: Iterable[str]) -> Field[str]:
+    """Return the kind of value that is one of these words."""
     valid = tuple(options)
 
     def read(value: Any, where: str, report: FaultReport) -> str | None:
@@ -128,7 +196,24 @@ def one_of(options: Iterable[str]) -> Reader[str]:
         report.add(where, f"{shown(value)} is none of the choices", f"{hint}use one of {', '.join(valid)}")
         return None
 
-    return read
+    return Field(read, lambda version: {"enum": list(valid)})
+
+
+def either(simple: Field[S], mapping: Field[T], *, mapping_since: int = 1) -> Field[S | T]:
+    """Return the kind of value that is a mapping of one kind, or else of a simple kind."""
+
+    def read(value: Any, where: str, report: FaultReport) -> S | T | None:
+        if not isinstance(value, Mapping):
+            return simple.read(value, where, report)
+        report.needs(where, "a mapping here", mapping_since, "give a number")
+        return mapping.read(value, where, report)
+
+    def schema(version: int) -> Schema:
+        if mapping_since > version:
+            return simple.schema(version)
+        return {"anyOf": [simple.schema(version), mapping.schema(version)]}
+
+    return Field(read, schema)
 
 
 def read_list(value: Any, where: str, report: FaultReport) -> Sequence[Any] | None:
@@ -159,8 +244,9 @@ def read_mapping(value: Any, where: str, report: FaultReport) -> Mapping[str, An
     return items
 
 
-def list_of(read: Reader[T], *, instead: Callable[[int], T] | None = None) -> Reader[list[T]]:
-    """Return a reader of a list of such values; unreadable ones are left out, or stand in as `instead` says."""
+def list_of(field: Field[T], *, instead: Callable[[int], T] | None = None) -> Field[list[T]]:
+    """Return the kind of a list of such values; unreadable ones are left out, or stand in as `instead` says."""
+    read = field.read
 
     def read_all(value: Any, where: str, report: FaultReport) -> list[T] | None:
         items = read_list(value, where, report)
@@ -178,11 +264,12 @@ def list_of(read: Reader[T], *, instead: Callable[[int], T] | None = None) -> Re
             report.positions[where] = positions
         return kept
 
-    return read_all
+    return Field(read_all, lambda version: {"type": "array", "items": field.schema(version)})
 
 
-def by_name(read: Reader[T]) -> Reader[dict[str, T | None]]:
-    """Return a reader of a mapping from names to such values; an unreadable value leaves its name with None."""
+def by_name(field: Field[T]) -> Field[dict[str, T | None]]:
+    """Return the kind of a mapping from names to such values; an unreadable value leaves its name with None."""
+    read = field.read
 
     def read_all(value: Any, where: str, report: FaultReport) -> dict[str, T | None] | None:
         items = read_mapping(value, where, report)
@@ -196,21 +283,34 @@ def by_name(read: Reader[T]) -> Reader[dict[str, T | None]]:
                 found[name] = read(item, at, report)
         return found
 
-    return read_all
+    def schema(version: int) -> Schema:
+        return {"type": "object", "additionalProperties": field.schema(version)}
+
+    return Field(read_all, schema)
 
 
-def row_of(read: Reader[float], *, low: float, high: float) -> Reader[tuple[float, ...]]:
-    """Return a reader of a list of numbers; one unreadable number makes the row unreadable.
+def row_of(field: Field[T]) -> Field[tuple[T, ...]]:
+    """Return the kind of a list that is unreadable as soon as one value in it is."""
+    items = list_of(field)
+
+    def read(value: Any, where: str, report: FaultReport) -> tuple[T, ...] | None:
+        before = report.count
+        row = items.read(value, where, report)
+        return None if row is None or report.count != before else tuple(row)
+
+    return Field(read, items.schema)
+
+
+def numbers_of(field: Field[float], *, low: float = -LARGEST, high: float = LARGEST) -> Field[tuple[float, ...]]:
+    """Return the kind of a row of numbers, which this reads faster than `row_of` does.
 
     Plain numbers from `low` to `high` need no reader: most rows are sound, and rows are most of a large file.
     """
-    read_numbers = list_of(read)
+    slow = row_of(field)
 
-    def read_row(value: Any, where: str, report: FaultReport) -> tuple[float, ...] | None:
+    def read(value: Any, where: str, report: FaultReport) -> tuple[float, ...] | None:
         if type(value) is list and all(type(x) in _NUMBER_TYPES and low <= x <= high for x in value):
             return tuple(map(float, value))  # a tuple of numbers is nothing to the garbage collector
-        before = report.count
-        row = read_numbers(value, where, report)
-        return None if row is None or report.count != before else tuple(row)
+        return slow.read(value, where, report)
 
-    return read_row
+    return Field(read, slow.schema)

@@ -1,4 +1,4 @@
-"""The faults found so far, and where in the file the readable entries stood."""
+"""The faults found so far, the format they are judged by, and where in the file the readable entries stood."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from difflib import get_close_matches
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.problem_file.plain_data import shown
 
+FORMATS = ("aquamend-problem/1", "aquamend-problem/2")
+"""What the key ``format`` may say, oldest first; a position in it, counted from 1, is a version."""
 LISTED = 100
 """Most faults that one error lists; the rest are counted."""
 _KEPT = 10_000
-_SECTIONS = (
-    "format", "name", "unit", "beliefs", "actions", "operations", "probes", "edges", "hypotheses", "kernels", "alarm",
-    "declarations", "sensing_budget", "restart", "escalate",
-)  # fmt: skip
-_ENTRY = re.compile(r"([a-z]+)\[(\d+)\](.*)", re.DOTALL)
-_INNER_ENTRY = re.compile(r"(.*\..*)\[(\d+)\]", re.DOTALL)
 
 
 class FaultReport:
     """Collects faults, each once."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: int = len(FORMATS)) -> None:
+        self.version = version
+        """Which version of the format the file says it has."""
         self.count = 0
         """Faults added, repeated ones included; a reader that leaves it alone found nothing."""
         self.positions: dict[str, list[int]] = {}
@@ -59,9 +57,14 @@ class FaultReport:
         self.add(place(where, key), f"{shown(key)} is not a key", f"{hint}the keys here are {', '.join(names)}")
         return near
 
-    def error(self) -> InvalidProblem:
+    def needs(self, where: str, what: str, since: int, instead: str) -> None:
+        """Note something that only a later version of the format has, where that is so."""
+        if since > self.version:
+            self.add(where, f"{what} needs format: {FORMATS[since - 1]}", f"change the format, or {instead}")
+
+    def error(self, sections: Iterable[str]) -> InvalidProblem:
         """Return the faults in the order of the sections, the first hundred of them in full."""
-        rank = {section: i for i, section in enumerate(_SECTIONS)}
+        rank = {section: i for i, section in enumerate(sections)}
         faults = sorted(self._kept, key=lambda fault: rank.get(re.split(r"[.\[]", fault.where)[0], -1))
         more = len(faults) - LISTED + self._not_kept
         if more > 0:
@@ -72,17 +75,14 @@ class FaultReport:
     def _in_file(self, where: str) -> str:
         if not self.positions:
             return where
-        entry = _ENTRY.fullmatch(where)
-        if entry:
-            where = f"{entry[1]}[{self._position(entry[1], int(entry[2]))}]{entry[3]}"
-        inner = _INNER_ENTRY.fullmatch(where)
-        if inner:
-            where = f"{inner[1]}[{self._position(inner[1], int(inner[2]))}]"
-        return where
-
-    def _position(self, section: str, index: int) -> int:
-        positions = self.positions.get(section, [])
-        return positions[index] if index < len(positions) else index
+        done = ""
+        for i, piece in enumerate(re.split(r"\[(\d+)\]", where)):  # text and index by turns
+            if i % 2 == 0:
+                done += piece
+            else:
+                positions, index = self.positions.get(done, []), int(piece)
+                done += f"[{positions[index] if index < len(positions) else index}]"
+        return done
 
 
 def place(where: str, key: str) -> str:

@@ -1,41 +1,58 @@
-"""Which keys a problem file has, section by section, and who reads each."""
+"""Which keys a problem file has, section by section: what each says, who reads it, and since which format.
+
+The JSON Schema of the file is made from the same tables, so that the two cannot disagree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from aquamend.graph import Edge, EdgeKind
-from aquamend.model import Cause
+from aquamend.graph import Correction, Edge, EdgeKind
+from aquamend.model import Cause, Kernel
+from aquamend.model.kernels import KERNELS, Shape
 from aquamend.problem_file.fields import (
-    Reader,
+    COST,
+    COUNT,
+    FINITE,
+    FLAG,
+    LABEL,
+    LOSS,
+    NAME,
+    NUMBER,
+    PROBABILITY,
+    SHARED_SCHEMAS,
+    VALUE,
+    WHOLE,
+    Field,
+    Schema,
     by_name,
+    either,
     list_of,
+    numbers_of,
     one_of,
-    read_count,
-    read_flag,
-    read_label,
     read_list,
     read_mapping,
-    read_name,
-    read_number,
-    read_probability,
-    read_whole,
     row_of,
 )
 from aquamend.problem_file.plain_data import shown
-from aquamend.problem_file.report import FaultReport, place
-
-FORMAT = "aquamend-problem/1"
-"""What the key ``format`` must say."""
+from aquamend.problem_file.report import FORMATS, FaultReport, place
 
 
 class Key(NamedTuple):
     """One key of a mapping."""
 
-    read: Reader[Any]
+    field: Field[Any]
+    about: str
+    """What it says, in a sentence."""
     required: bool = False
+    since: int = 1
+    """The first version of the format that has it."""
+
+
+Keys = Mapping[str, Key]
 
 
 @dataclass(slots=True)
@@ -52,20 +69,23 @@ class Entry:
         return self.broken | self.values.keys()
 
 
-def read_entry(value: Any, where: str, keys: Mapping[str, Key], report: FaultReport) -> Entry | None:
+def read_entry(value: Any, where: str, keys: Keys, report: FaultReport) -> Entry | None:
     """Read a mapping with these keys."""
     items = read_mapping(value, where, report)
     if items is None:
         return None
     entry = Entry()
     for name, item in items.items():
-        if name not in keys:
-            guess = report.unknown_key(where, name, keys)
+        key = keys.get(name)
+        if key is None:
+            guess = report.unknown_key(where, name, _in_version(keys, report.version))
             if guess is not None and guess not in items:
                 entry.broken |= {guess}  # meant, so not missing
             continue
-        before = report.count
-        result = keys[name].read(item, f"{where}.{name}" if where else name, report)
+        before, at = report.count, f"{where}.{name}" if where else name
+        if key.since > report.version:
+            report.needs(at, shown(name), key.since, "remove the key")
+        result = key.field.read(item, at, report)
         if result is not None:
             entry.values[name] = result
         if report.count != before:
@@ -77,24 +97,39 @@ def read_entry(value: Any, where: str, keys: Mapping[str, Key], report: FaultRep
     return entry
 
 
-def mapping_with(keys: Mapping[str, Key], *needed: str) -> Reader[Entry]:
-    """Return a reader of mappings with these keys; one without the needed ones counts as unreadable."""
+def _in_version(keys: Keys, version: int) -> dict[str, Key]:
+    return {name: key for name, key in keys.items() if key.since <= version}
+
+
+def mapping_with(keys: Keys, *needed: str) -> Field[Entry]:
+    """Return the kind of a mapping with these keys; one without the needed ones counts as unreadable."""
 
     def read(value: Any, where: str, report: FaultReport) -> Entry | None:
         entry = read_entry(value, where, keys, report)
         return entry if entry is not None and all(key in entry.values for key in needed) else None
 
-    return read
+    return Field(read, lambda version: object_schema(keys, version))
+
+
+def object_schema(keys: Keys, version: int) -> Schema:
+    """Return the JSON Schema of a mapping that has these keys and no others."""
+    known = _in_version(keys, version)
+    return {
+        "type": "object",
+        "properties": {name: {"description": key.about, **key.field.schema(version)} for name, key in known.items()},
+        "required": [name for name, key in known.items() if key.required],
+        "additionalProperties": False,
+    }
 
 
 def _read_format(value: Any, where: str, report: FaultReport) -> str | None:
-    if value == FORMAT:
-        return FORMAT
-    report.add(where, f"{shown(value)} is not a format this version reads", f"write {FORMAT}")
+    if isinstance(value, str) and value in FORMATS:
+        return str(value)
+    report.add(where, f"{shown(value)} is not a format this version reads", f"write {' or '.join(FORMATS)}")
     return None
 
 
-_read_kind = one_of(kind.value for kind in EdgeKind)
+_KIND = one_of(kind.value for kind in EdgeKind)
 
 
 def _read_edge(value: Any, where: str, report: FaultReport) -> Edge | None:
@@ -104,62 +139,197 @@ def _read_edge(value: Any, where: str, report: FaultReport) -> Edge | None:
     if len(ends) != 3:
         report.add(where, f"{shown(ends)} has {len(ends)} entries", "give [source, target, kind]")
         return None
-    source, target = read_name(ends[0], f"{where}[0]", report), read_name(ends[1], f"{where}[1]", report)
-    kind = _read_kind(ends[2], f"{where}[2]", report)
+    source, target = NAME.read(ends[0], f"{where}[0]", report), NAME.read(ends[1], f"{where}[1]", report)
+    kind = _KIND.read(ends[2], f"{where}[2]", report)
     return Edge(source, target, EdgeKind(kind)) if source is not None and target is not None and kind else None
 
 
-_NAME, _NAMES = Key(read_name, required=True), Key(list_of(read_name))
-_NUMBER, _FLAG = Key(read_number), Key(read_flag)
+def _edge_schema(version: int) -> Schema:
+    ends = [NAME.schema(version), NAME.schema(version), _KIND.schema(version)]
+    return {"type": "array", "prefixItems": ends, "minItems": 3, "maxItems": 3}
 
-BELIEF = {"name": _NAME, "residual": _NUMBER, "may_keep": _FLAG}
-ACTION = {
-    "name": _NAME,
-    "status": Key(one_of(("executed", "planned"))),
-    "undo": _NUMBER,
-    "operations": _NAMES,
-    "reversible": _FLAG,
+
+_NODE = Key(NAME, "Its name, which no other belief, action or probe has.", required=True)
+BELIEF: Keys = {
+    "name": _NODE,
+    "residual": Key(COST, "The loss if it has failed and nothing corrects it; 0 unless given."),
+    "may_keep": Key(FLAG, "False: while it may have failed, it has to be corrected."),
+    "correction": Key(
+        one_of(kind.value for kind in Correction),
+        "Assured, the default: once corrected it is right; supported: correcting declares a new value, from evidence.",
+        since=2,
+    ),
+    "declared": Key(VALUE, "What the robot now believes, as text or as a number.", since=2),
+    "tolerance": Key(COST, "How far a number may be from the truth without having failed; 0 unless given.", since=2),
+    "needs_support": Key(FLAG, "True: it may be kept or declared only while it rests on usable evidence.", since=2),
 }
-OPERATION = {"name": _NAME, "cost": Key(read_number, required=True)}
-PROBE = {
-    "name": _NAME,
-    "cost": Key(read_number, required=True),
-    "modality": Key(read_name),
-    "max_uses": Key(read_count),
+ACTION: Keys = {
+    "name": _NODE,
+    "status": Key(one_of(("executed", "planned")), "Whether it was done already; planned unless given."),
+    "undo": Key(COST, "What undoing it costs."),
+    "operations": Key(list_of(NAME), "The operations that undoing it takes, in place of undo."),
+    "reversible": Key(FLAG, "False: once executed it cannot be undone."),
 }
-HYPOTHESIS = {
-    "name": _NAME,
-    "prior": Key(read_probability, required=True),
-    "failed": _NAMES,
-    "cause": Key(one_of(cause.value for cause in Cause)),
+OPERATION: Keys = {
+    "name": Key(NAME, "Its name, which no other operation has.", required=True),
+    "cost": Key(COST, "What it costs, paid once however many actions need it.", required=True),
 }
-KERNEL = {
-    "outcomes": Key(list_of(read_name, instead="outcome {}".format)),
-    "likelihood": Key(by_name(row_of(read_probability, low=0.0, high=1.0))),
-    "gaussian": Key(by_name(row_of(read_number, low=-1e300, high=1e300))),
+PROBE: Keys = {
+    "name": _NODE,
+    "cost": Key(COST, "What one use costs; finite.", required=True),
+    "modality": Key(NAME, "The kind of sensor."),
+    "max_uses": Key(COUNT, "How often it may be used; once unless given."),
+    "source": Key(NAME, "The belief that the instrument is sound.", since=2),
+    "accuracy": Key(
+        either(PROBABILITY, by_name(PROBABILITY)),
+        "The probability that what it reads is right while its source holds: one number, or one for each hypothesis.",
+        since=2,
+    ),
 }
-ALARM = {"suspects": _NAMES, "likelihood": Key(by_name(read_probability), required=True)}
-DECLARATION = {
-    "name": _NAME,
-    "version": Key(read_whole),
-    "belief": Key(read_name, required=True),
-    "invalid_in": _NAMES,
-    "support": _NAMES,
+HYPOTHESIS: Keys = {
+    "name": Key(NAME, "Its name, which no other hypothesis has.", required=True),
+    "prior": Key(PROBABILITY, "Its probability before the alarm.", required=True),
+    "failed": Key(list_of(NAME), "The beliefs that are wrong if it is true, of those that declare no value."),
+    "cause": Key(one_of(cause.value for cause in Cause), "Why something failed; unknown unless given."),
+    "truth": Key(by_name(VALUE), "What would be true of beliefs that declare a value, where it differs.", since=2),
 }
-PROBLEM = {
-    "format": Key(_read_format, required=True),
-    "name": Key(read_label),
-    "unit": Key(read_label),
-    "beliefs": Key(list_of(mapping_with(BELIEF, "name")), required=True),
-    "actions": Key(list_of(mapping_with(ACTION, "name"))),
-    "operations": Key(list_of(mapping_with(OPERATION, "name"))),
-    "probes": Key(list_of(mapping_with(PROBE, "name"))),
-    "edges": Key(list_of(_read_edge)),
-    "hypotheses": Key(list_of(mapping_with(HYPOTHESIS, "name")), required=True),
-    "kernels": Key(by_name(mapping_with(KERNEL))),
-    "alarm": Key(mapping_with(ALARM)),
-    "declarations": Key(list_of(mapping_with(DECLARATION, "name", "belief"))),
-    "sensing_budget": _NUMBER,
-    "restart": _NUMBER,
-    "escalate": _NUMBER,
+ALARM: Keys = {
+    "suspects": Key(list_of(NAME), "The beliefs that the monitor pointed at."),
+    "likelihood": Key(
+        by_name(PROBABILITY), "For every hypothesis, how probable this alarm was if it is true.", required=True
+    ),
 }
+DECLARATION: Keys = {
+    "name": Key(NAME, "What was stated.", required=True),
+    "version": Key(WHOLE, "Which version of the statement it is; 1 unless given."),
+    "belief": Key(NAME, "The belief it is about.", required=True),
+    "invalid_in": Key(list_of(NAME), "The hypotheses under which it is wrong, if its belief declares no value."),
+    "support": Key(list_of(NAME), "The probes it was made from."),
+    "value": Key(VALUE, "What it states, if that is not what its belief declares.", since=2),
+}
+RESTART: Keys = {
+    "loss": Key(
+        either(LOSS, by_name(LOSS)),
+        "The expected loss that is left after it: one number, or one for each hypothesis.",
+        required=True,
+    ),
+    "correct": Key(list_of(NAME), "The beliefs that are right after it."),
+    "undo": Key(list_of(NAME), "The executed actions that it undoes."),
+}
+PLAN: Keys = {
+    "name": Key(NAME, "Its name, which no other plan has.", required=True),
+    **RESTART,
+    "last_resort": Key(FLAG, "True: it is considered only where nothing else is admissible."),
+}
+GROUP: Keys = {
+    "name": Key(NAME, "What to call the group.", required=True),
+    "probes": Key(list_of(NAME), "The probes that these records inform about.", required=True),
+    "prototype_g": Key(numbers_of(FINITE), "The typical quantities of the group, in grams."),
+    "prototype_mm": Key(numbers_of(FINITE), "The typical offsets of the group, in millimetres."),
+}
+COVERAGE: Keys = {
+    "stage": Key(NAME, "The stage at which the alarm came.", required=True),
+    "covered_stages": Key(list_of(NAME), "The stages for which calibration records were made.", required=True),
+    "groups": Key(list_of(mapping_with(GROUP, "name")), "Groups of similar calibration records.", required=True),
+    "quantities_g": Key(numbers_of(FINITE), "What was measured at this alarm, in grams, as in the prototypes."),
+    "offsets_mm": Key(numbers_of(FINITE), "What was measured at this alarm, in millimetres, as in the prototypes."),
+}
+
+FORMAT_1_KERNEL_KEYS = ("outcomes", "likelihood", "gaussian")
+"""What format 1 had; whatever kind of kernel is added belongs to the newest format."""
+_SHAPES: dict[Shape, Field[Any]] = {
+    Shape.NAMES: list_of(NAME, instead="unreadable name {}".format),
+    Shape.PROBABILITIES: by_name(numbers_of(PROBABILITY, low=0.0, high=1.0)),
+    Shape.NUMBERS: by_name(numbers_of(NUMBER)),
+    Shape.TABLES: by_name(row_of(numbers_of(NUMBER))),
+    Shape.NUMBER: NUMBER,
+}
+
+
+def kernel_keys(kind: type[Kernel]) -> dict[str, Key]:
+    """Return the keys of one kind of kernel, the required ones first."""
+    return {
+        name: Key(_SHAPES[shape], kind.about[name], i < kind.required, 1 if name in FORMAT_1_KERNEL_KEYS else 2)
+        for i, (name, shape) in enumerate(kind.keys.items())
+    }
+
+
+def kernel_kinds(version: int) -> Iterator[type[Kernel]]:
+    """Yield the kinds of kernels that a version of the format has."""
+    for kind in KERNELS:
+        if all(key.since <= version for key in kernel_keys(kind).values() if key.required):
+            yield kind
+
+
+KERNEL: Keys = {name: key._replace(required=False) for kind in KERNELS for name, key in kernel_keys(kind).items()}
+"""The keys of all kinds together; which of them a kernel must have is known once its kind is."""
+
+
+def _kernel_schema(version: int) -> Schema:
+    return {"anyOf": [object_schema(kernel_keys(kind), version) for kind in kernel_kinds(version)]}
+
+
+_KERNEL = Field(mapping_with(KERNEL).read, _kernel_schema)
+PROBLEM: Keys = {
+    "format": Key(
+        Field(_read_format, lambda version: {"const": FORMATS[version - 1]}),
+        "The format of this file.",
+        required=True,
+    ),
+    "name": Key(LABEL, "What to call the problem."),
+    "unit": Key(LABEL, "The unit of every cost and loss, for display."),
+    "beliefs": Key(list_of(mapping_with(BELIEF, "name")), "What the robot holds true and acted on.", required=True),
+    "actions": Key(list_of(mapping_with(ACTION, "name")), "What was done, or is planned, because of the beliefs."),
+    "operations": Key(list_of(mapping_with(OPERATION, "name")), "Movements that undoing several actions may share."),
+    "probes": Key(list_of(mapping_with(PROBE, "name")), "Measurements that can be made now."),
+    "edges": Key(
+        list_of(Field(_read_edge, _edge_schema)), "What rests on what: a source, a target and the kind of the edge."
+    ),
+    "hypotheses": Key(
+        list_of(mapping_with(HYPOTHESIS, "name")), "All that may be the case, of which one is true.", required=True
+    ),
+    "kernels": Key(by_name(_KERNEL), "For every probe by its name, how it answers under each hypothesis."),
+    "alarm": Key(mapping_with(ALARM), "What the monitor said; it changes the priors once."),
+    "declarations": Key(
+        list_of(mapping_with(DECLARATION, "name", "belief")), "Statements made from evidence, whose standing is asked."
+    ),
+    "sensing_budget": Key(COST, "The most that all probes together may cost; infinite unless given."),
+    "restart": Key(
+        either(COST, mapping_with(RESTART), mapping_since=2),
+        "Starting over: its cost, if that corrects everything, or else its loss and what it corrects and undoes.",
+    ),
+    "escalate": Key(COST, "The loss of handing over to a person."),
+    "plans": Key(list_of(mapping_with(PLAN, "name")), "Further ways of ending, each with a loss of its own.", since=2),
+    "corrections": Key(
+        FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction.", since=2
+    ),
+    "coverage": Key(
+        mapping_with(COVERAGE, "stage"), "Calibration records that tell where probes may be left out.", since=2
+    ),
+}
+
+
+def problem_schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of the problem file.
+
+    It tells which keys there are and what kind of value each has. Whether names, probabilities and edges fit together
+    is more than a schema can say; `load_problem` says it.
+    """
+    versions = {f"format_{v}": object_schema(PROBLEM, v) for v in range(1, len(FORMATS) + 1)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "AquaMend problem",
+        "description": "One recovery problem: what is believed, done, measurable and possibly wrong.",
+        "type": "object",
+        "properties": {"format": {"enum": list(FORMATS)}},
+        "required": ["format"],
+        "if": {"properties": {"format": {"const": FORMATS[0]}}},
+        "then": {"$ref": "#/$defs/format_1"},
+        "else": {"$ref": "#/$defs/format_2"},
+        "$defs": {**SHARED_SCHEMAS, **versions},
+    }
+
+
+def schema_text() -> str:
+    """Return the JSON Schema as the text of ``problem.schema.json``, which is shipped beside this module."""
+    return json.dumps(problem_schema(), indent=1, ensure_ascii=False) + "\n"

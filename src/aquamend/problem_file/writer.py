@@ -3,110 +3,183 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from aquamend.graph import Action, Belief, Probe
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, Kernel
-from aquamend.model.kernels import Rows
-from aquamend.problem import Problem
-from aquamend.problem_file.schema import FORMAT
+import numpy as np
+
+from aquamend.graph import Action, Belief, Correction, Probe, Value
+from aquamend.model import Alarm, Cause, Coverage, Declaration, Hypothesis
+from aquamend.problem import Plan, Problem
+from aquamend.problem_file.report import FORMATS
+from aquamend.problem_file.schema import BELIEF, DECLARATION, HYPOTHESIS, KERNEL, PROBE, PROBLEM, Keys
+
+_NEEDED = ("beliefs", "hypotheses")
 
 
 def problem_to_data(problem: Problem) -> dict[str, Any]:
     """Return the problem as plain data, ready for JSON or YAML; what equals its default is left out.
 
-    Raises `ValueError` for what the format cannot say: plans, and declarations with a value of their own.
+    The data have the oldest format that can say all of it.
     """
-    _refuse_unwritable(problem)
     graph, model = problem.graph, problem.model
-    names = [hypothesis.name for hypothesis in model.hypotheses]
     data: dict[str, Any] = {
-        "format": FORMAT,
         "name": problem.name,
-        "unit": problem.unit,
+        "unit": problem.unit or None,
         "beliefs": [_belief(belief) for belief in graph.beliefs],
         "actions": [_action(action) for action in graph.actions],
         "operations": [{"name": op.name, "cost": _number(op.cost)} for op in graph.operations],
         "probes": [_probe(probe) for probe in graph.probes],
         "edges": [[source, target, str(kind)] for source, target, kind in graph.edges],
         "hypotheses": [_hypothesis(hypothesis) for hypothesis in model.hypotheses],
-        "kernels": {probe: _kernel(kernel, names) for probe, kernel in model.kernels.items()},
-        "alarm": None if model.alarm is None else _alarm(model.alarm),
+        "kernels": {probe: _plain(kernel.to_data(model.names)) for probe, kernel in model.kernels.items()},
+        "alarm": model.alarm and _alarm(model.alarm),
         "declarations": [_declaration(declaration) for declaration in model.declarations],
         "sensing_budget": None if problem.sensing_budget == math.inf else _number(problem.sensing_budget),
-        "restart": None if problem.restart is None else _number(problem.restart),
+        "restart": _restart(problem.restart, model.names),
         "escalate": None if problem.escalate is None else _number(problem.escalate),
+        "plans": [_plan(plan, model.names) for plan in problem.plans],
+        "corrections": None if problem.corrections else False,
+        "coverage": problem.coverage and _coverage(problem.coverage),
     }
-    needed = ("beliefs", "hypotheses")
-    return {key: value for key, value in data.items() if key in needed or value not in (None, "", [], {})}
+    kept = {
+        key: value for key, value in data.items() if key in _NEEDED or (value is not None and value not in ([], {}))
+    }
+    return {"format": FORMATS[max(_versions(kept)) - 1], **kept}
 
 
-def _refuse_unwritable(problem: Problem) -> None:
-    if problem.plans or not problem.corrections:
-        raise ValueError("a problem file has no plans; only problems decided by correction sets can be written")
-    for declaration in problem.model.declarations:
-        if declaration.value is not None or declaration.true_value is not None:
-            raise ValueError(f"declaration {declaration.name!r} has a value, which a problem file cannot hold; drop it")
+def _versions(data: Mapping[str, Any]) -> Iterator[int]:
+    """Yield the version of the format that each part of the data needs."""
+    yield 2 if isinstance(data.get("restart"), Mapping) else 1
+    tables: dict[str, Keys] = {
+        "beliefs": BELIEF,
+        "probes": PROBE,
+        "hypotheses": HYPOTHESIS,
+        "declarations": DECLARATION,
+    }
+    entries = [(PROBLEM, data), *((KERNEL, kernel) for kernel in data.get("kernels", {}).values())]
+    entries += [(keys, entry) for section, keys in tables.items() for entry in data.get(section, ())]
+    for keys, entry in entries:
+        for key in entry:
+            yield keys[key].since if key in keys else len(FORMATS)
+
+
+def _given(**data: Any) -> dict[str, Any]:
+    """Return what is not None, and no empty lists and mappings."""
+    return {key: value for key, value in data.items() if value is not None and value not in ([], {})}
 
 
 def _number(value: float) -> float | str:
     number = float(value)
-    if math.isinf(number):
+    if number == math.inf:
         return "inf"
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
+def _value(value: Value | None) -> float | str | None:
+    return value if value is None or isinstance(value, str) else _number(value)
+
+
+def _plain(data: Any) -> Any:
+    """Return data whose numbers are written as numbers are, down to the last row."""
+    if isinstance(data, Mapping):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    return data if isinstance(data, str) else _number(data)
+
+
+def _unless(default: float, value: float) -> float | str | None:
+    return None if value == default else _number(value)
+
+
 def _belief(belief: Belief) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": belief.name, "residual": _number(belief.residual)}
-    return data if belief.may_keep else {**data, "may_keep": False}
+    correction = Correction(belief.correction)
+    return _given(
+        name=belief.name,
+        residual=_unless(0.0, belief.residual),
+        may_keep=None if belief.may_keep else False,
+        correction=None if correction is Correction.ASSURED else correction.value,
+        declared=_value(belief.declared),
+        tolerance=_unless(0.0, belief.tolerance),
+        needs_support=True if belief.needs_support else None,
+    )
 
 
 def _action(action: Action) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": action.name}
-    if action.undo is not None:
-        data["undo"] = _number(action.undo)
-    if action.operations:
-        data["operations"] = list(action.operations)
-    if action.executed:
-        data["status"] = "executed"
-    return data if action.reversible else {**data, "reversible": False}
+    return _given(
+        name=action.name,
+        undo=None if action.undo is None else _number(action.undo),
+        operations=list(action.operations),
+        status="executed" if action.executed else None,
+        reversible=None if action.reversible else False,
+    )
 
 
 def _probe(probe: Probe) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": probe.name, "cost": _number(probe.cost)}
-    if probe.modality:
-        data["modality"] = probe.modality
-    return data if probe.max_uses == 1 else {**data, "max_uses": _number(probe.max_uses)}
+    table = isinstance(probe.accuracy, Mapping)
+    return _given(
+        name=probe.name,
+        cost=_number(probe.cost),
+        modality=probe.modality or None,
+        max_uses=_unless(1, probe.max_uses),
+        source=probe.source,
+        accuracy=_plain(probe.accuracy) if table or probe.accuracy != 1.0 else None,
+    )
 
 
 def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
-    data = {"name": hypothesis.name, "prior": _number(hypothesis.prior), "failed": list(hypothesis.failed)}
     cause = Cause(hypothesis.cause)
-    return data if cause is Cause.UNKNOWN else {**data, "cause": cause.value}
-
-
-def _kernel(kernel: Kernel, names: list[str]) -> dict[str, Any]:
-    if isinstance(kernel, Discrete):
-        return {"outcomes": list(kernel.outcomes), "likelihood": _rows(kernel.likelihood, names)}
-    return {"gaussian": _rows(kernel.mean_sd, names)}
-
-
-def _rows(rows: Rows, names: list[str]) -> dict[str, list[float | str]]:
-    named: Iterable[tuple[str, Any]] = rows.items() if isinstance(rows, Mapping) else zip(names, rows, strict=True)
-    return {name: [_number(value) for value in row] for name, row in named}
+    return _given(
+        name=hypothesis.name,
+        prior=_number(hypothesis.prior),
+        failed=list(hypothesis.failed),
+        cause=None if cause is Cause.UNKNOWN else cause.value,
+        truth={belief: _value(value) for belief, value in hypothesis.truth.items()},
+    )
 
 
 def _alarm(alarm: Alarm) -> dict[str, Any]:
-    data: dict[str, Any] = {"suspects": list(alarm.suspects)} if alarm.suspects else {}
-    return {**data, "likelihood": {name: _number(value) for name, value in alarm.likelihood.items()}}
+    return {**_given(suspects=list(alarm.suspects)), "likelihood": _plain(alarm.likelihood)}
 
 
 def _declaration(declaration: Declaration) -> dict[str, Any]:
-    return {
-        "name": declaration.name,
-        "version": declaration.version,
-        "belief": declaration.belief,
-        "invalid_in": list(declaration.invalid_in),
-        "support": list(declaration.support),
-    }
+    data = _given(
+        name=declaration.name,
+        version=_unless(1, declaration.version),
+        belief=declaration.belief,
+        support=list(declaration.support),
+        value=_value(declaration.value),
+    )
+    # An empty list is not the same as none: it is never invalid, whatever the belief declares.
+    return data if declaration.invalid_in is None else {**data, "invalid_in": list(declaration.invalid_in)}
+
+
+def _restart(restart: float | Plan | None, names: Sequence[str]) -> float | str | dict[str, Any] | None:
+    if isinstance(restart, Plan):
+        return _ending(restart, names)
+    return None if restart is None else _number(restart)
+
+
+def _plan(plan: Plan, names: Sequence[str]) -> dict[str, Any]:
+    return {"name": plan.name, **_ending(plan, names), **_given(last_resort=True if plan.last_resort else None)}
+
+
+def _ending(plan: Plan, names: Sequence[str]) -> dict[str, Any]:
+    losses = [_number(loss) for loss in np.asarray(plan.loss, dtype=float)]
+    alike = len(set(losses)) == 1
+    loss = losses[0] if alike else dict(zip(names, losses, strict=True))
+    return {"loss": loss, **_given(correct=list(plan.correct), undo=list(plan.undo))}
+
+
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    groups = [
+        {
+            "name": group.name,
+            "probes": list(group.probes),
+            **_given(prototype_g=_plain(group.prototype_g), prototype_mm=_plain(group.prototype_mm)),
+        }
+        for group in coverage.groups
+    ]
+    measured = _given(quantities_g=_plain(coverage.quantities_g), offsets_mm=_plain(coverage.offsets_mm))
+    return {"stage": coverage.stage, "covered_stages": list(coverage.covered_stages), "groups": groups, **measured}

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
+from aquamend.decision.branches import predictive_quantiles
+from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.terminal import price
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Correction, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Cause, Discrete, Hypothesis, JointModel
-from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.inference.refreshing import declarable
+from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel
+from aquamend.model.kernels import Outcomes, Readings
 from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
 
 MOST_STATES = 2_000
 """Information states visited in one problem before the check has seen enough."""
+LEVELS = np.array([0.05, 0.3, 0.5, 0.7, 0.95])
+"""Where the predictive distribution reaches these levels, a probe that reads a number is followed."""
 
 
 class PolicyFault(AquaMendError, AssertionError):
@@ -38,9 +45,11 @@ class PolicyCheck:
 def check_policy(policy: Policy, problems: list[Problem] | None = None) -> PolicyCheck:
     """Follow a policy through every answer it may get, and raise ``PolicyFault`` at the first broken promise.
 
-    Checked at every state: the step is one of the five; a re-probe is legal; a rollback names beliefs of the graph and
-    undoes at least their minimal upper closure; the same state gives the same step twice; the state is left as it was;
-    and the policy ends, since legal probes run out. Without problems of your own, three small ones are used.
+    Checked at every state: the step is one of the five; a re-probe is legal; a rollback names beliefs of the graph,
+    undoes at least their minimal upper closure and declares only values that may be declared; a plan is one of the
+    problem's, named with what it does; the decision is admissible (handing over always is); the same state gives the
+    same step twice; the state is left as it was; and the policy ends, since legal probes run out. Without problems of
+    your own, four small ones are used.
     """
     chosen = sample_problems() if problems is None else problems
     return PolicyCheck(len(chosen), sum(_check_problem(policy, problem) for problem in chosen))
@@ -62,11 +71,13 @@ def _check_problem(policy: Policy, problem: Problem) -> int:
 
 
 def _ask(policy: Policy, state: InformationState) -> Reprobe | Decision:
-    before = copy.deepcopy((state.posterior, state.evidence, state.declarations))
+    before = copy.copy(state)
+    posterior = state.posterior.copy()
     step: object = policy.next_step(state)  # a stranger's policy may return anything
     if not isinstance(step, Reprobe | RollBack | Continue | Restart | Escalate):
         _fail(state, f"returns {step!r}, which is not a step")
-    if not np.array_equal(before[0], state.posterior) or before[1:] != (state.evidence, state.declarations):
+    same = all(getattr(before, name) is getattr(state, name) for name in ("problem", "posterior", "evidence", "origin"))
+    if not same or not np.array_equal(posterior, state.posterior) or before.alarm_heard != state.alarm_heard:
         _fail(state, "changes the information state it was given")
     again = policy.next_step(state)
     if again != step:
@@ -75,18 +86,45 @@ def _ask(policy: Policy, state: InformationState) -> Reprobe | Decision:
 
 
 def _check_decision(state: InformationState, decision: Decision) -> None:
-    problem, graph = state.problem, state.problem.graph
-    if isinstance(decision, Restart) and np.isinf(problem.restart_loss):
-        _fail(state, "restarts, which this problem does not allow")
-    if not isinstance(decision, RollBack):
-        return
-    if decision.plan is not None:
-        if decision.plan not in [plan.name for plan in problem.plans]:
-            _fail(state, f"follows plan {decision.plan!r}, which this problem does not have")
-        return
+    match decision:
+        case RollBack(plan=None):
+            _check_rollback(state, decision)
+        case RollBack():
+            _check_plan(state, decision)
+        case Restart():
+            if state.problem.restart_plan is None:
+                _fail(state, "restarts, which this problem does not allow")
+        case Continue():
+            if not state.problem.corrections:
+                _fail(state, "continues, but in this problem only plans, restart and escalation end a recovery")
+        case Escalate():
+            return
+    if math.isinf(price(state, decision).loss):
+        _fail(state, f"takes {decision!r}, which is inadmissible here: its loss is infinite")
+
+
+def _check_plan(state: InformationState, decision: RollBack) -> None:
+    plans = {plan.name: plan for plan in state.problem.plans}
+    plan = plans.get(str(decision.plan))
+    if plan is None:
+        _fail(state, f"follows plan {decision.plan!r}, which this problem does not have")
+    if (decision.correct, decision.undo, decision.declare) != (plan.correct, plan.undo, ()):
+        _fail(
+            state,
+            f"follows plan {plan.name!r} as {decision!r}, but it corrects {list(plan.correct)}, undoes "
+            f"{list(plan.undo)} and declares nothing",
+        )
+
+
+def _check_rollback(state: InformationState, decision: RollBack) -> None:
+    graph = state.problem.graph
+    if not state.problem.corrections:
+        _fail(state, "rolls back, but in this problem only plans, restart and escalation end a recovery")
     unknown = [name for name in decision.correct if name not in graph.belief_index]
-    if unknown or not decision.correct:
-        _fail(state, f"rolls back to correct {list(decision.correct)}; name at least one belief of the graph")
+    if unknown or not decision.correct or len(set(decision.correct)) < len(decision.correct):
+        _fail(
+            state, f"rolls back to correct {list(decision.correct)}; name at least one belief of the graph, each once"
+        )
     closure = graph.closure(decision.correct)
     kept = [name for name in closure if name not in decision.undo]
     if kept or len(set(decision.undo)) < len(decision.undo):
@@ -95,20 +133,45 @@ def _check_decision(state: InformationState, decision: Decision) -> None:
     never = [name for name in decision.undo if name not in executed]
     if never:
         _fail(state, f"undoes {never}, which was not executed")
-    if np.isinf(graph.rollback_cost(decision.undo)):
+    if math.isinf(graph.rollback_cost(decision.undo)):
         _fail(state, f"undoes {list(decision.undo)}, which holds an irreversible action")
+    _check_declared(state, decision)
+
+
+def _check_declared(state: InformationState, decision: RollBack) -> None:
+    """Check that every new value belongs to a corrected belief and may be declared now."""
+    graph = state.problem.graph
+    for belief, times in Counter(new.belief for new in decision.declare).items():
+        if belief not in decision.correct or times > 1:
+            _fail(state, f"declares {belief!r}, which it does not correct, or declares it twice")
+    said = {new.belief: new for new in decision.declare}
+    for name in decision.correct:
+        i = graph.belief_index[name]
+        if graph.beliefs[i].correction != Correction.SUPPORTED and name not in said:
+            continue
+        allowed = [
+            NewDeclaration(name, value.value, None if value.probe is None else graph.probes[value.probe].name)
+            for value, _ in declarable(state, i)
+        ]
+        if not allowed:
+            _fail(state, f"corrects {name!r}, which no value may be declared for now")
+        if name in said and not any(_same(said[name], new) for new in allowed):
+            _fail(state, f"declares {said[name]!r}; what may be declared now: {allowed}")
+
+
+def _same(new: NewDeclaration, other: NewDeclaration) -> bool:
+    return new.read_by == other.read_by and (new.read_by is not None or new.value == other.value)
 
 
 def _answers(state: InformationState, probe: str) -> Iterator[InformationState]:
-    table = state.problem.model.tables[probe]
-    match table:
-        case OutcomeTable():
-            for outcome, p in zip(table.outcomes, state.posterior @ table.likelihood, strict=True):
-                if p > 0.0:
-                    yield state.after(Observation(probe, outcome))
-        case NormalTable():
-            for mean in np.unique(table.mean[state.posterior > 0])[:5]:
-                yield state.after(Observation(probe, float(mean)))
+    channel = state.probe(probe).channel
+    if isinstance(channel, Outcomes):
+        for outcome, p in zip(channel.outcomes, state.posterior @ channel.table, strict=True):
+            if p > 0.0:
+                yield state.after(Observation(probe, outcome))
+    elif isinstance(channel, Readings):
+        for reading in predictive_quantiles(state, channel, LEVELS):
+            yield state.after(Observation(probe, float(reading)))
 
 
 def _fail(state: InformationState, what: str) -> NoReturn:
@@ -117,8 +180,8 @@ def _fail(state: InformationState, what: str) -> NoReturn:
 
 
 def sample_problems() -> list[Problem]:
-    """Return three small problems: a false alarm to rule out, a shared closure, an irreversible step."""
-    return [_two_beliefs(), _two_beliefs(irreversible=True), _two_beliefs(budget=0.5)]
+    """Return four small problems: a shared closure, an irreversible step, a tight budget, values that need support."""
+    return [_two_beliefs(), _two_beliefs(irreversible=True), _two_beliefs(budget=0.5), _values()]
 
 
 def _two_beliefs(*, irreversible: bool = False, budget: float = np.inf) -> Problem:
@@ -151,3 +214,36 @@ def _two_beliefs(*, irreversible: bool = False, budget: float = np.inf) -> Probl
     )
     name = "irreversible pour" if irreversible else "tight budget" if np.isfinite(budget) else "reversible pour"
     return Problem(graph, model, sensing_budget=budget, restart=20.0, escalate=60.0, name=name)
+
+
+def _values() -> Problem:
+    """A level and a target that must be declared anew, by a camera that may be biased or by a scale."""
+    graph = RecoveryGraph(
+        beliefs=[
+            Belief("level", 10.0, correction=Correction.SUPPORTED, declared=18.0, tolerance=3.0),
+            Belief("target", 80.0, correction=Correction.SUPPORTED, declared="A", needs_support=True),
+            Belief("camera", 40.0, correction=Correction.SUPPORTED, declared="sound"),
+        ],
+        actions=[Action("grasp", undo=4.0, executed=True)],
+        probes=[Probe("look", 0.2, source="camera", accuracy=0.9), Probe("weigh", 0.6, accuracy=0.99)],
+        edges=[
+            ("look", "level", "detection"),
+            ("weigh", "level", "detection"),
+            ("level", "target", "inference"),
+            ("target", "grasp", "belief_to_action"),
+        ],
+    )
+    model = JointModel(
+        hypotheses=[
+            Hypothesis("nothing", 0.5, cause=Cause.FALSE_ALARM),
+            Hypothesis("water added", 0.3, cause=Cause.EXTERNAL, truth={"level": 45.0, "target": "B"}),
+            Hypothesis("camera off", 0.2, cause=Cause.SELF_ERROR, truth={"camera": "biased"}),
+        ],
+        kernels={
+            "look": Discrete(["low", "high"], np.array([[0.9, 0.1], [0.1, 0.9], [0.4, 0.6]])),
+            "weigh": Discrete(["light", "heavy"], np.array([[0.99, 0.01], [0.01, 0.99], [0.99, 0.01]])),
+        },
+        alarm=Alarm({"nothing": 0.2, "water added": 0.9, "camera off": 0.7}, ["target"]),
+        declarations=[Declaration("A is least full", "target", support=["look"])],
+    )
+    return Problem(graph, model, restart=30.0, escalate=60.0, name="values that need support")

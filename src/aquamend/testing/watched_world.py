@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import NoReturn
 
@@ -15,7 +15,7 @@ from aquamend.errors import AquaMendError
 from aquamend.execution import Charge, Outcome, Receipt, World, charged
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.model.kernels import Outcomes
 from aquamend.problem import Problem
 
 
@@ -91,13 +91,12 @@ class WatchedWorld:
 
     def _check_outcome(self, answer: Observation) -> None:
         outcome: object = answer.outcome
-        match self.given[0].problem.model.tables[answer.probe]:
-            case OutcomeTable(outcomes=outcomes):
-                if outcome not in outcomes:
-                    self._fail(f"answers {outcome!r} to {answer.probe!r}, which is none of {list(outcomes)}")
-            case NormalTable():
-                if not isinstance(outcome, Real) or not math.isfinite(outcome):
-                    self._fail(f"answers {outcome!r} to {answer.probe!r}, which is not a finite number")
+        channel = self.given[0].problem.model.channels[answer.probe]
+        if isinstance(channel, Outcomes):
+            if outcome not in channel.outcomes:
+                self._fail(f"answers {outcome!r} to {answer.probe!r}, which is none of {list(channel.outcomes)}")
+        elif not isinstance(outcome, Real) or not math.isfinite(outcome):
+            self._fail(f"answers {outcome!r} to {answer.probe!r}, which is not a finite number")
 
     def _check_receipts(self, outcome: Outcome, decision: Decision) -> None:
         receipts: tuple[object, ...] = outcome.receipts
@@ -153,10 +152,7 @@ class WatchedWorld:
 
 
 def _copied(state: InformationState) -> InformationState:
-    posterior = state.posterior.copy()
-    return InformationState(
-        state.problem, posterior, state.evidence, state.alarm_heard, state.contradiction, state.declarations
-    )
+    return replace(state, posterior=state.posterior.copy())
 
 
 def _replayed(state: InformationState) -> InformationState:
@@ -177,11 +173,11 @@ def _alike(one: InformationState, other: InformationState) -> bool:
 def _said(state: InformationState) -> tuple[object, ...]:
     problem, graph = state.problem, state.problem.graph
     return (
-        *(state.evidence, state.alarm_heard, state.contradiction, state.declarations),
+        *(state.evidence, state.alarm_heard, state.contradiction, problem.declarations),
         *(graph.beliefs, graph.actions, graph.probes, graph.operations, graph.edges),
-        [(h.name, tuple(h.failed), h.cause) for h in problem.model.hypotheses],
-        *(problem.sensing_budget, problem.restart, problem.escalate),
-        [(plan.name, plan.loss.tolist()) for plan in problem.plans],
+        [(h.name, tuple(h.failed), h.cause, dict(h.truth)) for h in problem.model.hypotheses],
+        *(problem.sensing_budget, problem.escalate),
+        [(plan.name, plan.loss.tolist()) for plan in (*problem.plans, problem.restart_plan) if plan is not None],
     )
 
 
@@ -199,7 +195,7 @@ def _feasible(problem: Problem, decision: Decision, outcome: Outcome) -> bool:
         case Escalate():
             return math.isfinite(problem.escalate_loss)
         case Restart():
-            return math.isfinite(problem.restart_loss)
+            return problem.restart_plan is not None and bool(np.isfinite(problem.restart_plan.loss).all())
         case RollBack(plan=None):
             undo = {*problem.graph.closure(decision.correct), *decision.undo}
             return math.isfinite(problem.graph.rollback_cost(undo))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, RollBack, Step
+from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.errors import AquaMendError
 from aquamend.execution import World, recover
 from aquamend.inference import InformationState
-from aquamend.policies import AlwaysRestart, AquaMend, Greedy, NoReprobe, Policy, RollbackOnly
+from aquamend.policies import AquaMend, Greedy, NoReprobe, Policy, RollbackOnly
 from aquamend.problem import Problem
 from aquamend.testing.watched_world import Known, WatchedWorld, WorldFault
 
@@ -65,13 +65,14 @@ def check_world(make_world: Callable[[], World], policies: Sequence[Policy] | No
     what was rolled back; success means that nothing is left wrong and nobody was called; the loss is finite unless
     the decision was infeasible; an unknown probe is an ``AquaMendError``.
 
-    Without policies of your own, five shipped ones are followed; two that run every probe, and the plans that the
-    problem prices itself, always are.
+    Without policies of your own, four shipped ones are followed; two that run every probe, the plans that the problem
+    prices itself, and a restart where it has one, always are.
     """
     known = Known()
     problem = _check_unknown_probe(WatchedWorld(make_world(), known))
-    shipped = (AquaMend(), NoReprobe(), Greedy(), RollbackOnly(), AlwaysRestart())
+    shipped = (AquaMend(), NoReprobe(), Greedy(), RollbackOnly())
     plans = [Ends(RollBack(plan.correct, plan.undo, plan=plan.name)) for plan in problem.plans]
+    plans += [Ends(Restart())] if problem.restart_plan is not None else []
     everything = (EveryProbe(Continue()), EveryProbe(Escalate(), backwards=True))
     followed: list[Policy] = [*(shipped if policies is None else policies), *plans, *everything]
     probes = sum(len(recover(policy, WatchedWorld(make_world(), known)).evidence) for policy in followed)

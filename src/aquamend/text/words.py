@@ -39,15 +39,15 @@ def _figures(value: float) -> str:
 
 
 def percent(probability: float) -> str:
-    """Return a probability as a percentage that never rounds to certainty."""
-    p = 100.0 * probability
-    if p <= 0.0 or p >= 100.0:
-        return "0%" if p <= 0.0 else "100%"
+    """Return a probability as a percentage that never rounds to certainty; halves go up, whatever the last bit."""
+    p = round(100.0 * probability, 7)
+    if probability <= 0.0 or probability >= 1.0:
+        return "0%" if probability <= 0.0 else "100%"
     if p < 0.1:
         return "<0.1%"
     if p > 99.9:
         return ">99.9%"
-    return f"{p:.1f}%" if p < 9.95 or p >= 99.5 else f"{p:.0f}%"
+    return f"{math.floor(10.0 * p + 0.5) / 10.0:.1f}%" if p < 9.95 or p >= 99.5 else f"{math.floor(p + 0.5)}%"
 
 
 def column(values: Iterable[float | None]) -> list[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import assert_never
 
 import numpy as np
 
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
+from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.terminal import new_declarations
 from aquamend.execution import Charge, Ledger, Outcome
+from aquamend.graph import Correction
 from aquamend.inference import InformationState, Observation
-from aquamend.model.kernels import NormalTable, OutcomeTable
+from aquamend.problem import Plan
 
 
 @dataclass(eq=False)
@@ -18,7 +22,7 @@ class ModelWorld:
     """One hypothesis of the problem is true; what a probe answers depends on it and on the seed alone.
 
     The n-th use of a probe gives the same answer whoever asks and whatever was asked before (common random numbers),
-    so policies can be compared pair by pair.
+    so policies can be compared pair by pair. Likewise a belief's new value is wrong as often as the problem says.
     """
 
     start: InformationState
@@ -30,6 +34,7 @@ class ModelWorld:
     def __post_init__(self) -> None:
         self._problem = self.start.problem
         self._ledger = Ledger(self._problem.graph)
+        self._heard: list[Observation] = []
 
     def alarm(self) -> InformationState:
         """Return the public evidence."""
@@ -37,18 +42,9 @@ class ModelWorld:
 
     def measure(self, step: Reprobe) -> Observation:
         """Run a probe: draw its answer under the true hypothesis, and pay for it."""
-        return Observation(step.probe, self._answer(step.probe, (*self.seed, *self._ledger.run_probe(step.probe))))
-
-    def _answer(self, probe: str, seed: tuple[int, ...]) -> str | float:
-        match self._problem.model.tables[probe]:
-            case OutcomeTable() as table:
-                row = table.likelihood[self.truth]
-                if row.max() == 1.0:  # certain: nothing to draw
-                    return table.outcomes[int(row.argmax())]
-                draw = np.random.default_rng(seed).random()
-                return table.outcomes[min(int(np.searchsorted(row.cumsum(), draw, side="right")), len(row) - 1)]
-            case NormalTable() as table:
-                return float(np.random.default_rng(seed).normal(table.mean[self.truth], table.sd[self.truth]))
+        rng = np.random.default_rng((*self.seed, *self._ledger.run_probe(step.probe)))
+        self._heard.append(Observation(step.probe, self._problem.model.channels[step.probe].sample(self.truth, rng)))
+        return self._heard[-1]
 
     def commit(self, decision: Decision) -> Outcome:
         """Carry out the decision, pay for it, and own up to what was left wrong."""
@@ -58,17 +54,41 @@ class ModelWorld:
             case Escalate():
                 return ledger.handed_over(problem.escalate_loss, failed)
             case Restart():
-                ledger.pay(Charge.RECOVERY, "restart", problem.restart_loss)
-                return ledger.ended(tuple(action.name for action in graph.executed), ())
+                # One that is not possible is infinitely dear.
+                nowhere = Plan("restart", np.full(len(problem.failed), math.inf))
+                return self._follow(problem.restart_plan or nowhere, failed)
             case Continue():
                 return ledger.ended((), failed)
             case RollBack(plan=None):
                 undone = ledger.undo({*graph.closure(decision.correct), *decision.undo})
-                return ledger.ended(undone, [name for name in failed if name not in decision.correct])
+                kept = [name for name in failed if name not in decision.correct]
+                return ledger.ended(undone, kept, self._wrongly_declared(decision))
             case RollBack():
-                # A plan that the problem prices itself, residual included; it corrects what the problem says.
-                plan = problem.plan_named(str(decision.plan))
-                ledger.pay(Charge.RECOVERY, plan.name, float(plan.loss[self.truth]))
-                return ledger.settled(plan.undo, tuple(name for name in failed if name not in plan.correct))
+                return self._follow(problem.plan_named(str(decision.plan)), failed)
             case _:
                 assert_never(decision)
+
+    def _follow(self, plan: Plan, failed: list[str]) -> Outcome:
+        """Pay what the plan costs under the truth, residual included; it corrects what the problem says."""
+        self._ledger.pay(Charge.RECOVERY, plan.name, float(plan.loss[self.truth]))
+        return self._ledger.settled(plan.undo, tuple(name for name in failed if name not in plan.correct))
+
+    def _wrongly_declared(self, decision: RollBack) -> list[str]:
+        """Return the corrected beliefs whose new value is wrong too; where none is said, the best one is declared."""
+        graph, said = self._problem.graph, {new.belief for new in decision.declare}
+        supported = {belief.name for belief in graph.beliefs if belief.correction == Correction.SUPPORTED}
+        declared = list(decision.declare)
+        if unsaid := [name for name in decision.correct if name in supported - said]:
+            declared += new_declarations(reduce(InformationState.after, self._heard, self.start), unsaid)
+        return [new.belief for new in declared if self._is_wrong(new)]
+
+    def _is_wrong(self, new: NewDeclaration) -> bool:
+        graph = self._problem.graph
+        belief, reader = graph.belief_index[new.belief], None if new.read_by is None else graph.probe_index[new.read_by]
+        wrong = [
+            float(value.wrong[self.truth])
+            for value in self._problem.values_of(belief)
+            if value.probe == reader and (reader is not None or value.value == new.value)
+        ]
+        draw = np.random.default_rng((*self.seed, len(graph.probes), belief)).random()
+        return bool(draw < (wrong[0] if wrong else 1.0))

@@ -1,13 +1,21 @@
 """Runs small enough to work out by hand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aquamend.analysis.figures.appearance import described_by
 from aquamend.analysis.report.analysed import Analysed, analysed
+from aquamend.cli.looks import look_named
 from aquamend.records import Run
+
+
+@pytest.fixture(autouse=True)
+def policies_describe_themselves() -> Iterator[None]:
+    with described_by(look_named):
+        yield
 
 
 def record(policy: str, scenario: int, loss: float | str | None, *, seed: int = 0, **more: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from aquamend.analysis.summary import summarise, summarise_together
 from aquamend.errors import MissingLibrary
 
 POLICIES = (
+    "greedy-repair", "power-per-cost",
     "exact", "lookahead-2", "lookahead-3", "aquamend", "all-candidates", "linear-chain", "troubleshooting",
     "decoupled", "greedy", "restart", "rollback-only", "no-reprobe", "certified", "structured", "oracle",
     "blind-retry", "rewind", "belief-replan", "tms-revision",
@@ -35,7 +36,7 @@ def test_no_two_ablations_look_the_same():
 
 
 def test_a_policy_of_ones_own_always_looks_the_same():
-    assert look_of("mine:Careful") == Look("#7272d8", "v")
+    assert look_of("mine:Careful") == Look("mine:Careful", "#7272d8", "v")
 
 
 def test_a_drawing_names_its_policies_and_the_paper(m1):

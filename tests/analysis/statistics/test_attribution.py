@@ -35,6 +35,10 @@ def test_attributing_what_never_occurs_costs_the_true_label_its_recall():
     assert scores(["external", "external"], ["external", "unknown"]) == (1.0, 0.5, 0.25, 0.125)
 
 
+def test_attributing_nothing_costs_the_true_label_its_recall_and_nobody_precision():
+    assert scores(["external", "external"], ["external", None]) == (1.0, 0.5, 0.25, 0.125)
+
+
 def test_nothing_to_score_is_unavailable():
     assert attribution_scores([], [], labels=LABELS) is None
 

@@ -92,5 +92,5 @@ def test_every_ablation_keeps_the_contract_of_policies_and_changes_something(nam
 def test_a_posterior_that_nothing_is_left_of_is_left_alone():
     state = STATES[0]
     only_faults = np.array([Cause(h.cause) is Cause.SELF_ERROR for h in state.problem.model.hypotheses], dtype=float)
-    certain = InformationState(state.problem, only_faults / only_faults.sum(), declarations=state.declarations)
+    certain = InformationState(state.problem, only_faults / only_faults.sum())
     assert ABLATIONS["no-source-separation"]().next_step(certain) == AquaMend().next_step(certain)

@@ -33,7 +33,7 @@ def test_every_setting_has_its_group_and_does_what_it_says():
 
 def test_unknown_noise_is_in_the_world_and_not_in_the_model():
     known, unknown, plain = (under(n, 3).state for n in ("noisy probes", "noisy probes, unknown", "standard"))
-    tables = [s.problem.model.tables["look_A"].likelihood for s in (known, unknown, plain)]
+    tables = [s.problem.model.channels["look_A"].table for s in (known, unknown, plain)]
     assert (tables[1] == tables[2]).all()
     assert (tables[0] != tables[2]).any()
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aquamend.decision import Continue, Reprobe, RollBack
+from aquamend.decision import Continue, Reprobe, Restart, RollBack
 from aquamend.execution import charged, recover
 from aquamend.inference import InformationState, Observation
 from aquamend.testing import PolicyFault, check_policy
@@ -19,7 +19,7 @@ from aquamend.worlds.cups.baselines import (
     justifications,
 )
 from aquamend.worlds.cups.events import standard_events
-from aquamend.worlds.cups.model import RESTART, Assumptions, problem_of
+from aquamend.worlds.cups.model import Assumptions, problem_of
 
 TABLE = (100.0, 130.0, 170.0)
 ASSUMED = Assumptions(standard_events(TABLE))
@@ -118,11 +118,11 @@ def test_the_robots_reasons_by_hand():
     assert "target C" in network.without(["measured A", "measured B"]).believed()
 
 
-def test_an_executed_restart_follows_the_worlds_own_plan_and_pays_what_it_says():
+def test_an_executed_restart_pays_what_the_problem_says():
     state = alarmed()
-    decision = ExecutedRestart().next_step(state)
-    assert decision == RollBack((), ARM, plan=RESTART)
-    losses = state.problem.plan_named(RESTART).loss
+    assert ExecutedRestart().next_step(state) == Restart()
+    assert state.problem.restart_plan.undo == ARM
+    losses = state.problem.restart_plan.loss
     for event, loss in zip(ASSUMED.events, losses, strict=True):
         assert recover(ExecutedRestart(), entered(event)).loss == pytest.approx(loss)
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from aquamend.benchmarks.t4.episodes import Setting, draw_event
-from aquamend.decision import Reprobe, Restart, RollBack
+from aquamend.decision import Reprobe, Restart
 from aquamend.execution import charged
 from aquamend.inference import InformationState
 from aquamend.worlds.cups import CupTask, CupWorld, Scene, Stage
 from aquamend.worlds.cups.events import Family, common_cause_events, standard_events
-from aquamend.worlds.cups.model import RESTART, Assumptions, Shares, likelihood, prior_of, problem_of
+from aquamend.worlds.cups.model import Assumptions, Shares, likelihood, prior_of, problem_of
 from aquamend.worlds.cups.monitor import Monitor
 
 TABLE = (100.0, 130.0, 170.0)
@@ -98,19 +98,18 @@ def test_beliefs_fail_as_often_as_the_posterior_says_after_looking(probes):
 @pytest.mark.parametrize("options", [{}, {"linear_chain": True}, {"shared_work": 4.0}])
 def test_the_restart_plan_costs_what_the_world_charges_whatever_happened(stage, options):
     task = CupTask(TABLE, stage=stage, **options)
-    plan = problem_of(task, STRESSED, 0).plan_named(RESTART)
+    plan = problem_of(task, STRESSED, 0).restart_plan
     for event, loss in zip(STRESSED.events, plan.loss, strict=True):
-        for decision in (RollBack((), plan.undo, plan=RESTART), Restart()):
-            outcome = CupWorld(task, event, 0, STRESSED).commit(decision)
-            assert charged(outcome.receipts) == pytest.approx(loss)
-            assert outcome.undone == plan.undo
+        outcome = CupWorld(task, event, 0, STRESSED).commit(Restart())
+        assert charged(outcome.receipts) == pytest.approx(loss)
+        assert outcome.undone == plan.undo
 
 
 def test_starting_over_is_infeasible_after_a_pour_that_cannot_be_taken_back():
     task = CupTask(TABLE, stage=Stage.POURED, pour_reversible=False)
-    assert np.isinf(problem_of(task, STANDARD, 0).plan_named(RESTART).loss).all()
+    assert problem_of(task, STANDARD, 0).restart_plan is None
 
 
 def test_a_sensing_budget_and_an_escalation_are_passed_on():
     problem = problem_of(CupTask(TABLE, sensing_budget=2.5), STANDARD, 0)
-    assert (problem.sensing_budget, problem.escalate_loss, problem.restart_loss) == (2.5, 30.0, math.inf)
+    assert (problem.sensing_budget, problem.escalate_loss) == (2.5, 30.0)

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from tests.worlds.pouring.episodes import DECLARED, FITTED, POURED, SECONDS, configuration
 
-from aquamend.decision.screening import PowerScreen
+from aquamend.decision.detection import PowerScreen
 from aquamend.inference import InformationState, Observation
-from aquamend.policies import AquaMend
+from aquamend.policies import AquaMend, policy_named
 from aquamend.worlds.pouring.configurations import CONFIGURATIONS, Physical, Sensing
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fitted import load_fitted
 from aquamend.worlds.pouring.model import (
     AS_BELIEVED,
-    RESTART,
     SAFE_STOP_LOSS,
     alarm_model,
     localise_outcome,
@@ -38,7 +37,7 @@ def hypothesis(problem, physical=Physical.NOTHING, sensing=Sensing.SOUND):
 
 def restart_loss(stage, physical=Physical.NOTHING, sensing=Sensing.SOUND):
     problem = model(POURED if stage is Stage.POURED else DECLARED, stage).problem
-    return problem.plan_named(RESTART).loss[CONFIGURATIONS.index(configuration(physical, sensing))]
+    return problem.restart.loss[CONFIGURATIONS.index(configuration(physical, sensing))]
 
 
 @pytest.mark.parametrize("stage", Stage)
@@ -152,31 +151,33 @@ def test_a_safe_stop_saves_what_finishing_takes():
 
 
 def test_tables_like_those_of_calibration_are_covered():
-    covered = model(offsets_mm=(5.0, 4.0, 6.0)).coverage
+    covered = model(offsets_mm=(5.0, 4.0, 6.0)).problem.coverage
     assert all(covered.covers(probe.name) for probe in model().problem.graph.probes)
 
 
 def test_a_table_unlike_any_of_calibration_is_not_covered():
-    assert not model(offsets_mm=(80.0, 80.0, 80.0)).coverage.covers("look_A")
+    assert not model(offsets_mm=(80.0, 80.0, 80.0)).problem.coverage.covers("look_A")
 
 
 @pytest.mark.parametrize("stage", [Stage.MOVED, Stage.POURED])
 def test_the_late_stage_is_never_covered(stage):
     fitted = replace(FITTED, groups=tuple(replace(group, stage=stage.value) for group in FITTED.groups))
-    covered = model(POURED, Stage.POURED, fitted=fitted, offsets_mm=(5.0, 5.0, 5.0)).coverage
+    covered = model(POURED, Stage.POURED, fitted=fitted, offsets_mm=(5.0, 5.0, 5.0)).problem.coverage
     assert not any(covered.covers(probe.name) for probe in model().problem.graph.probes)
 
 
 def test_the_model_that_ships_covers_a_common_table():
-    covered = model(fitted=load_fitted(), offsets_mm=(4.0, 4.0, 4.0)).coverage
+    covered = model(fitted=load_fitted(), offsets_mm=(4.0, 4.0, 4.0)).problem.coverage
     assert all(covered.covers(probe.name) for probe in model().problem.graph.probes)
 
 
 def test_the_power_screen_keeps_some_probes_and_drops_others_where_it_covers():
     found = model(offsets_mm=(5.0, 5.0, 5.0))
-    state, screen = InformationState.alarmed(found.problem), PowerScreen(found.coverage)
+    state, screen = InformationState.alarmed(found.problem), PowerScreen()
     assert screen.covers(state)
     kept = screen.keep(state)
     assert 0 < len(kept) < len(state.legal_probes)
-    step = AquaMend(screen).next_step(state)
+    assert policy_named("aquamend").candidates(state) == kept
+    assert policy_named("all-candidates").candidates(state) == state.legal_probes
+    step = AquaMend().next_step(state)
     assert getattr(step, "probe", kept[0]) in kept

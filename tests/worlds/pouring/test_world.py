@@ -12,8 +12,8 @@ pytest.importorskip("mujoco")
 
 from tests.worlds.pouring.episodes import alarmed
 
-from aquamend.decision import Continue, Escalate, Reprobe, RollBack
-from aquamend.decision.screening import PowerScreen
+from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
+from aquamend.decision.detection import PowerScreen
 from aquamend.errors import UnknownName
 from aquamend.execution import Charge, World, charged, recover
 from aquamend.policies import AquaMend
@@ -23,7 +23,7 @@ from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring import recovering
 from aquamend.worlds.pouring.episode import DOSE_G, Alarmed, Stage
 from aquamend.worlds.pouring.faults import CameraFaults
-from aquamend.worlds.pouring.model import RESTART, SAFE_STOP_LOSS
+from aquamend.worlds.pouring.model import SAFE_STOP_LOSS
 from aquamend.worlds.pouring.perturbations import BiasedCamera, FalseAlarm, SwapCups
 from aquamend.worlds.pouring.robot import Robot, drive, failed
 from aquamend.worlds.pouring.simulation import Simulation
@@ -31,7 +31,7 @@ from aquamend.worlds.pouring.world import PouringWorld
 
 BLINK = FalseAlarm("level", "C", 2.0)
 SWAP = SwapCups("A", "B")
-START_OVER = RollBack((), plan=RESTART)
+START_OVER = Restart()
 
 
 @dataclass(eq=False)
@@ -75,7 +75,7 @@ def checked():
 def recovered():
     """Return a swap that was recovered, as episode and world."""
     world = PouringWorld(alarmed(SWAP))
-    return recover(AquaMend(PowerScreen(world.model.coverage)), world), world
+    return recover(AquaMend(), world), world
 
 
 def test_it_is_a_world():
@@ -100,7 +100,7 @@ def test_continuing_after_a_false_alarm_succeeds(checked):
 
 
 def test_starting_over_with_a_sound_camera_succeeds(checked):
-    world, outcome = ended(checked, RollBack)
+    world, outcome = ended(checked, Restart)
     assert outcome.success
     assert outcome.undone == ("fetch", "move")
     assert world.declared.version("target") == 2
@@ -115,7 +115,7 @@ def test_calling_a_person_costs_the_safe_stop_and_ends_with_an_empty_hand(checke
     assert world.robot.simulation.spilled_g() == 0
 
 
-@pytest.mark.parametrize("decision", [Continue, RollBack])
+@pytest.mark.parametrize("decision", [Continue, Restart])
 def test_every_primitive_since_the_alarm_is_paid_once(checked, decision):
     world, outcome = ended(checked, decision)
     leaves = Counter((leaf.charge, leaf.seconds) for leaf in world.leaves)
@@ -127,12 +127,12 @@ def test_every_primitive_since_the_alarm_is_paid_once(checked, decision):
 
 
 def test_primitives_follow_one_another_without_overlap(checked):
-    leaves = ended(checked, RollBack)[0].leaves
+    leaves = ended(checked, Restart)[0].leaves
     assert all(earlier.end_s <= later.start_s for earlier, later in pairwise(leaves))
 
 
 def test_what_is_done_again_counts_as_recovery_and_the_rest_as_continuation(checked):
-    charges = {leaf.what: leaf.charge for leaf in ended(checked, RollBack)[0].leaves}
+    charges = {leaf.what: leaf.charge for leaf in ended(checked, Restart)[0].leaves}
     assert charges["move to B"] is Charge.RECOVERY
     assert charges["pour into B"] is Charge.CONTINUATION
 
@@ -254,10 +254,10 @@ def test_nothing_public_depends_on_the_truth():
     )
     one, two = PouringWorld(alarm), PouringWorld(other)
     assert (one.alarm().posterior == two.alarm().posterior).all()
-    assert one.alarm().declarations == two.alarm().declarations
-    assert one.model.coverage == two.model.coverage
+    assert one.model.problem.declarations == two.model.problem.declarations
+    assert one.model.problem.coverage == two.model.problem.coverage
     assert one.model.problem.graph.edges == two.model.problem.graph.edges
-    assert (one.model.problem.plans[0].loss == two.model.problem.plans[0].loss).all()
+    assert (one.model.problem.restart.loss == two.model.problem.restart.loss).all()
 
 
 def test_the_public_state_leads_nowhere_near_the_table():
@@ -288,7 +288,7 @@ def test_where_nothing_came_the_pour_is_still_to_be_done(monkeypatch, poured_g):
 
 def test_an_unknown_plan_is_refused_before_anything_moves():
     world = PouringWorld(alarmed(BLINK))
-    with pytest.raises(UnknownName, match="'teleport'; valid names: 'restart'"):
+    with pytest.raises(UnknownName, match="'teleport'; valid names: none"):
         world.commit(RollBack((), plan="teleport"))
     assert world.leaves == ()
 
@@ -307,5 +307,5 @@ def test_the_linear_chain_is_another_graph_over_the_same_table():
 
 def test_calibration_covers_a_common_alarm_before_the_pour():
     world = PouringWorld(alarmed(BLINK))
-    assert PowerScreen(world.model.coverage).covers(world.alarm())
+    assert PowerScreen().covers(world.alarm())
     assert world.robot.holding == dim.PITCHER

@@ -1,7 +1,15 @@
-"""One colour and one marker a policy, the same in every drawing; legible on white and on black."""
+"""One title, one colour and one marker for each policy, the same in every table and drawing.
+
+Policies describe themselves, and records know only their names: whoever makes a report says with ``described_by`` who
+is who. A policy that nobody describes is called by its name and gets a look from it.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -15,49 +23,47 @@ FAINT = "#d8d9db"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colour and marker (in matplotlib's letters)."""
+    """Title, colour and marker (in matplotlib's letters)."""
 
+    title: str
     colour: str
     marker: str
 
 
-_LOOKS = {  # after Okabe and Ito, and Tol; told apart by marker where hues come close
-    "oracle": Look(INK, "*"),
-    "closure-oracle": Look(INK, "p"),
-    "exact": Look("#0077bb", "s"),
-    "lookahead-2": Look("#33a6dd", "^"),
-    "lookahead-3": Look("#009e73", "v"),
-    "aquamend": Look("#d55e00", "o"),
-    "all-candidates": Look("#e69f00", "D"),
-    "linear-chain": Look("#a5692b", "h"),
-    "troubleshooting": Look("#cc6699", "P"),
-    "decoupled": Look("#9a5fc0", "X"),
-    "greedy": Look("#8f8f2f", "d"),
-    "restart": Look("#808488", "<"),
-    "rollback-only": Look("#808488", ">"),
-    "no-reprobe": Look("#7272d8", "H"),
-    "certified": Look("#2fa596", "8"),
-    "structured": Look("#3f9a4d", "p"),
-    "blind-retry": Look("#b8860b", "v"),
-    "rewind": Look("#5a6068", ">"),
-    "belief-replan": Look("#56a0d3", "D"),
-    "tms-revision": Look("#3d7a5c", "s"),
-    "no-attribution": Look("#0077bb", "s"),
-    "no-source-separation": Look("#33a6dd", "^"),
-    "power-detection": Look("#cc6699", "P"),
-    "independence-proxy": Look("#e69f00", "D"),
-    "beam-proxy": Look("#8f8f2f", "d"),
-    "monte-carlo-proxy": Look("#009e73", "v"),
-    "overconfident": Look("#9a5fc0", "X"),
-    "independent": Look("#d55e00", "o"),
-    "monte-carlo-500": Look("#009e73", "v"),
-    "beam-32": Look("#0077bb", "s"),
-}
+Describe = Callable[[str], Look | None]
+"""From a policy's name to how it looks; None where that is not known."""
+
+_describe: ContextVar[Describe | None] = ContextVar("describe", default=None)
+
+# After Okabe and Ito, and Tol; legible on white and on black.
 _OTHERS = ("#0077bb", "#d55e00", "#009e73", "#cc6699", "#9a5fc0", "#8f8f2f", "#7272d8", "#a5692b")
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 
 
-def look_of(policy: str) -> Look:
-    """Return how a policy is drawn; one this list does not know gets a look from its name alone."""
-    number = crc32(policy.encode())  # not hash(): that differs between processes
-    return _LOOKS.get(policy) or Look(_OTHERS[number % len(_OTHERS)], _MARKERS[number // 8 % len(_MARKERS)])
+@contextmanager
+def described_by(describe: Describe) -> Iterator[None]:
+    """Take titles, colours and markers from here, as long as the block lasts."""
+    token = _describe.set(describe)
+    try:
+        yield
+    finally:
+        _describe.reset(token)
+
+
+def look_of(name: str) -> Look:
+    """Return how a policy or an estimator is called and drawn; one that nobody knows gets a look from its name."""
+    describe = _describe.get()
+    known = _estimator(name) or (None if describe is None else describe(name))
+    number = crc32(name.encode())  # not hash(): that differs between processes
+    return known or Look(name, _OTHERS[number % len(_OTHERS)], _MARKERS[number // 8 % len(_MARKERS)])
+
+
+def _estimator(name: str) -> Look | None:
+    """Return how an estimator of the rollback risk looks: the three kinds are no policies, so none describes itself."""
+    if name == "independent":
+        return Look("Independence", "#d55e00", "o")
+    if found := re.fullmatch(r"(beam|monte-carlo)-(\d+)", name):
+        beam = found[1] == "beam"
+        title = f"Beam-{found[2]}" if beam else f"Monte Carlo ({found[2]})"
+        return Look(title, *(("#0077bb", "s") if beam else ("#009e73", "v")))
+    return None

@@ -22,7 +22,7 @@ _DECOUPLED = (
 )
 _ONE_PROBE = (
     "The paper's Troubleshooting takes 1.00 probes an episode, in every one of its T4 tables. Ours looks again for as "
-    "long as it pays, as on M1."
+    "long as that lowers its expected cost of repair, as on M1. “Greedy repair” is our own."
 )
 _RECEIPTS = (
     "“Undone” counts actions, measurements among them. The paper's #R counts rollbacks; of what, it says for its "
@@ -105,7 +105,7 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
         "counterpart there.",
         "In the paper AquaMend chooses probes by detection power per cost (C_s/c), and exchanging that for value of "
         "information costs it 10.335 at success 0.708. Here it is the other way round: AquaMend chooses by net "
-        "benefit, and “Detection power per cost” is the exchange. The paper's C_s/c numbers stand beside the latter.",
+        "benefit, and “Detection power, then worth” is the exchange, with the paper's C_s/c numbers beside it.",
         "The paper's “bad calibration” stands beside “Overconfident”: the alarm's posterior squared. How its own was "
         "made bad is not said.",
     ),

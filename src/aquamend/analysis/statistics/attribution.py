@@ -22,19 +22,19 @@ class AttributionScores:
 
 
 def attribution_scores(
-    truths: Sequence[str], attributed: Sequence[str], *, labels: Sequence[str]
+    truths: Sequence[str], attributed: Sequence[str | None], *, labels: Sequence[str]
 ) -> AttributionScores | None:
     """Return macro precision and recall of the attributed labels; None if there is nothing to score.
 
     The precision of a label is the share of its attributions that are right, and its recall the share of its truths
     that were attributed to it. A label that occurs but was never attributed has no precision; it counts as zero, so
     that never saying it earns nothing. Attributing a label that never occurs lowers the recall of the true one, and
-    nothing else: the strict averages count such a label as zero anyway.
+    nothing else: the strict averages count such a label as zero anyway. So does attributing nothing, which is None.
 
     Reference: the paper's appendix on physics-grounded diagnostics (both averages).
     """
     require_same_length("truths", len(truths), "attributed", len(attributed))
-    strange = [label for label in (*truths, *attributed) if label not in labels]
+    strange = [label for label in (*truths, *attributed) if label not in (None, *labels)]
     if strange:
         raise ValueError(f"{strange[0]!r} is no label; give some of {', '.join(labels)}")
     if not truths:

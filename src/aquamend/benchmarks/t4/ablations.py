@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.declaration_tests import detection_power
+from aquamend.decision.detection import detection_power
+from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
-from aquamend.decision.terminal import TIE, best_terminal
+from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.inference.state import normalised
 from aquamend.model import Cause
-from aquamend.policies import AquaMend, Policy
+from aquamend.policies import AquaMend, Description, Policy
 
 Floats = NDArray[np.float64]
 
 BEAM_WIDTH = 4
 SAMPLES = 100
+
+_ANOTHER = Description("Another posterior", "AquaMend by another posterior.", "#0077bb", "s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class WithAnotherPosterior:
 
     reshape: Callable[[InformationState], Floats]
     """Return weights of the hypotheses, shape ``(n_hypotheses,)``; if all are zero, the posterior is left alone."""
+    description: Description = _ANOTHER
 
     def next_step(self, state: InformationState) -> Step:
         """Return AquaMend's step by the other posterior."""
@@ -81,23 +86,34 @@ def overconfident(state: InformationState) -> Floats:
 class PowerPerCost:
     """Choose among the probes worth running by detection power per cost, instead of by net benefit."""
 
+    description: ClassVar[Description] = Description(
+        "Detection power, then worth",
+        "Of the probes worth running, the one with the most detection power per cost.",
+        "#cc6699",
+        "P",
+    )
+
     def next_step(self, state: InformationState) -> Step:
         """Return the worthwhile probe that detects best for its price, else the best stop."""
         values = probe_values(state)
         worthwhile = values.net_benefit > TIE
         if state.contradiction is not None or not worthwhile.any():
             return best_terminal(state).decision
-        power = np.nan_to_num(detection_power(state, values.branches, state.declarations)).max(axis=1)
+        power = np.nan_to_num(detection_power(state)).max(axis=1)
         score = np.where(worthwhile, power / values.branches.cost, -1.0)
         return Reprobe(values.branches.probes[int(score.argmax())])
 
 
+def _with(reshape: Callable[[InformationState], Floats], title: str, colour: str, marker: str) -> Callable[[], Policy]:
+    return lambda: WithAnotherPosterior(reshape, Description(title, reshape.__doc__ or title, colour, marker))
+
+
 ABLATIONS: dict[str, Callable[[], Policy]] = {
-    "no-attribution": lambda: WithAnotherPosterior(everything_external),
-    "no-source-separation": lambda: WithAnotherPosterior(no_sensing_errors),
+    "no-attribution": _with(everything_external, "No attribution", "#0077bb", "s"),
+    "no-source-separation": _with(no_sensing_errors, "No source separation", "#33a6dd", "^"),
     "power-detection": PowerPerCost,
-    "independence-proxy": lambda: WithAnotherPosterior(product_of_marginals),
-    "beam-proxy": lambda: WithAnotherPosterior(likeliest_few),
-    "monte-carlo-proxy": lambda: WithAnotherPosterior(sampled),
-    "overconfident": lambda: WithAnotherPosterior(overconfident),
+    "independence-proxy": _with(product_of_marginals, "Independence proxy", "#e69f00", "D"),
+    "beam-proxy": _with(likeliest_few, "Beam proxy", "#8f8f2f", "d"),
+    "monte-carlo-proxy": _with(sampled, "Monte Carlo proxy", "#009e73", "v"),
+    "overconfident": _with(overconfident, "Overconfident", "#9a5fc0", "X"),
 }

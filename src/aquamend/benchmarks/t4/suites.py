@@ -30,7 +30,7 @@ OWN: dict[str, Callable[[], Policy]] = {
 }
 """Policies that need a world to act in; ``restart`` is here carried out, not paid as a flat sum."""
 
-JOINT = ("aquamend", "lookahead-2", "decoupled", "greedy")
+JOINT = ("aquamend", "lookahead-2", "greedy-repair", "decoupled", "greedy")
 TRADITIONAL = ("troubleshooting", "restart", "blind-retry", "rewind", "belief-replan", "tms-revision")
 POLICIES = ("oracle", *JOINT, *TRADITIONAL, "rollback-only", "no-reprobe")
 
@@ -123,6 +123,6 @@ T4_SUITES = (
         "wrong about the world; the same ones where noise or prior vary.",
         sweep,
         scenarios=20 * len(SWEEP),
-        policies=("oracle", "aquamend", "troubleshooting", "decoupled", "greedy", "no-reprobe"),
+        policies=("oracle", "aquamend", "troubleshooting", "greedy-repair", "decoupled", "greedy", "no-reprobe"),
     ),
 )

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from aquamend.decision.steps import Continue, Reprobe, RollBack, Step, correction
+from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
+from aquamend.decision.terminal import correction
 from aquamend.inference import InformationState
-from aquamend.worlds.cups.model import RESTART
+from aquamend.policies import Description
 from aquamend.worlds.cups.truth_maintenance import Justification, TruthMaintenance
 from aquamend.worlds.cups.world import REVISE
 
@@ -20,6 +22,14 @@ from aquamend.worlds.cups.world import REVISE
 @dataclass(frozen=True, slots=True)
 class BlindRetry:
     """Look at the target and at where the cups stand once more, then go on as before whatever they answered."""
+
+    description: ClassVar[Description] = Description(
+        "Blind retry",
+        "Look once more, then go on as before whatever was seen.",
+        "#b8860b",
+        "v",
+        "the paper's Blind retry",
+    )
 
     def next_step(self, state: InformationState) -> Step:
         """Return the next of the two looks, then carry on."""
@@ -34,6 +44,15 @@ class Rewind:
     Nothing was measured, so nothing is corrected: what had failed fails again.
     """
 
+    description: ClassVar[Description] = Description(
+        "Rewind (VeriTrace)",
+        "Undo all that rests on a suspect and do it again on the same beliefs.",
+        "#5a6068",
+        ">",
+        "the paper's VeriTrace",
+        probes=False,
+    )
+
     def next_step(self, state: InformationState) -> Step:
         """Return the undoing of all suspects' closures, without correcting anything; what cannot be undone is left."""
         graph = state.problem.graph
@@ -46,19 +65,37 @@ class Rewind:
 class BeliefReplan:
     """Take the likeliest set of failures for true and recover from that, without looking."""
 
+    description: ClassVar[Description] = Description(
+        "Belief-space replan",
+        "Take the likeliest set of failures for true and correct it.",
+        "#56a0d3",
+        "D",
+        "the paper's Belief-space replan",
+        probes=False,
+    )
+
     def next_step(self, state: InformationState) -> Step:
         """Return the correction of what has most likely failed; hypotheses that break the same count together."""
         sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
         likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
         graph = state.problem.graph
         correct = tuple(belief.name for belief, failed in zip(graph.beliefs, likeliest, strict=True) if failed)
-        undo = graph.closure(correct)
-        return Continue() if set(undo) & set(graph.irreversible_executed) else correction(correct, undo)
+        stuck = set(graph.closure(correct)) & set(graph.irreversible_executed)
+        return Continue() if stuck else correction(state, correct).decision
 
 
 @dataclass(frozen=True, slots=True)
 class TmsRevision:
     """Retract what was measured of the suspected cup, and re-derive the target from what still has support."""
+
+    description: ClassVar[Description] = Description(
+        "TMS revision",
+        "Retract the suspected amount and derive the target from what still has support.",
+        "#3d7a5c",
+        "s",
+        "Doyle, Artificial Intelligence 12(3), 1979",
+        probes=False,
+    )
 
     def next_step(self, state: InformationState) -> Step:
         """Return the logical revision: the cup no longer believed in, and the target that then follows."""
@@ -93,9 +130,15 @@ def justifications(cups: tuple[str, ...]) -> TruthMaintenance:
 class ExecutedRestart:
     """Undo everything, measure everything again with the same camera, decide again."""
 
+    description: ClassVar[Description] = Description(
+        "Restart",
+        "Undo everything, measure everything again, decide again.",
+        "#808488",
+        "<",
+        "the paper's Restart",
+        probes=False,
+    )
+
     def next_step(self, state: InformationState) -> Step:
         """Return the restart as the world carries it out; carry on where something cannot be undone."""
-        graph = state.problem.graph
-        if graph.irreversible_executed:
-            return Continue()
-        return RollBack((), state.problem.plan_named(RESTART).undo, plan=RESTART)
+        return Continue() if state.problem.restart_plan is None else Restart()

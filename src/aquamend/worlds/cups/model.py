@@ -21,8 +21,6 @@ from aquamend.worlds.cups.scene import CUPS, Scene
 from aquamend.worlds.cups.sensing import Noise, outcomes, probabilities
 from aquamend.worlds.cups.task import CupTask
 
-RESTART = "restart"
-
 
 @dataclass(frozen=True, slots=True)
 class Shares:
@@ -80,7 +78,7 @@ def problem_of(task: CupTask, assumed: Assumptions, flagged: int) -> Problem:
         JointModel(hypotheses, kernels, Alarm(heard, suspects)),
         sensing_budget=task.sensing_budget,
         escalate=task.costs.escalate,
-        plans=[Plan(RESTART, restart_losses(task, scenes), undo=task.arm_actions_done)],
+        restart=Plan("restart", restart_losses(task, scenes), undo=task.arm_actions_done),
         name="pour into the least full cup",
     )
 
@@ -105,8 +103,6 @@ def likelihood(event: Event, flagged: int, n_cups: int, monitor: Monitor) -> flo
 def restart_losses(task: CupTask, scenes: Sequence[Scene]) -> np.ndarray:
     """Return what starting over costs in every scene: everything undone, all looked at again by the same camera."""
     graph = task.graph()
-    if graph.irreversible_executed:
-        return np.full(len(scenes), math.inf)
     cost = graph.rollback_cost(task.arm_actions_done) + task.n_cups * task.costs.look
     residual = {belief.name: belief.residual for belief in graph.beliefs}
     return np.array([cost + math.fsum(residual[name] for name in scene.failed_after_restart()) for scene in scenes])

@@ -12,7 +12,7 @@ from aquamend.errors import UnknownName
 from aquamend.execution import Ledger, Outcome
 from aquamend.inference import InformationState, Observation
 from aquamend.worlds.cups.events import Event
-from aquamend.worlds.cups.model import RESTART, Assumptions, problem_of
+from aquamend.worlds.cups.model import Assumptions, problem_of
 from aquamend.worlds.cups.scene import CUPS, Scene
 from aquamend.worlds.cups.sensing import Noise, answer
 from aquamend.worlds.cups.task import CupTask, Stage
@@ -70,13 +70,11 @@ class CupWorld:
                 assert_never(decision)
 
     def _follow(self, plan: str) -> Outcome:
-        if plan == RESTART:
-            return self._restart()
         cups = CUPS[: self.task.n_cups]
         revisions = {f"{REVISE} {x}, target {y}": (cups.index(x), cups.index(y)) for x in cups for y in cups if x != y}
         if plan in revisions:
             return self._revise(*revisions[plan])
-        raise UnknownName("plan", plan, [RESTART, *revisions])
+        raise UnknownName("plan", plan, revisions)
 
     def _restart(self) -> Outcome:
         """Undo what the arm did, look at every cup again with the same camera, and decide anew."""

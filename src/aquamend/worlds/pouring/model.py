@@ -8,8 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aquamend.decision.screening import Coverage, FitGroup
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel
+from aquamend.model import (
+    Alarm,
+    Cause,
+    Coverage,
+    Declaration,
+    Discrete,
+    FitGroup,
+    Gaussian,
+    Hypothesis,
+    JointModel,
+)
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.alarms import alarm_likelihood
@@ -34,17 +43,14 @@ from aquamend.worlds.pouring.recovery_graph import EXECUTED, recovery_graph
 
 TWO_AT_ONCE = 0.02
 """Prior probability that a physical change and an error of the camera come together."""
-RESTART = "restart"
 AS_BELIEVED = "as believed"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AlarmModel:
-    """A problem, with what was fitted and declared for it."""
+    """A problem, and what its losses leave out."""
 
     problem: Problem
-    coverage: Coverage
-    """Whether calibration supports screening here."""
     finishing_s: float
     """What completing the task takes after any decision but a safe stop; no part of the problem's losses."""
 
@@ -76,11 +82,16 @@ def alarm_model(
     kernels = _kernels(supposed, declared, fitted)
     model = JointModel(hypotheses, kernels, Alarm(heard, suspects(report)), _declarations(declared, hypotheses))
     finishing = finishing_s(stage, fitted)
-    plans = [Plan(RESTART, restart_losses(supposed, declared, stage, fitted), undo=EXECUTED[stage])]
     problem = Problem(
-        graph, model, escalate=SAFE_STOP_LOSS - finishing, plans=plans, name="pour into the least full cup", unit="s"
+        graph,
+        model,
+        restart=Plan("restart", restart_losses(supposed, declared, stage, fitted), undo=EXECUTED[stage]),
+        escalate=SAFE_STOP_LOSS - finishing,
+        coverage=coverage(declared, stage, fitted, offsets_mm),
+        name="pour into the least full cup",
+        unit="s",
     )
-    return AlarmModel(problem, coverage(declared, stage, fitted, offsets_mm), finishing)
+    return AlarmModel(problem, finishing)
 
 
 def measured_g(declared: Declared) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from aquamend.worlds.pouring.faults import SOUND
 from aquamend.worlds.pouring.fitted import Fitted, load_fitted
 from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.looking import localise, look, read_stamp, weigh
-from aquamend.worlds.pouring.model import RESTART, AlarmModel, alarm_model
+from aquamend.worlds.pouring.model import AlarmModel, alarm_model
 from aquamend.worlds.pouring.pricing import SAFE_STOP_LOSS
 from aquamend.worlds.pouring.probing import localised_as, offsets_mm
 from aquamend.worlds.pouring.quality import Quality, quality_of
@@ -99,32 +99,22 @@ class PouringWorld:
             drive(self.robot, safe_stop(self.robot, Charge.ESCALATION))
             return self._ledger.handed_over(SAFE_STOP_LOSS, self._wrong(trusted=True))
         recovery = Recovery(self.robot, self.declared, self.alarmed.stage)
-        undone = self._undone(decision)
+        undone: tuple[str, ...] = ()
         match decision:
             case Continue():
                 work = recovery.finish()
             case RollBack(plan=None):
+                wanted = {*self._ledger.graph.closure(decision.correct), *decision.undo}
+                undone = tuple(action.name for action in self._ledger.graph.executed if action.name in wanted)
                 work = recovery.roll_back(undone)
-            case RollBack() | Restart():
-                work = recovery.restart()
+            case RollBack():
+                raise UnknownName("plan", str(decision.plan), [])
+            case Restart():
+                undone, work = EXECUTED[self.alarmed.stage], recovery.restart()
             case _:
                 assert_never(decision)
         drive(self.robot, work)
         return self._settled(recovery, undone)
-
-    def _undone(self, decision: Decision) -> tuple[str, ...]:
-        match decision:
-            case Continue() | Escalate():
-                return ()
-            case RollBack(plan=None):
-                wanted = {*self._ledger.graph.closure(decision.correct), *decision.undo}
-                return tuple(action.name for action in self._ledger.graph.executed if action.name in wanted)
-            case RollBack(plan=plan) if plan != RESTART:
-                raise UnknownName("plan", str(plan), [RESTART])
-            case RollBack() | Restart():
-                return EXECUTED[self.alarmed.stage]
-            case _:
-                assert_never(decision)
 
     def _settled(self, recovery: Recovery, undone: tuple[str, ...]) -> Outcome:
         """Write receipts for what was done, and say how it ended."""

@@ -29,10 +29,11 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
                 contradictions += 1
                 continue
             truth[time].append(float(state.posterior[CONFIGURATIONS.index(record.configuration)]))
-            for declaration in state.declarations:
+            for declaration, doubt in zip(
+                state.problem.declarations, state.posterior @ state.problem.invalid, strict=True
+            ):
                 kind = declaration.name.split("_")[0]
-                doubt = state.invalidity(declaration) or 0.0
-                doubts[time].setdefault(kind, []).append((doubt, declaration.name in record.failed))
+                doubts[time].setdefault(kind, []).append((float(doubt), declaration.name in record.failed))
     within = _within(records, fitted)
     return {
         "records": len(records),

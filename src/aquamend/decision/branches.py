@@ -1,0 +1,384 @@
+"""What probes may answer at one state: outcomes, or the intervals of readings on which the decision stays the same.
+
+Within an interval the best terminal decision (and, where asked for, every declaration's verdict) is constant, so the
+interval's probability under each hypothesis prices it exactly: a probe that reads a number becomes a discrete one with
+no loss of precision beyond where the cuts are put.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.endings import endings_of
+from aquamend.inference import InformationState, ProbeView
+from aquamend.inference.state import REJECT_AT
+from aquamend.model.kernels import Outcomes, Readings, interval_tables
+from aquamend.problem import Problem
+from aquamend.remembering import remembered
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+MOST_CUT_POINTS = 512
+"""Readings of one probe at which decisions are sampled where each needs a minimum cut, a millisecond or more."""
+PARTS = 3
+"""Parts of a grid interval that are looked at where the decision changes in it."""
+SECANTS, JUMP_SECANTS = 4, 40
+"""Most steps of the search for a root. Two decisions cost the same where one gives way to the other, so that a cut out
+of place by δ costs δ²; where something comes to be rejected the loss may jump: that cut must be right to all digits."""
+MOST_BETWEEN = 8
+"""Times that a further decision is sought between two."""
+NEGLIGIBLE = 1e-13
+"""Probability of readings that are taken never to come."""
+SAME_READING, SAME_LOSS = 1e-13, 1e-11
+"""Relative differences of readings, and of expected losses, that are no matter."""
+PARABOLAS = 6
+"""Steps of the search for a turning point: it is flat there, so a ten-thousandth of a grid interval is near enough."""
+BINS = 24
+"""Intervals of equal predictive probability that plans tell apart, beside those where the one-step decision changes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """The answers of several probes, one under the other."""
+
+    probes: tuple[str, ...]
+    first: NDArray[np.intp]
+    """Shape ``(n_probes,)``; where each probe's branches start."""
+    likelihood: Floats
+    """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
+    cost: Floats
+    """Shape ``(n_probes,)``."""
+    answered: Bools
+    """Shape ``(n_branches, n_all_probes)``; who has answered in each branch, those before included."""
+    cuts: tuple[Floats | None, ...]
+    """For each probe, where its intervals of readings meet; None for outcomes."""
+
+    def of(self, probe: str) -> slice:
+        """Return where a probe's branches stand."""
+        i = self.probes.index(probe)
+        end = self.first[i + 1] if i + 1 < len(self.probes) else len(self.likelihood)
+        return slice(int(self.first[i]), int(end))
+
+
+def branches_of(
+    state: InformationState, probes: Sequence[str], *, decisions: bool = True, verdicts: bool = False
+) -> Branches:
+    """Return the branches of these probes at this state; readings are cut where decisions change.
+
+    With ``verdicts``, also where a declaration in force comes to be rejected; without ``decisions``, only there.
+    """
+    views = [state.probe(name) for name in probes]
+    if all(isinstance(view.channel, Outcomes) for view in views):
+        stacked, first, which = _stacks(state.problem, tuple(probes))
+        cuts: list[Floats | None] = [None] * len(views)
+    else:
+        cuts = decision_cuts(state, views, decisions=decisions, verdicts=verdicts)
+        stacked, first, which = _stacked(_likelihoods(views, cuts))
+    answered = state.answered[None, :] | (np.array([view.index for view in views], dtype=np.intp)[which, None]
+                                          == np.arange(len(state.answered)))  # fmt: skip
+    cost = np.array([view.cost for view in views])
+    return Branches(tuple(probes), first, stacked, cost, answered, tuple(cuts))
+
+
+def _likelihoods(views: Sequence[ProbeView], cuts: Sequence[Floats | None]) -> list[Floats]:
+    """Return the probability of every answer under every hypothesis, ``(n_answers, n_hypotheses)``, for each probe."""
+    reading = [(c, own) for view, own in zip(views, cuts, strict=True) if isinstance(c := view.channel, Readings)]
+    tables = iter(interval_tables([c for c, _ in reading], [np.zeros(0) if own is None else own for _, own in reading]))
+    return [v.channel.table.T if isinstance(v.channel, Outcomes) else next(tables)[v.channel.of].T for v in views]
+
+
+def _stacked(blocks: Sequence[Floats]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    sizes = [len(block) for block in blocks]
+    first = np.cumsum([0, *sizes], dtype=np.intp)[:-1]
+    stacked = np.ascontiguousarray(np.vstack(blocks).T).T
+    return stacked, first, np.repeat(np.arange(len(blocks)), sizes)
+
+
+@remembered
+def _stacks(problem: Problem, probes: tuple[str, ...]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the outcomes of these probes stacked; they depend on no state."""
+    blocks = [channel.table.T for probe in probes if isinstance(channel := problem.model.channels[probe], Outcomes)]
+    if not blocks:
+        return np.zeros((0, len(problem.model.hypotheses))), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    return _stacked(blocks)
+
+
+def planning_cuts(state: InformationState, view: ProbeView) -> Floats:
+    """Return the readings at which a plan tells intervals apart, sorted: where decisions change, and even quantiles.
+
+    Knowing only the interval of a reading is knowing less, so plans made with it never promise too little.
+    """
+    cuts = decision_cuts(state, [view])[0]
+    if cuts is None or not isinstance(view.channel, Readings):
+        return np.zeros(0)
+    return np.union1d(cuts, predictive_quantiles(state, view.channel, np.arange(1, BINS) / BINS))
+
+
+def planning_likelihood(state: InformationState, view: ProbeView) -> Floats:
+    """Return a probe's answers as a plan sees them, shape ``(n_answers, n_hypotheses)``."""
+    return _likelihoods([view], [None if isinstance(view.channel, Outcomes) else planning_cuts(state, view)])[0]
+
+
+def predictive_quantiles(state: InformationState, channel: Readings, levels: Floats) -> Floats:
+    """Return the readings at which the predictive distribution reaches these levels, to the accuracy of a fine grid."""
+    weight = _by_label(channel, state.posterior)
+    readings = channel.sampled[0]
+    below = np.cumsum(weight @ channel.intervals(readings))[:-1]
+    return np.asarray(np.interp(levels, below, readings))
+
+
+def _by_label(channel: Readings, mass: Floats) -> Floats:
+    """Return what hypotheses that read alike have together, ``(n_labels,)`` or ``(n_labels, n_columns)``."""
+    alike = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float)
+    return np.asarray(alike @ mass)
+
+
+def decision_cuts(
+    state: InformationState, views: Sequence[ProbeView], *, decisions: bool = True, verdicts: bool = False
+) -> list[Floats | None]:
+    """Return, for each probe that reads a number, where the decision changes, sorted; None for the others."""
+    reading = [i for i, view in enumerate(views) if isinstance(view.channel, Readings)]
+    result: list[Floats | None] = [None] * len(views)
+    if reading:
+        cuts = _Search(state, [views[i] for i in reading], decisions, verdicts).cuts()
+        for i, own in zip(reading, cuts, strict=True):
+            result[i] = own
+    return result
+
+
+class _Search:
+    """Where the decision changes along the readings of several probes, all searched together.
+
+    Everything that is compared is a linear function of the densities at a reading: what a decision costs, and how far a
+    source, a value or a declaration is from being rejected. So every cut is the root of such a function. The functions
+    are sampled on a grid; where one changes sign, or the decision changes, its root is the cut. Where a verdict comes
+    close to changing and turns back between grid points, its turning point joins the grid, so that no narrow interval
+    is stepped over. Rows of all arrays are readings, those of one probe together.
+    """
+
+    def __init__(self, state: InformationState, views: Sequence[ProbeView], decisions: bool, verdicts: bool) -> None:
+        self.endings, self.decisions = endings_of(state.problem), decisions
+        self.channels = [view.channel for view in views if isinstance(view.channel, Readings)]
+        features, margins = self.endings.features, self.endings.margins
+        if not decisions:
+            features, margins = features[:, :1], margins[:, :0]
+        self.n_features, self.n_verdicts = features.shape[1], state.problem.invalid.shape[1] if verdicts else 0
+        if verdicts:
+            margins = np.hstack([margins, state.problem.invalid - REJECT_AT])
+        weighted = state.posterior[:, None] * np.hstack([features, margins])
+        self.weighted = [_by_label(channel, weighted) for channel in self.channels]
+        own = np.array([view.index for view in views], dtype=np.intp)
+        self.answered = state.answered[None, :] | (own[:, None] == np.arange(len(state.answered)))
+        self._bank()
+
+    def _bank(self) -> None:
+        """Lay the components of all probes side by side, so that one exponential serves them all."""
+        size = max(len(channel.mean) for channel in self.channels)
+        self.mean, self.sd = np.zeros((len(self.channels), size)), np.ones((len(self.channels), size))
+        self.heights: list[Floats] = []
+        for k, channel in enumerate(self.channels):
+            n = len(channel.mean)
+            self.mean[k, :n], self.sd[k, :n] = channel.mean, channel.sd
+            weighted = np.zeros((size + 1, self.weighted[k].shape[1]))
+            weighted[:n] = channel.height[:, None] * self.weighted[k][channel.owner]
+            weighted[-1] = channel.outliers / (np.pi * channel.width) * self.weighted[k].sum(axis=0)
+            self.heights.append(weighted)
+        self.outlying = np.array([(c.centre, c.width) for c in self.channels])
+
+    def _shapes(self, readings: Floats, who: Indices) -> Floats:
+        """Return every component's bell at each reading, and last the outliers' law, ``(n, n_components + 1)``."""
+        mean, sd, outlying = (np.take(x, who, axis=0) for x in (self.mean, self.sd, self.outlying))
+        z = (readings[:, None] - mean) / sd
+        far = (readings - outlying[:, 0]) / outlying[:, 1]
+        shapes = np.empty((len(readings), mean.shape[1] + 1))
+        # Numbers too small to be normal would take the processor a hundred times as long.
+        np.exp(-0.5 * np.minimum(z * z, 500.0), out=shapes[:, :-1])
+        shapes[:, -1] = 1.0 / (1.0 + far * far)
+        return shapes
+
+    def _sums(self, readings: Floats, who: Indices) -> Floats:
+        """Return features and margins at each reading, joint with it, ``(n, n_features + n_margins)``."""
+        shapes = self._shapes(readings, who)
+        ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
+        by_column = [self.heights[k].T @ shapes[a:b].T for k, (a, b) in enumerate(pairwise(ends))]
+        return np.concatenate(by_column, axis=1).T  # laid out along readings, the way all that follows runs through it
+
+    def cuts(self) -> list[Floats]:
+        """Return the cuts of every probe."""
+        readings, who, sums = self._ever_read(*self._grid())
+        cell, jumps = self._jumps(readings, who, sums)
+        found, whose = [jumps], [who[cell]]
+        if self.decisions:
+            differ = self._differ(who, self._slopes(sums, who))
+            cells = np.union1d(np.flatnonzero(differ), cell)
+            changes = self._finer(readings[cells], readings[cells + 1], who[cells], jumps, who[cell])
+            for _ in range(MOST_BETWEEN):
+                if not len(changes.left):
+                    break
+                cuts, third, further = self._placed(changes)
+                found.append(cuts[~third])
+                whose.append(changes.who[~third])
+                changes = further
+        every, mine = np.concatenate(found), np.concatenate(whose)
+        return [np.unique(every[mine == k]) for k in range(len(self.channels))]
+
+    def _grid(self) -> tuple[Floats, Indices, Floats]:
+        """Return the readings at which everything is sampled, whose they are, and the sums there."""
+        sampled = [channel.sampled for channel in self.channels]
+        if self.endings.groups.cuts:  # each point needs a minimum cut
+            thinned = [1 + len(grid) // MOST_CUT_POINTS for grid, _ in sampled]
+            sampled = [(grid[::n], density[::n]) for n, (grid, density) in zip(thinned, sampled, strict=True)]
+        who = np.repeat(np.arange(len(sampled)), [len(grid) for grid, _ in sampled])
+        readings = np.concatenate([grid for grid, _ in sampled])
+        sums = np.concatenate([self.weighted[k].T @ density.T for k, (_, density) in enumerate(sampled)], axis=1).T
+        if not self.n_verdicts:
+            return readings, who, sums
+        turning, whose = self._turning_points(readings, who, sums)
+        readings, who = np.concatenate([readings, turning]), np.concatenate([who, whose])
+        order = np.lexsort((readings, who))
+        return readings[order], who[order], np.concatenate([sums, self._sums(turning, whose)])[order]
+
+    def _slopes(self, sums: Floats, who: Indices) -> Floats:
+        return self.endings.slopes(sums[:, : self.n_features], self.answered[who])
+
+    def _ever_read(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Floats, Indices, Floats]:
+        """Return those readings that ever come; between two of them may lie a gap, and a change of decision in it."""
+        gap = np.where(who[:-1] == who[1:], np.diff(readings), 0.0)
+        width = np.maximum(np.append(gap, 0.0), np.insert(gap, 0, 0.0))
+        kept = sums[:, 0] * width > NEGLIGIBLE
+        return readings[kept], who[kept], sums[kept]
+
+    def _differ(self, who: Indices, slopes: Floats) -> Bools:
+        """Return between which neighbouring readings the decision changes."""
+        return np.asarray((slopes[:-1] != slopes[1:]).any(axis=1) & (who[:-1] == who[1:]))
+
+    def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
+        """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""
+        above = sums[:, self.n_features :] >= 0
+        row, column = np.nonzero((above[:-1] != above[1:]) & (who[:-1] == who[1:])[:, None])
+        functions = np.zeros((len(row), sums.shape[1]))
+        functions[np.arange(len(row)), self.n_features + column] = 1.0
+        return row, self._roots(readings[row], readings[row + 1], who[row], functions, steps=JUMP_SECANTS)
+
+    def _finer(self, left: Floats, right: Floats, who: Indices, jumps: Floats, whose: Indices) -> _Changes:
+        """Return where the decision changes in these intervals, seen closely, and with both sides of every jump."""
+        share = np.arange(PARTS + 1) / PARTS
+        points = (left[:, None] * (1.0 - share) + right[:, None] * share).ravel()
+        beside = np.concatenate([jumps - SAME_READING * np.abs(jumps), jumps + SAME_READING * np.abs(jumps)])
+        readings, who = np.concatenate([points, beside]), np.concatenate([np.repeat(who, PARTS + 1), whose, whose])
+        order = np.lexsort((readings, who))
+        readings, who = readings[order], who[order]
+        sums = self._sums(readings, who)
+        slopes = self._slopes(sums, who)
+        at = np.flatnonzero(self._differ(who, slopes))
+        return _Changes(readings[at], readings[at + 1], who[at], slopes[at], slopes[at + 1])
+
+    def _placed(self, changes: _Changes) -> tuple[Floats, Bools, _Changes]:
+        """Return the root of the two decisions' difference in every interval, and where a third is better there.
+
+        Also the intervals on both sides of the latter.
+        """
+        finite = np.isfinite(changes.before[:, 0]) & np.isfinite(changes.after[:, 0])
+        before, after = (np.where(finite[:, None], slopes, 0.0) for slopes in (changes.before, changes.after))
+        functions = np.zeros((len(finite), self.weighted[0].shape[1]))
+        functions[:, : self.n_features] = before - after
+        cuts = self._roots(changes.left, changes.right, changes.who, functions, steps=SECANTS)
+        sums = self._sums(cuts, changes.who)[:, : self.n_features]
+        here = self.endings.slopes(sums, self.answered[changes.who])
+        tied, least = np.minimum((before * sums).sum(axis=1), (after * sums).sum(axis=1)), (here * sums).sum(axis=1)
+        third = finite & ((tied - least) * (changes.right - changes.left) > SAME_LOSS * (1.0 + tied / sums[:, 0]))
+        return cuts, third, changes.around(cuts, here, third)
+
+    def _roots(self, left: Floats, right: Floats, who: Indices, functions: Floats, *, steps: int) -> Floats:
+        """Return where functions that are linear in the sums, one for each interval, are zero.
+
+        log(P/N), with P and N a function's positive and negative part, is straight for two normals of one width and
+        nearly so for others: the secant method that keeps a bracket (Illinois) needs few steps. Where a function has
+        no root, somewhere between.
+        """
+        ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
+        heights = np.concatenate([functions[a:b] @ self.heights[k].T for k, (a, b) in enumerate(pairwise(ends))])
+        positive, negative = np.maximum(heights, 0.0), np.maximum(-heights, 0.0)
+
+        def at(readings: Floats) -> Floats:
+            shapes = self._shapes(readings, who)
+            above, below = np.einsum("ij,ij->i", shapes, positive), np.einsum("ij,ij->i", shapes, negative)
+            return np.asarray(np.log(above / below))
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, b, at_a, at_b = left, right, at(left), at(right)
+            for _ in range(steps if len(left) else 0):
+                if not (np.abs(at_b) > SAME_READING).any():  # all found
+                    break
+                middle = b - at_b * (b - a) / (at_b - at_a)
+                middle = np.where((middle - a) * (middle - b) <= 0, middle, 0.5 * (a + b))
+                value = at(middle)
+                crossed = value * at_b < 0
+                a, at_a = np.where(crossed, b, a), np.where(crossed, at_b, 0.5 * at_a)
+                b, at_b = middle, value
+        return np.asarray(b)
+
+    def _turning_points(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Floats, Indices]:
+        """Return, for every verdict, where it turns back, towards one half or past it, between grid points."""
+        values = self._verdicts(sums)
+        size, sign = np.abs(values), np.sign(values)
+        one_sign = (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:]) & (who[:-2] == who[2:])[:, None]
+        row, verdict = np.nonzero(one_sign & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (size[1:-1] < 0.4))
+        owner, side, at = who[row], sign[row + 1, verdict], np.arange(len(row))
+        low, middle, high = readings[row], readings[row + 1], readings[row + 2]
+        least = [size[row + i, verdict] for i in range(3)]
+        for _ in range(PARABOLAS if len(row) else 0):  # the verdict is smooth and turns once in here
+            new = _vertex((low, middle, high), least)
+            value = side * self._verdicts(self._sums(new, owner))[at, verdict]
+            better, below = value <= least[1], new < middle
+            low, high = (
+                np.where(better == below, low, np.where(better, middle, new)),
+                np.where(better == below, np.where(better, middle, new), high),
+            )
+            least[0] = np.where(better == below, least[0], np.where(better, least[1], value))
+            least[2] = np.where(better == below, np.where(better, least[1], value), least[2])
+            middle, least[1] = np.where(better, new, middle), np.where(better, value, least[1])
+        return middle, owner
+
+    def _verdicts(self, sums: Floats) -> Floats:
+        return np.asarray(sums[:, -self.n_verdicts :] / np.where(sums[:, :1] > 0.0, sums[:, :1], 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """Intervals of readings in which the decision changes, whose they are, and V_stop's slopes at their ends."""
+
+    left: Floats
+    right: Floats
+    who: Indices
+    before: Floats
+    after: Floats
+
+    def around(self, cuts: Floats, slopes: Floats, third: Bools) -> _Changes:
+        """Return the intervals on both sides of those cuts where a third decision is better."""
+        order = np.argsort(np.tile(self.who[third], 2), kind="stable")
+        pairs = (
+            (self.left, cuts),
+            (cuts, self.right),
+            (self.who, self.who),
+            (self.before, slopes),
+            (slopes, self.after),
+        )
+        return _Changes(*(np.concatenate([x[third], y[third]])[order] for x, y in pairs))
+
+
+def _vertex(at: tuple[Floats, Floats, Floats], value: Sequence[Floats]) -> Floats:
+    """Return where the parabola through three points turns, or else a point beside the middle one."""
+    (a, b, c), (f, g, h) = at, value
+    left, right = (b - a) * (g - h), (b - c) * (g - f)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = b - 0.5 * ((b - a) * left - (b - c) * right) / (left - right)
+    beside = np.where(c - b > b - a, b + 0.3 * (c - b), b - 0.3 * (b - a))
+    return np.where((vertex > a) & (vertex < c) & (np.abs(vertex - b) > 1e-9 * (c - a)), vertex, beside)

@@ -1,0 +1,186 @@
+"""How well probes test declarations (C_s, Eq. 6), and screens that use it to leave probes out.
+
+The power screen may drop the best probe; it applies only where calibration records cover the situation, and otherwise
+keeps everything. The lossless screen never changes the decision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.branches import Branches, branches_of
+from aquamend.decision.endings import endings_of
+from aquamend.decision.probe_value import clairvoyant_loss
+from aquamend.inference import InformationState, rejected
+from aquamend.inference.state import REJECT_AT
+from aquamend.model.kernels import Channel, Outcomes, Readings
+from aquamend.remembering import remembered
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """How well one probe tests one declaration in force, by the model; None where unavailable."""
+
+    power: float | None
+    """C_s: probability of rejecting the declaration if it is invalid."""
+    false_positive_rate: float | None
+    """Probability of rejecting it if it is valid; no significance level is promised."""
+
+
+def detection(state: InformationState) -> dict[str, tuple[Detection, ...]]:
+    """Return, for every legal probe, how it tests each declaration in force at the threshold of one half.
+
+    A condition of probability zero makes the rate unavailable rather than zero.
+    """
+    branches, invalid = tested_branches(state), state.problem.invalid
+    power = _rejection_rates(state, branches, invalid)
+    false_positive = _rejection_rates(state, branches, 1.0 - invalid)
+    return {
+        probe: tuple(Detection(_available(p), _available(f)) for p, f in zip(ps, fs, strict=True))
+        for probe, ps, fs in zip(branches.probes, power, false_positive, strict=True)
+    }
+
+
+@remembered
+def tested_branches(state: InformationState) -> Branches:
+    """Return the branches of all legal probes, readings cut where a declaration comes to be rejected."""
+    return branches_of(state, state.legal_probes, decisions=False, verdicts=True)
+
+
+@remembered
+def detection_power(state: InformationState) -> Floats:
+    """Return C_s of every legal probe for every declaration in force, ``(n_legal, n_declarations)``; NaN if none.
+
+    Quickly, for choosing between probes: readings are sampled on a fixed grid, and a verdict that changes between two
+    of them is taken to do so where a straight line would: right to about a hundredth, where ``detection`` is exact.
+    """
+    total = state.posterior @ state.problem.invalid
+    caught = [_caught(state, view.channel) for view in state.legal]
+    rates = np.array(caught).reshape(len(caught), len(total))
+    return np.where(total > 0.0, rates / np.where(total > 0.0, total, 1.0), np.nan)
+
+
+def _caught(state: InformationState, channel: Channel) -> Floats:
+    """Return the probability that each declaration is invalid and is rejected after one use, ``(n_declarations,)``."""
+    joint = state.posterior[:, None] * np.column_stack([state.problem.invalid, np.ones(len(state.posterior))])
+    if isinstance(channel, Outcomes):
+        after = channel.table.T @ joint
+        return np.asarray(
+            (after[:, :-1] * (after[:, :-1] >= REJECT_AT * after[:, -1:]) * (after[:, -1:] > 0)).sum(axis=0)
+        )
+    if not isinstance(channel, Readings):
+        raise TypeError(f"{channel!r} has neither outcomes nor readings")
+    by_label = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float) @ joint
+    at = channel.sampled[1] @ by_label
+    margin = at[:, :-1] / np.where(at[:, -1:] > 0.0, at[:, -1:], 1.0) - REJECT_AT
+    before, after = np.vstack([margin[:1], margin]), np.vstack([margin, margin[-1:]])
+    above, below = np.maximum(before, 0) + np.maximum(after, 0), np.maximum(-before, 0) + np.maximum(-after, 0)
+    share = above / np.where(above + below > 0.0, above + below, 1.0)
+    return np.asarray((channel.cells.T @ by_label[:, :-1] * share).sum(axis=0))
+
+
+def _rejection_rates(state: InformationState, branches: Branches, condition: Floats) -> Floats:
+    """Return Pr(q_b^v after the answer ≥ ½ | condition), shape ``(n_probes, n_declarations)``."""
+    invalid = state.problem.invalid
+    if not branches.probes:
+        return np.zeros((0, invalid.shape[1]))
+    weight = state.posterior[:, None]
+    joint_invalid = branches.likelihood @ (weight * invalid)
+    mass = (branches.likelihood @ state.posterior)[:, None]
+    rejects = (joint_invalid >= REJECT_AT * mass) & (mass > 0)
+    joint = joint_invalid if condition is invalid else branches.likelihood @ (weight * condition)
+    caught = np.add.reduceat(joint * rejects, branches.first, axis=0)
+    total = state.posterior @ condition
+    return np.where(total > 0.0, caught / np.where(total > 0.0, total, 1.0), np.nan)
+
+
+def _available(rate: float) -> float | None:
+    return None if math.isnan(rate) else min(1.0, max(0.0, float(rate)))
+
+
+class Screen(Protocol):
+    """Something that says whether it applies at a state, and which probes to keep there."""
+
+    def covers(self, state: InformationState) -> bool:
+        """Whether the screen applies to all legal probes of this state."""
+
+    def keep(self, state: InformationState) -> tuple[str, ...]:
+        """Return the legal probes to evaluate, in graph order."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerScreen:
+    """Keep, for every declaration awaiting detection, the probe with the most power per cost.
+
+    Probes that re-estimation or the replacement of an evidence source needs are kept as well: those that measure a
+    belief whose declaration is already rejected, and those of another modality than a rejected declaration's sources.
+    Applies where the coverage that travels with the problem says so.
+    """
+
+    def covers(self, state: InformationState) -> bool:
+        """Whether every legal probe is covered; one that is not makes the screen step aside."""
+        coverage, legal = state.problem.coverage, state.legal_probes
+        return coverage is not None and bool(legal) and all(coverage.covers(probe) for probe in legal)
+
+    def keep(self, state: InformationState) -> tuple[str, ...]:
+        """Return the union of the per-declaration maximisers and of what a rejected declaration needs."""
+        score = power_per_cost(state)
+        best = score.max(axis=0, initial=0.0)
+        first = np.argmax(score >= best * (1 - 1e-12), axis=0) if len(score) else np.zeros(0, dtype=np.intp)
+        legal, q = state.legal_probes, state.posterior @ state.problem.invalid
+        kept: set[str] = set()
+        for j, declaration in enumerate(state.problem.declarations):
+            if rejected(float(q[j])):
+                kept |= _needed_after_rejection(state, declaration.belief, declaration.support)
+            elif best[j] > 0.0:
+                kept.add(legal[first[j]])
+        return tuple(probe for probe in legal if probe in kept)
+
+
+def power_per_cost(state: InformationState) -> Floats:
+    """Return C_s over cost of every legal probe for every declaration; infinite for a free one, zero for no power."""
+    power = detection_power(state)
+    cost = np.array([view.cost for view in state.legal])[:, None]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(power > 0.0, power / cost, 0.0)
+
+
+def _needed_after_rejection(state: InformationState, belief: str, support: Sequence[str]) -> set[str]:
+    graph = state.problem.graph
+    modality = {probe.name: probe.modality for probe in graph.probes}
+    bearing = set(graph.supporting_probes[belief])
+    distrusted = {modality[probe] for probe in support}
+    other = {probe for probe in bearing if modality[probe] is None or modality[probe] not in distrusted}
+    return (set(graph.direct_probes[belief]) | other) & set(state.legal_probes)
+
+
+@dataclass(frozen=True, slots=True)
+class LosslessScreen:
+    """Drop probes that cost at least what perfect information is worth; never changes the decision.
+
+    No policy loses less than the clairvoyant, so no probe brings more than V_stop less the clairvoyant loss.
+    """
+
+    def covers(self, state: InformationState) -> bool:
+        """Return whether the bound is available: always, unless the evidence contradicts the model."""
+        return state.contradiction is None
+
+    def keep(self, state: InformationState) -> tuple[str, ...]:
+        """Return the probes cheaper than the value of perfect information."""
+        worth = value_of_perfect_information(state)
+        return tuple(view.name for view in state.legal if view.cost < worth)
+
+
+def value_of_perfect_information(state: InformationState) -> float:
+    """Return V_stop − Σ_s p(s) min_u ℓ(u, s), or more; infinite where V_stop is."""
+    endings = endings_of(state.problem)
+    stop = float(endings.values((state.posterior @ endings.features)[None, :], state.answered)[0])
+    return math.inf if math.isinf(stop) else stop - clairvoyant_loss(state)

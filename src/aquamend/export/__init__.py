@@ -1,0 +1,1 @@
+"""A problem in formats that other people's programs read."""

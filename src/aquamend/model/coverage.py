@@ -1,0 +1,74 @@
+"""Whether calibration records support screening probes by their power at one alarm (the paper's coverage rule)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aquamend.errors import Fault
+
+MASS_SCALE_G = 1.0
+OFFSET_SCALE_MM = 5.0
+MOST_PROTOTYPE_DISTANCE = 6.0
+FEWEST_FIT_GROUPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FitGroup:
+    """A group of calibration records that resemble one another."""
+
+    name: str
+    probes: tuple[str, ...]
+    """Probes the records inform about."""
+    prototype_g: tuple[float, ...]
+    """Typical quantities, in grams."""
+    prototype_mm: tuple[float, ...]
+    """Typical offsets, in millimetres."""
+
+    def distance(self, quantities_g: Sequence[float], offsets_mm: Sequence[float]) -> float:
+        """Return the Euclidean distance to the prototype, quantities per 1 g and offsets per 5 mm."""
+        # Few numbers, so plain Python is faster than arrays; strict, because prototypes must fit what was measured.
+        grams = ((a - b) / MASS_SCALE_G for a, b in zip(quantities_g, self.prototype_g, strict=True))
+        millimetres = ((a - b) / OFFSET_SCALE_MM for a, b in zip(offsets_mm, self.prototype_mm, strict=True))
+        return math.hypot(*grams, *millimetres)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was measured at the alarm, and the calibration records that may cover it."""
+
+    stage: str
+    """Stage at which the alarm came."""
+    covered_stages: tuple[str, ...]
+    """Stages the records were made for."""
+    groups: tuple[FitGroup, ...]
+    quantities_g: tuple[float, ...] = ()
+    """What was measured here, in grams, as in the prototypes."""
+    offsets_mm: tuple[float, ...] = ()
+
+    def covers(self, probe: str) -> bool:
+        """Whether the stage is covered and at least two relevant groups have a prototype within distance 6."""
+        if self.stage not in self.covered_stages:
+            return False
+        near = [
+            group
+            for group in self.groups
+            if probe in group.probes and group.distance(self.quantities_g, self.offsets_mm) <= MOST_PROTOTYPE_DISTANCE
+        ]
+        return len(near) >= FEWEST_FIT_GROUPS
+
+
+def coverage_faults(coverage: Coverage) -> Iterator[Fault]:
+    """Yield prototypes that do not have one number for each of the quantities and offsets measured here."""
+    for i, group in enumerate(coverage.groups):
+        for key, prototype, measured, given in (
+            ("prototype_g", group.prototype_g, "quantities_g", coverage.quantities_g),
+            ("prototype_mm", group.prototype_mm, "offsets_mm", coverage.offsets_mm),
+        ):
+            if len(prototype) != len(given):
+                yield Fault(
+                    f"coverage.groups[{i}].{key}",
+                    f"{list(prototype)!r} has {len(prototype)} numbers",
+                    f"give {len(given)}, one for each of {measured}",
+                )

@@ -1,0 +1,31 @@
+"""How probes answer. A sensor model is one file here: what a person writes, its faults, and its compiled channel."""
+
+from aquamend.model.kernels.discrete import Discrete, Outcomes
+from aquamend.model.kernels.kernel import Answer, Channel, Kernel, Shape
+from aquamend.model.kernels.normal_mixture import (
+    DEFAULT_OUTLIERS,
+    Gaussian,
+    Mixture,
+    Readings,
+    Samples,
+    interval_tables,
+)
+
+KERNELS: tuple[type[Kernel], ...] = (Discrete, Gaussian, Mixture, Samples)
+"""Every kind of kernel that a problem file may hold; the first key of each tells them apart."""
+
+__all__ = [
+    "DEFAULT_OUTLIERS",
+    "KERNELS",
+    "Answer",
+    "Channel",
+    "Discrete",
+    "Gaussian",
+    "Kernel",
+    "Mixture",
+    "Outcomes",
+    "Readings",
+    "Samples",
+    "Shape",
+    "interval_tables",
+]

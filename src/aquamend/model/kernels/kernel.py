@@ -1,0 +1,124 @@
+"""What a sensor model is: a kernel as a person writes it, and the channel that the rest of the program uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.errors import Fault
+
+Floats = NDArray[np.float64]
+Answer = str | float
+"""What a probe says: the name of an outcome, or a reading."""
+Rows = Mapping[str, Sequence[float]] | Sequence[Sequence[float]] | Floats
+"""One row for each hypothesis: by its name, or as an array in hypothesis order."""
+
+
+class Shape(StrEnum):
+    """What stands behind a key of a kernel in a problem file."""
+
+    NAMES = "a list of names"
+    PROBABILITIES = "for each hypothesis, a list of probabilities"
+    NUMBERS = "for each hypothesis, a list of numbers"
+    TABLES = "for each hypothesis, a list of lists of numbers"
+    NUMBER = "a number"
+
+
+class Kernel(Protocol):
+    """How a probe answers under every hypothesis, as it is written down."""
+
+    keys: ClassVar[Mapping[str, Shape]]
+    """Its keys in a problem file; those a file must give come first, and the first of all tells the kind."""
+    required: ClassVar[int]
+    """How many of the keys a file must give."""
+    about: ClassVar[Mapping[str, str]]
+    """What each key says, in a sentence, for the people who write it."""
+
+    @classmethod
+    def from_data(cls, **given: Any) -> Self:
+        """Return the kernel of what stands behind its keys in a file."""
+
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return what stands behind its keys, for hypotheses of these names."""
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterable[Fault]:
+        """Yield what is wrong with it; ``where`` is its place in a file."""
+
+    def channel(self, names: Sequence[str]) -> Channel:
+        """Return the kernel compiled, hypotheses in this order."""
+
+
+class Channel(Protocol):
+    """A kernel compiled to arrays: what all kinds have in common."""
+
+    @property
+    def of(self) -> NDArray[np.intp]:
+        """Shape ``(n_hypotheses,)``; hypotheses with the same label answer alike."""
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+
+    def likelihood(self, answer: Answer) -> Floats:
+        """Return the likelihood of an answer up to a common factor, shape ``(n_hypotheses,)``; zeros if impossible."""
+
+    def sample(self, hypothesis: int, rng: np.random.Generator) -> Answer:
+        """Return an answer drawn under one hypothesis."""
+
+    def parse(self, said: Answer) -> Answer | None:
+        """Return the answer that a person or a program gave; None if it is none."""
+
+    @property
+    def expected(self) -> str:
+        """What an answer looks like, in words."""
+
+
+def by_name(rows: Rows, names: Sequence[str]) -> list[Any]:
+    """Return the rows in the order of the names."""
+    return [rows[name] for name in names] if isinstance(rows, Mapping) else list(rows)
+
+
+def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
+    """Yield the hypotheses without a row and the rows without a hypothesis."""
+    given_names, wanted = set(given), set(names)
+    for name in names:
+        if name not in given_names:
+            yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
+    for name in given:
+        if name not in wanted:
+            yield Fault(f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it")
+
+
+def named_rows(
+    where: str, rows: Any, names: Sequence[str], width: int
+) -> tuple[list[Fault], list[tuple[str, Sequence[float]]]]:
+    """Return the faults of names and widths, and the rows of the right width with their places."""
+    if isinstance(rows, Mapping):
+        faults = list(row_name_faults(where, rows, names))
+        placed = [(f"{where}.{name}", rows[name]) for name in names if name in rows]
+    elif np.ndim(rows) != 2 or np.shape(rows) != (len(names), width):
+        return [Fault(where, f"the array has shape {np.shape(rows)}", f"make it ({len(names)}, {width})")], []
+    else:
+        faults, placed = [], [(f"{where}[{i}]", row) for i, row in enumerate(rows)]
+    faults += [
+        Fault(place, f"{list(row)!r} has {len(row)} numbers", f"give {width}")
+        for place, row in placed
+        if len(row) != width
+    ]
+    return faults, [(place, row) for place, row in placed if len(row) == width]
+
+
+def labels_of(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the label of every row, equal rows alike, and where each label first stands."""
+    _, first, of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(of).ravel(), first
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, read-only from now on."""
+    array.setflags(write=False)
+    return array

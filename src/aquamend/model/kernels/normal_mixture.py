@@ -1,0 +1,419 @@
+"""Probes that read a number: normally distributed, a mixture of normals, or given by samples.
+
+All three compile to one channel: under every hypothesis a mixture of normal distributions, and beside it one broad law
+of outliers that all hypotheses share. A sensor has glitches; without that part a single one would rule out for good
+whatever does not explain it. Because the part is common, a reading far from every hypothesis speaks for none of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.errors import Fault
+from aquamend.model.kernels.kernel import (
+    Answer,
+    Floats,
+    Rows,
+    Shape,
+    by_name,
+    frozen,
+    labels_of,
+    named_rows,
+    row_name_faults,
+)  # fmt: skip
+
+DEFAULT_OUTLIERS = 1e-12
+"""Share of readings that are glitches, where a kernel does not say.
+
+Small enough to leave every expected loss as it is to about eleven digits, and large enough that a reading more than
+some eight standard deviations from every hypothesis is taken for a glitch. A sensor's own rate is usually far higher:
+write it down where it is known.
+"""
+ABOUT_OUTLIERS = "The share of readings that are glitches, whatever is true."
+REACH_SD = 7.5
+"""Standard deviations from its mean up to which a component is looked at closely."""
+POINTS_PER_COMPONENT = 37
+SMALLEST_SD = 1e-100
+FARTHEST = 1e100
+"""Widths from the centre beyond which one reading is like another; their squares would overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """A probe whose reading is normally distributed."""
+
+    mean_sd: Rows
+    """Mean and standard deviation; one row for each hypothesis."""
+    outliers: float = DEFAULT_OUTLIERS
+    """Share of readings that are glitches, drawn from one broad law whatever is true."""
+
+    keys: ClassVar[Mapping[str, Shape]] = {"gaussian": Shape.NUMBERS, "outliers": Shape.NUMBER}
+    required: ClassVar[int] = 1
+    about: ClassVar[Mapping[str, str]] = {
+        "gaussian": "For every hypothesis, the mean and the standard deviation of the reading.",
+        "outliers": ABOUT_OUTLIERS,
+    }
+
+    @classmethod
+    def from_data(cls, **given: Any) -> Self:
+        """Return the kernel of a file's ``gaussian`` and ``outliers``."""
+        return cls(given["gaussian"], given.get("outliers", DEFAULT_OUTLIERS))
+
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return means and standard deviations."""
+        rows = by_name(self.mean_sd, names)
+        numbers = {name: [float(x) for x in row] for name, row in zip(names, rows, strict=True)}
+        return {"gaussian": numbers, **_outliers_data(self.outliers)}
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
+        """Yield rows that are missing and rows that are not a mean and a positive standard deviation."""
+        faults, rows = named_rows(f"{where}.gaussian", self.mean_sd, names, 2)
+        yield from faults
+        for place, (mean, sd) in rows:
+            if not (math.isfinite(mean) and math.isfinite(sd) and sd > SMALLEST_SD):
+                shown = [float(mean), float(sd)]
+                yield Fault(
+                    place, f"{shown!r} is not a mean and a standard deviation", "give two finite numbers, sd > 0"
+                )
+        yield from _outlier_faults(where, self.outliers)
+
+    def channel(self, names: Sequence[str]) -> Readings:
+        """Return one component for each distinct mean and standard deviation."""
+        rows = np.array(by_name(self.mean_sd, names), dtype=float)
+        of, first = labels_of(rows)
+        mean, sd = rows[first].T
+        return Readings.of_components(of, np.arange(len(first)), np.ones(len(first)), mean, sd, self.outliers)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A probe whose reading follows a mixture of normal distributions: two ways of reading wrongly, say."""
+
+    components: Mapping[str, Sequence[Sequence[float]]]
+    """For each hypothesis, rows of weight, mean and standard deviation; the weights sum to one."""
+    outliers: float = DEFAULT_OUTLIERS
+
+    keys: ClassVar[Mapping[str, Shape]] = {"mixture": Shape.TABLES, "outliers": Shape.NUMBER}
+    required: ClassVar[int] = 1
+    about: ClassVar[Mapping[str, str]] = {
+        "mixture": "For every hypothesis, the weight, mean and standard deviation of each normal distribution in it.",
+        "outliers": ABOUT_OUTLIERS,
+    }
+
+    @classmethod
+    def from_data(cls, **given: Any) -> Self:
+        """Return the kernel of a file's ``mixture`` and ``outliers``."""
+        return cls(given["mixture"], given.get("outliers", DEFAULT_OUTLIERS))
+
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the components."""
+        rows = {name: [[float(x) for x in row] for row in self.components[name]] for name in names}
+        return {"mixture": rows, **_outliers_data(self.outliers)}
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
+        """Yield hypotheses without components, components that are none, and weights that do not sum to one."""
+        where = f"{where}.mixture"
+        yield from row_name_faults(where, self.components, names)
+        for name, rows in self.components.items():
+            if not rows or not all(len(r) == 3 and _sound(r[0], r[1], r[2]) for r in rows):
+                problem = "it is empty, or has a row that is not a weight, a mean and a standard deviation"
+                yield Fault(f"{where}.{name}", problem, "give rows of three finite numbers, weight and sd above 0")
+            elif abs(math.fsum(r[0] for r in rows) - 1.0) > 1e-6:
+                total = math.fsum(r[0] for r in rows)
+                yield Fault(f"{where}.{name}", f"the weights sum to {total:.9g}", "make them sum to 1")
+        yield from _outlier_faults(where.removesuffix(".mixture"), self.outliers)
+
+    def channel(self, names: Sequence[str]) -> Readings:
+        """Return the components of every hypothesis that differs from those before it."""
+        return _compiled([self.components[name] for name in names], self.outliers)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A probe known by readings taken under every hypothesis; each stands for a normal distribution around it."""
+
+    readings: Mapping[str, Sequence[float]]
+    """For each hypothesis, at least two readings."""
+    bandwidth: float | None = None
+    """Standard deviation around each reading; by Silverman's rule (Density Estimation, 1986) where not given."""
+    outliers: float = DEFAULT_OUTLIERS
+
+    keys: ClassVar[Mapping[str, Shape]] = {
+        "samples": Shape.NUMBERS, "bandwidth": Shape.NUMBER, "outliers": Shape.NUMBER,
+    }  # fmt: skip
+    required: ClassVar[int] = 1
+    about: ClassVar[Mapping[str, str]] = {
+        "samples": "For every hypothesis, readings that were taken while it was true.",
+        "bandwidth": "The standard deviation of the normal distribution around each of the samples.",
+        "outliers": ABOUT_OUTLIERS,
+    }
+
+    @classmethod
+    def from_data(cls, **given: Any) -> Self:
+        """Return the kernel of a file's ``samples``, ``bandwidth`` and ``outliers``."""
+        return cls(given["samples"], given.get("bandwidth"), given.get("outliers", DEFAULT_OUTLIERS))
+
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the readings."""
+        width = {} if self.bandwidth is None else {"bandwidth": float(self.bandwidth)}
+        rows = {name: [float(x) for x in self.readings[name]] for name in names}
+        return {"samples": rows, **width, **_outliers_data(self.outliers)}
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
+        """Yield hypotheses with too few readings, readings that are none, and a bandwidth that is none."""
+        yield from row_name_faults(f"{where}.samples", self.readings, names)
+        for name, readings in self.readings.items():
+            place = f"{where}.samples.{name}"
+            if not all(map(math.isfinite, readings)):
+                yield Fault(place, "it holds a reading that is not finite", "give finite numbers")
+            elif not readings or (self.bandwidth is None and len(set(readings)) < 2):
+                problem = f"{list(readings)!r} does not tell how far readings scatter"
+                yield Fault(place, problem, "give at least two different readings, or a bandwidth")
+        if self.bandwidth is not None and not (math.isfinite(self.bandwidth) and self.bandwidth > SMALLEST_SD):
+            yield Fault(f"{where}.bandwidth", f"{self.bandwidth!r} is not a width", "give a finite number above 0")
+        yield from _outlier_faults(where, self.outliers)
+
+    def channel(self, names: Sequence[str]) -> Readings:
+        """Return an even mixture of normals around the readings."""
+        tables = []
+        for name in names:
+            readings = np.asarray(self.readings[name], dtype=float)
+            width = self.bandwidth or silverman(readings)
+            tables.append([(1.0 / len(readings), float(reading), width) for reading in readings])
+        return _compiled(tables, self.outliers)
+
+
+def silverman(readings: Floats) -> float:
+    """Return Silverman's bandwidth, 0.9 min(sd, IQR/1.34) n^(-1/5); the sd alone where the quartiles coincide."""
+    sd = float(readings.std(ddof=1))
+    quartiles = np.percentile(readings, [25, 75])
+    spread = float(quartiles[1] - quartiles[0]) / 1.34
+    return float(0.9 * (min(sd, spread) if spread > 0 else sd) * len(readings) ** -0.2)
+
+
+def _sound(weight: float, mean: float, sd: float) -> bool:
+    return math.isfinite(mean) and math.isfinite(sd) and sd > SMALLEST_SD and 0.0 < weight <= 1.0 + 1e-6
+
+
+def _outlier_faults(where: str, outliers: float) -> Iterator[Fault]:
+    if not 0.0 <= outliers < 1.0:
+        yield Fault(f"{where}.outliers", f"{outliers!r} is not a share", "give a number of at least 0 and below 1")
+
+
+def _outliers_data(outliers: float) -> dict[str, float]:
+    return {} if outliers == DEFAULT_OUTLIERS else {"outliers": float(outliers)}
+
+
+def _compiled(tables: Sequence[Sequence[Sequence[float]]], outliers: float) -> Readings:
+    position: dict[tuple[tuple[float, ...], ...], int] = {}
+    of = [position.setdefault(tuple(tuple(map(float, row)) for row in rows), len(position)) for rows in tables]
+    owner = [label for label, rows in enumerate(position) for _ in rows]
+    weight, mean, sd = np.array([row for rows in position for row in rows]).T
+    total = np.bincount(owner, weights=weight)
+    return Readings.of_components(
+        np.array(of, dtype=np.intp), np.array(owner, dtype=np.intp), weight / total[owner], mean, sd, outliers
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """Readings in hypothesis order: mixtures of normal distributions, one for each label, and their common outliers."""
+
+    of: NDArray[np.intp]
+    """Shape ``(n_hypotheses,)``; hypotheses with the same label read alike."""
+    owner: NDArray[np.intp]
+    """Shape ``(n_components,)``; the label of each component, sorted."""
+    weight: Floats
+    """Shape ``(n_components,)``; sums to one over each label's components."""
+    mean: Floats
+    sd: Floats
+    outliers: float
+    centre: float
+    """Where the outliers' law, a Cauchy distribution, has its middle, and half of them lie within ``width`` of it."""
+    width: float
+
+    @classmethod
+    def of_components(
+        cls, of: NDArray[np.intp], owner: NDArray[np.intp], weight: Floats, mean: Floats, sd: Floats, outliers: float
+    ) -> Self:
+        """Return the channel whose outliers spread as far as all components together reach."""
+        low, high = float((mean - REACH_SD * sd).min()), float((mean + REACH_SD * sd).max())
+        arrays = (frozen(of), frozen(owner), frozen(weight), frozen(mean.copy()), frozen(sd.copy()))
+        return cls(*arrays, outliers, 0.5 * (low + high), 0.5 * (high - low))
+
+    @property
+    def n_labels(self) -> int:
+        """How many different mixtures there are."""
+        return int(self.owner[-1]) + 1
+
+    @property
+    def sharpest(self) -> float:
+        """The smallest standard deviation."""
+        return float(self.sd.min())
+
+    @cached_property
+    def _first(self) -> NDArray[np.intp]:
+        return np.searchsorted(self.owner, np.arange(self.n_labels))
+
+    @cached_property
+    def height(self) -> Floats:
+        """Density of each component at its mean, outliers aside."""
+        return (1.0 - self.outliers) * self.weight / (self.sd * math.sqrt(2.0 * math.pi))
+
+    def by_label(self, of_components: Floats, axis: int) -> Floats:
+        """Return the sums over each label's components."""
+        if len(self.owner) == self.n_labels:
+            return of_components
+        return np.asarray(np.add.reduceat(of_components, self._first, axis=axis))
+
+    def density(self, readings: Floats) -> Floats:
+        """Return the density of each reading under each label, shape ``(n_readings, n_labels)``."""
+        z = (readings[:, None] - self.mean) / self.sd
+        density = self.by_label(np.exp(-0.5 * z * z) * self.height, 1)
+        if self.outliers == 0.0:
+            return density
+        far = (readings - self.centre) / self.width
+        return np.asarray(density + (self.outliers / (math.pi * self.width)) / (1.0 + far * far)[:, None])
+
+    def least(self, edges: Floats) -> Floats:
+        """Return the sum over components of the smaller density at an interval's ends: each has a single hump."""
+        z = (edges[:, None] - self.mean) / self.sd
+        density = np.exp(-0.5 * z * z) * self.height
+        least = self.by_label(np.minimum(density[:-1], density[1:]), 1)
+        far = (edges - self.centre) / self.width
+        outlying = (self.outliers / (math.pi * self.width)) / (1.0 + far * far)
+        return np.asarray(least + np.minimum(outlying[:-1], outlying[1:])[:, None])
+
+    def intervals(self, cuts: Floats) -> Floats:
+        """Return the probability of every interval between the cuts, shape ``(n_labels, n_cuts + 1)``."""
+        return interval_tables([self], [cuts])[0]
+
+    @cached_property
+    def sampled(self) -> tuple[Floats, Floats]:
+        """Readings at most half a standard deviation of the sharpest component nearby apart, and their densities."""
+        shapes = np.unique(np.column_stack([self.mean, self.sd]), axis=0)
+        z = np.linspace(-REACH_SD, REACH_SD, POINTS_PER_COMPONENT)
+        readings = (shapes[:, :1] + shapes[:, 1:] * z).ravel()
+        spacing = np.repeat(shapes[:, 1] * (z[1] - z[0]), len(z))
+        order = np.argsort(readings, kind="stable")
+        kept: list[float] = []
+        for reading, width in zip(readings[order].tolist(), spacing[order].tolist(), strict=True):
+            if not kept or reading - kept[-1] >= 0.5 * width:  # others nearby serve where components overlap
+                kept.append(reading)
+        grid = frozen(np.array(kept))
+        return grid, frozen(self.density(grid))
+
+    @cached_property
+    def cells(self) -> Floats:
+        """Probability of every interval between the sampled readings, shape ``(n_labels, n_sampled + 1)``."""
+        return frozen(self.intervals(self.sampled[0]))
+
+    def likelihood(self, answer: Answer) -> Floats:
+        """Return the density of a reading under every hypothesis, the largest one."""
+        reach = FARTHEST * self.width
+        density = self.density(np.array([min(max(float(answer), self.centre - reach), self.centre + reach)]))[0]
+        largest = density.max()
+        return np.asarray((density / largest if largest > 0.0 else density)[self.of])
+
+    def sample(self, hypothesis: int, rng: np.random.Generator) -> float:
+        """Return a reading drawn under one hypothesis; a glitch as rarely as the kernel says."""
+        if rng.random() < self.outliers:
+            return float(self.centre + self.width * rng.standard_cauchy())
+        own = np.flatnonzero(self.owner == self.of[hypothesis])
+        which = own[0] if len(own) == 1 else rng.choice(own, p=self.weight[own])
+        return float(rng.normal(self.mean[which], self.sd[which]))
+
+    def parse(self, said: Answer) -> float | None:
+        """Return the number that was said, or that a text writes."""
+        try:
+            reading = float(said)
+        except (TypeError, ValueError):
+            return None
+        return reading if math.isfinite(reading) else None
+
+    @property
+    def expected(self) -> str:
+        """Return what an answer looks like, in words."""
+        return "a number"
+
+
+def interval_tables(channels: Sequence[Readings], cuts: Sequence[Floats]) -> list[Floats]:
+    """Return, for each channel, the probability of every interval between its cuts, ``(n_labels, n_cuts + 1)``."""
+    edges = [np.concatenate([[-math.inf], own, [math.inf]]) for own in cuts]
+    z = [(e - c.mean[:, None]) / c.sd[:, None] for c, e in zip(channels, edges, strict=True)]
+    ends = np.cumsum([x.size for x in z])[:-1]
+    tails = np.split(normal_tail(np.abs(np.concatenate([x.ravel() for x in z]))), ends) if z else []
+    tables = []
+    for channel, edge, x, tail in zip(channels, edges, z, tails, strict=True):
+        low, high = tail.reshape(x.shape)[:, :-1], tail.reshape(x.shape)[:, 1:]
+        # Differences of tails keep their digits: on either side of the mean, or one from each where it lies between.
+        inside = np.where(x[:, 1:] < 0, high - low, np.where(x[:, :-1] >= 0, low - high, 1.0 - low - high))
+        likelihood = channel.by_label((1.0 - channel.outliers) * channel.weight[:, None] * np.maximum(inside, 0.0), 0)
+        far = np.diff(np.arctan((edge - channel.centre) / channel.width)) / math.pi
+        likelihood = likelihood + channel.outliers * far
+        tables.append(likelihood / likelihood.sum(axis=1, keepdims=True))
+    return tables
+
+
+# W. J. Cody, Rational Chebyshev approximations for the error function, Mathematics of Computation 23(107), 1969;
+# coefficients of the highest power first. SciPy has it too, but takes longer to import than a decision takes.
+_ERF = (
+    [
+        1.85777706184603153e-1,
+        3.16112374387056560e00,
+        1.13864154151050156e02,
+        3.77485237685302021e02,
+        3.20937758913846947e03,
+    ],
+    [1.0, 2.36012909523441209e01, 2.44024637934444173e02, 1.28261652607737228e03, 2.84423683343917062e03],
+)
+_ERFC = (
+    [
+        2.15311535474403846e-8,
+        5.64188496988670089e-1,
+        8.88314979438837594e00,
+        6.61191906371416295e01,
+        2.98635138197400131e02,
+        8.81952221241769090e02,
+        1.71204761263407058e03,
+        2.05107837782607147e03,
+        1.23033935479799725e03,
+    ],
+    [
+        1.0,
+        1.57449261107098347e01,
+        1.17693950891312499e02,
+        5.37181101862009858e02,
+        1.62138957456669019e03,
+        3.29079923573345963e03,
+        4.36261909014324716e03,
+        3.43936767414372164e03,
+        1.23033935480374942e03,
+    ],
+)
+_ERFC_FAR = ([1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
+              1.60837851487422766e-2, 6.58749161529837803e-4],
+             [1.0, 2.56852019228982242e00, 1.87295284992346725e00, 5.27905102951428412e-1, 6.05183413124413191e-2,
+              2.33520497626869185e-3])  # fmt: skip
+
+
+def normal_tail(z: Floats) -> Floats:
+    """Return the probability that a standard normal exceeds z ≥ 0, to the precision of a float even if tiny."""
+    x = np.minimum(z * math.sqrt(0.5), 30.0)  # beyond, nothing is left
+    small, far = x * x, 1.0 / np.maximum(x * x, 1.0)
+    near_zero = 1.0 - x * _ratio(_ERF, small)
+    middle = _ratio(_ERFC, x)
+    distant = (1.0 / math.sqrt(math.pi) - far * _ratio(_ERFC_FAR, far)) / np.maximum(x, 1.0)
+    return np.asarray(0.5 * np.where(x <= 0.46875, near_zero, np.exp(-small) * np.where(x <= 4.0, middle, distant)))
+
+
+def _ratio(polynomials: tuple[list[float], list[float]], x: Floats) -> Floats:
+    above, below = (np.polyval(np.array(coefficients), x) for coefficients in polynomials)
+    return np.asarray(above / below)

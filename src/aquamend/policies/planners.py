@@ -1,0 +1,185 @@
+"""Policies that plan further than one probe: to a fixed depth, completely, or until a certificate is tight enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.probe_value import best_probe
+from aquamend.decision.steps import Reprobe, Step
+from aquamend.decision.terminal import best_terminal
+from aquamend.inference import InformationState
+from aquamend.model.kernels import Outcomes
+from aquamend.planning.anytime import CertifiedPlan, plan_anytime
+from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
+from aquamend.planning.lookahead import lookahead_losses
+from aquamend.policies.policy import Description
+from aquamend.remembering import remembered
+
+_DEPTH_LOOKS = {2: ("#33a6dd", "^"), 3: ("#009e73", "v")}
+"""The two depths that the paper compares have colours of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookahead:
+    """Plan ``depth`` probes ahead, run the first of them, and plan again with the same horizon."""
+
+    depth: int
+
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise ValueError(f"depth is {self.depth}; plan at least 1 probe ahead")
+
+    @property
+    def description(self) -> Description:
+        """What to call it: by its depth."""
+        colour, marker = _DEPTH_LOOKS.get(self.depth, ("#5f7fd0", "<"))
+        return Description(
+            f"Lookahead (depth {self.depth})",
+            f"Run the first probe of the best plan of at most {self.depth}, then plan again with the same horizon.",
+            colour,
+            marker,
+            f"the paper's Lookahead (depth {self.depth})",
+            plans_ahead=self.depth > 1,
+            one_step=self.depth == 1,
+        )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the probe that begins the best plan of at most ``depth`` probes, else the best stop."""
+        stop = best_terminal(state)
+        best = best_probe(self.losses(state), stop.loss)
+        return stop.decision if best is None else Reprobe(state.legal_probes[best])
+
+    def losses(self, state: InformationState) -> NDArray[np.float64]:
+        """Return the expected loss of every legal probe followed by the best plan, shape ``(n_legal,)``."""
+        return _lookahead(state, self.depth)
+
+    def bounds(self, state: InformationState) -> Bounds:
+        """Return the quick lower bound, and what the plan found costs at most."""
+        return quick_bounds(state) & Bounds(-math.inf, float(self.losses(state).min(initial=math.inf)))
+
+
+@remembered
+def _lookahead(state: InformationState, depth: int) -> NDArray[np.float64]:
+    if not state.legal:
+        return np.zeros(0)
+    # A table of evidence states where they are fewer than the sequences of answers, as with many steps of few.
+    answers = sum(len(view.channel.outcomes) for view in state.legal if isinstance(view.channel, Outcomes))
+    sequences = MOST_CELLS if depth > 20 else min(float(answers) ** depth, MOST_CELLS)
+    table = solve(state, depth=depth, most_cells=sequences) if depth > 1 else None
+    return lookahead_losses(state, depth) if table is None else table.probe_losses()
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Solve the complete adaptive policy tree.
+
+    Where every evidence state can be tabulated (about two million) the answer is exact, and the table of a recovery's
+    first state answers for all that follow. Beyond that, an anytime search runs until its certified gap or its deadline
+    is reached, and ``bounds`` says how much may be missing.
+    """
+
+    gap: float = 1e-9
+    """Stop searching once upper and lower bound are this close."""
+    deadline_s: float = 3.0
+    """Stop searching after this many seconds."""
+
+    description: ClassVar[Description] = Description(
+        "Exact adaptive",
+        "The complete adaptive plan; one too large to tabulate is searched for three seconds, with certified bounds.",
+        "#0077bb",
+        "s",
+        "the paper's Exact Adaptive",
+        plans_ahead=True,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the first step of the optimal policy, or of the best one found by the deadline."""
+        stop = best_terminal(state)
+        if not state.legal:
+            return stop.decision
+        found = _tabulated(state)
+        if found is None:
+            probe = _searched(state, self.gap, self.deadline_s).probe
+            return stop.decision if probe is None else Reprobe(probe)
+        table, cell = found
+        best = None if cell is None else best_probe(table.probe_losses(cell), stop.loss)
+        return stop.decision if best is None else Reprobe(table.sensing.probes[best])
+
+    def bounds(self, state: InformationState) -> Bounds:
+        """Return bounds on the optimal expected remaining loss; equal where the tree was solved completely."""
+        if not state.legal:
+            return quick_bounds(state)
+        found = _tabulated(state)
+        if found is None:
+            return _searched(state, self.gap, self.deadline_s).bounds
+        table, cell = found
+        if cell is None:  # one decision is best under all that is left, so nothing is worth knowing
+            loss = best_terminal(state).loss
+        elif table.mass[cell] > 0:
+            loss = float(table.value[cell] / table.mass[cell])
+        else:
+            return quick_bounds(state)
+        return Bounds(loss, loss)
+
+    def completes(self, state: InformationState) -> bool:
+        """Whether the tree from this state on can be tabulated, so that the answer is exact."""
+        return not state.legal or _tabulated(state) is not None
+
+
+def _tabulated(state: InformationState) -> tuple[PlanTable, int | None] | None:
+    """Return a table that answers for this state, and its cell there: the recovery's first table, else its own.
+
+    No cell: an answer on the way left one decision best whatever is true.
+    """
+    root = state.origin or state
+    table = _table(root)
+    observed = state.evidence[len(root.evidence) :]
+    if table is not None and all(isinstance(observation.outcome, str) for observation in observed):
+        return table, table.cell_after(observed)
+    own = None if root is state else _table(state)
+    return None if own is None else (own, 0)
+
+
+@remembered
+def _table(root: InformationState) -> PlanTable | None:
+    return solve(root)
+
+
+@remembered
+def _searched(state: InformationState, gap: float, deadline_s: float) -> CertifiedPlan:
+    return plan_anytime(state, gap=gap, deadline_s=deadline_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """Search until upper and lower bound on the optimum differ by at most ``gap``; then take the plan's first step.
+
+    The search also ends at a deadline, if there is one, and where it has grown to its limit; the bounds say how far it
+    came. Without a deadline the answer depends on the state alone, and so does the time it takes.
+    """
+
+    gap: float = 0.01
+    deadline_s: float = math.inf
+
+    description: ClassVar[Description] = Description(
+        "Certified (anytime)",
+        "Search until upper and lower bound on the optimum are within 0.01, without tabulating every evidence state.",
+        "#2fa596",
+        "8",
+        plans_ahead=True,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the first step of the best plan found."""
+        probe = _searched(state, self.gap, self.deadline_s).probe
+        return best_terminal(state).decision if probe is None else Reprobe(probe)
+
+    def bounds(self, state: InformationState) -> Bounds:
+        """Return bounds on the optimal expected remaining loss, at most the gap apart unless the search ended early."""
+        return _searched(state, self.gap, self.deadline_s).bounds

@@ -1,0 +1,256 @@
+"""Probes that read numbers, priced by intervals: against quadrature, ever finer bins, and cuts by hand."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from scipy.integrate import simpson
+from scipy.stats import norm
+
+from aquamend.decision import closures, probe_values
+from aquamend.decision.branches import branches_of, planning_cuts, planning_likelihood, predictive_quantiles
+from aquamend.decision.endings import endings_of
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.inference import InformationState
+from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Readings
+from aquamend.problem import Problem
+
+
+def weighing(seed, kernel=None):
+    """Return three beliefs of which two share an operation, four hypotheses and one Gaussian probe."""
+    rng = random.Random(seed)
+    graph = RecoveryGraph(
+        [Belief(name, rng.uniform(2, 12)) for name in "xyz"],
+        [
+            Action("ax", operations=("arm",), executed=True),
+            Action("ay", operations=("arm", "hand"), executed=True),
+            Action("az", undo=rng.uniform(0, 4), executed=True),
+        ],
+        [Probe("weigh", 0.1)],
+        [(name, f"a{name}", "belief_to_action") for name in "xyz"],
+        [Operation("arm", rng.uniform(0, 3)), Operation("hand", rng.uniform(0, 3))],
+    )
+    weights = [rng.random() for _ in range(4)]
+    failed = [(), ("x",), ("y", "z"), ("x", "y")]
+    hypotheses = [Hypothesis(f"h{i}", w / sum(weights), failed[i]) for i, w in enumerate(weights)]
+    rows = np.array([[rng.uniform(-3, 3), rng.uniform(0.4, 2)] for _ in range(4)])
+    model = JointModel(hypotheses, {"weigh": Gaussian(rows) if kernel is None else kernel(rows)})
+    return InformationState.alarmed(Problem(graph, model, escalate=9.0)), rows
+
+
+def best_joint_losses(state, joint):
+    """Return each row's least joint loss over all eight correction sets and escalation, written out."""
+    graph, mass = state.problem.graph, joint.sum(axis=1)
+    residual = np.array([belief.residual for belief in graph.beliefs])
+    losses = [9.0 * mass]
+    for correct in np.ndindex(2, 2, 2):
+        chosen = np.array(correct, dtype=bool)
+        cost = graph.correction_cost([b.name for b, c in zip(graph.beliefs, chosen, strict=True) if c])
+        losses.append(cost * mass + joint @ state.problem.failed @ (residual * ~chosen))
+    return np.min(losses, axis=0)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_expected_loss_is_the_integral_over_all_readings(seed):
+    state, rows = weighing(seed)
+    readings = np.linspace((rows[:, 0] - 9 * rows[:, 1]).min(), (rows[:, 0] + 9 * rows[:, 1]).max(), 100_001)
+    joint = state.posterior * norm.pdf(readings[:, None], rows[:, 0], rows[:, 1])
+    integral = simpson(best_joint_losses(state, joint), x=readings)
+    assert probe_values(state).expected_loss[0] == pytest.approx(0.1 + integral, abs=1e-6)
+
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
+
+
+def quadrature(state, view):
+    """Return the integral of V_stop over the readings of one probe; halved for ever where the decision changes."""
+    channel, endings = view.channel, endings_of(state.problem)
+    answered = state.answered.copy()
+    answered[view.index] = True
+
+    def sums(readings):
+        return (channel.density(readings)[:, channel.of] * state.posterior) @ endings.features
+
+    grid = np.linspace((channel.mean - 10 * channel.sd).min(), (channel.mean + 10 * channel.sd).max(), 4001)
+    left, right, total = grid[:-1], grid[1:], 0.0
+    for halvings_left in reversed(range(40)):
+        before, after = endings.slopes(sums(left), answered), endings.slopes(sums(right), answered)
+        same = (before == after).all(axis=1) | (halvings_left == 0)
+        low, high = left[same], right[same]
+        readings = 0.5 * (low + high)[:, None] + 0.5 * (high - low)[:, None] * NODES
+        values = endings.values(sums(readings.ravel()), answered).reshape(readings.shape)
+        total += float((0.5 * (high - low) * (values @ WEIGHTS)).sum())
+        low, high = left[~same], right[~same]
+        middle = 0.5 * (low + high)
+        left, right = np.concatenate([low, middle]), np.concatenate([middle, high])
+        if not len(left):
+            break
+    return total
+
+
+def with_other_kernels(data, kind, seed):
+    """Return the problem file with its Gaussian probes read by a kernel of another kind."""
+    rng = random.Random(seed)
+    kernels = {}
+    for probe, kernel in data["kernels"].items():
+        rows = kernel.get("gaussian")
+        if rows is None or kind == "gaussian":
+            kernels[probe] = kernel
+        elif kind == "mixture":
+            share = {h: rng.uniform(0.2, 0.8) for h in rows}
+            kernels[probe] = {
+                "mixture": {
+                    h: [[share[h], m, sd], [1 - share[h], m + rng.uniform(-4, 4), sd * rng.uniform(0.5, 2)]]
+                    for h, (m, sd) in rows.items()
+                }
+            }
+        else:
+            kernels[probe] = {"samples": {h: [rng.gauss(m, sd) for _ in range(5)] for h, (m, sd) in rows.items()}}
+    return {**data, "kernels": kernels}
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples"])
+def test_the_expected_loss_is_the_integral_also_where_losses_jump_as_support_is_gained_or_lost(
+    format_2, after_some_answers, kind
+):
+    compared = 0
+    for seed in range(24):
+        data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+        state = after_some_answers(data, seed, most=2)
+        for view in state.legal:
+            if isinstance(view.channel, Readings):
+                expected = probe_values(state, [view.name]).expected_loss[0] - view.cost
+                assert expected == pytest.approx(quadrature(state, view), abs=1e-7), (seed, view.name)
+                compared += 1
+    assert compared > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples"])
+def test_the_expected_loss_is_the_integral_on_hundreds_of_problems(format_2, after_some_answers, kind):
+    for seed in range(1000, 1250):
+        data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+        state = after_some_answers(data, seed, most=2)
+        for view in state.legal:
+            if isinstance(view.channel, Readings):
+                expected = probe_values(state, [view.name]).expected_loss[0] - view.cost
+                assert expected == pytest.approx(quadrature(state, view), abs=1e-7), (seed, view.name)
+
+
+@pytest.mark.parametrize("verdicts", [False, True])
+def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(format_2, after_some_answers, verdicts):
+    for seed in range(40):
+        kind = ("gaussian", "mixture", "samples")[seed % 3]
+        data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+        state = after_some_answers(data, seed, most=2)
+        branches = branches_of(state, state.legal_probes, verdicts=verdicts)
+        for view, cuts in zip(state.legal, branches.cuts, strict=True):
+            rows = branches.likelihood[branches.of(view.name)]
+            assert (rows >= 0).all()
+            np.testing.assert_allclose(rows.sum(axis=0), 1.0, atol=1e-12)
+            assert (cuts is None) == isinstance(state.problem.model.kernels[view.name], Discrete)
+            if cuts is not None:
+                assert len(rows) == len(cuts) + 1
+                assert np.isfinite(cuts).all()
+                assert (np.diff(cuts) > 0).all()
+            answered = branches.answered[branches.of(view.name)]
+            assert (answered[:, view.index]).all()
+            assert (np.delete(answered, view.index, axis=1) == np.delete(state.answered, view.index)).all()
+
+
+def test_probes_are_cut_together_as_each_one_alone(format_2, after_some_answers):
+    for seed in range(20):
+        state = after_some_answers(format_2(seed, gaussian=True), seed, most=1)
+        together = branches_of(state, state.legal_probes)
+        for name in state.legal_probes:
+            alone = branches_of(state, [name])
+            np.testing.assert_allclose(together.likelihood[together.of(name)], alone.likelihood, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bins_lose_information_and_ever_finer_ones_ever_less(seed):
+    exact = probe_values(weighing(seed)[0]).expected_loss[0]
+    losses = []
+    for n in (1, 4, 16, 64, 256):  # each grid refines the one before
+
+        def binned(rows, n=n):
+            names = [str(i) for i in range(len(rows))]
+            channel = Gaussian(rows).channel(names)
+            table = channel.intervals(np.linspace(-8, 8, n + 1)[1:-1])[channel.of]
+            return Discrete([str(i) for i in range(n)], table)
+
+        losses.append(probe_values(weighing(seed, binned)[0]).expected_loss[0])
+    assert losses == sorted(losses, reverse=True) or np.all(np.diff(losses) <= 1e-9)
+    assert losses[-1] >= exact - 1e-9
+    assert losses[-1] == pytest.approx(exact, abs=2e-2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_cut_group_prices_a_gaussian_probe_a_little_above_the_integral_and_never_below(seed, monkeypatch):
+    exact = probe_values(weighing(seed)[0]).expected_loss[0]
+    monkeypatch.setattr(closures, "MOST_CLOSURES", 1)
+    state, _ = weighing(seed)
+    assert endings_of(state.problem).groups.cuts
+    assert -1e-9 <= probe_values(state).expected_loss[0] - exact < 0.05
+
+
+def test_a_single_threshold_is_found_to_the_last_digits(lid):
+    """Correct if q(y)·10 > 3; with equal deviations the odds cross at y = 1 + ln(0.6·0.3 / 0.4·0.7) / 2."""
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})})
+    cut = 1 + math.log(0.6 * 0.3 / (0.4 * 0.7)) / 2
+    (cuts,) = probe_values(state).branches.cuts
+    np.testing.assert_allclose(cuts, [cut], atol=1e-6)
+    on = probe_values(state).branches.likelihood[:, 0]
+    np.testing.assert_allclose(np.cumsum(on)[:-1], norm.cdf([cut]), atol=1e-6)
+
+
+def test_a_verdict_is_cut_to_the_last_digits_where_it_falls(lid):
+    """The declaration is rejected from q(y) = 1/2 on, where y = 1 + ln(0.6 / 0.4) / 2."""
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})})
+    cut = 1 + math.log(0.6 * 0.3 / (0.4 * 0.7)) / 2
+    half = 1 + math.log(0.6 / 0.4) / 2
+    (cuts,) = branches_of(state, ["weigh"], verdicts=True).cuts
+    np.testing.assert_allclose(cuts, [cut, half], atol=1e-6)
+    assert cuts[1] == pytest.approx(half, abs=1e-8)
+
+
+def test_support_is_gained_at_a_cut_that_is_right_to_the_last_digits(lid):
+    """What may be kept only while q < 1/2 changes the loss by a jump, so the cut may not be out of place."""
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})}, needs_support=True, undo=8.0)
+    half = 1 + math.log(0.6 / 0.4) / 2
+    (cuts,) = probe_values(state).branches.cuts
+    assert np.abs(cuts - half).min() < 1e-8
+
+
+def test_readings_are_not_cut_where_no_decision_depends_on_them(lid):
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (0.0, 1.0)})})
+    assert len(probe_values(state).branches.likelihood) == 1
+    resolved = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (5.0, 1.0)})}, q=0.0)
+    assert len(probe_values(resolved).branches.likelihood) == 1
+
+
+def test_a_plan_tells_apart_where_decisions_change_and_even_quantiles(format_2, after_some_answers):
+    for seed in range(20):
+        state = after_some_answers(format_2(seed, gaussian=True), seed, most=1)
+        for view in state.legal:
+            rows = planning_likelihood(state, view)
+            np.testing.assert_allclose(rows.sum(axis=0), 1.0, atol=1e-12)
+            if not isinstance(view.channel, Readings):
+                np.testing.assert_array_equal(rows, view.channel.table.T)
+                continue
+            cuts = planning_cuts(state, view)
+            assert len(rows) == len(cuts) + 1
+            assert (np.diff(cuts) > 0).all()
+            (own,) = branches_of(state, [view.name]).cuts
+            assert np.isin(own, cuts).all()
+            assert (rows @ state.posterior).max() < 0.06
+
+
+def test_quantiles_are_where_the_predictive_distribution_reaches_them():
+    state, rows = weighing(2)
+    channel = state.problem.model.channels["weigh"]
+    levels = np.array([0.1, 0.5, 0.9])
+    readings = predictive_quantiles(state, channel, levels)
+    reached = [float(state.posterior @ norm.cdf((y - rows[:, 0]) / rows[:, 1])) for y in readings]
+    np.testing.assert_allclose(reached, levels, atol=5e-3)

@@ -1,0 +1,316 @@
+"""Every ending at one price: V_stop of many branches at once, its slopes, its relaxation, and the minimum cut."""
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aquamend.decision import best_terminal, closures
+from aquamend.decision.endings import ROWS_AT_ONCE, endings_of, worst_case_endings
+from aquamend.decision.probe_value import clairvoyant_losses, could_answer
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.inference import InformationState
+from aquamend.inference.state import REJECT_AT
+from aquamend.model import Discrete, Hypothesis, JointModel
+from aquamend.problem import Plan, Problem
+from aquamend.problem_file import parse_problem
+
+
+def branch_weights(n, seed, *, size=24):
+    """Return unnormalised joint weights, many of them zero, none of the rows empty."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.full(n, 0.5), size=size) * (rng.random((size, n)) < 0.8)
+    weights[:, int(rng.integers(n))] += 1e-3
+    return weights * rng.uniform(0.01, 2.0, (size, 1))
+
+
+def with_plans(problem, seed):
+    """Return the problem with plans of its own: flat or varying, barred in places, some of them last resorts."""
+    rng, n = random.Random(seed), len(problem.model.hypotheses)
+
+    def losses():
+        if rng.random() < 0.3:
+            return np.full(n, rng.uniform(1, 30))
+        return np.array([math.inf if rng.random() < 0.15 else rng.uniform(0, 30) for _ in range(n)])
+
+    plans = [Plan(f"plan {k}", losses(), last_resort=rng.random() < 0.4) for k in range(rng.randint(0, 3))]
+    restart = Plan("afresh", losses()) if rng.random() < 0.3 else problem.restart
+    return replace(problem, plans=plans, restart=restart, corrections=rng.random() < 0.85)
+
+
+@pytest.fixture(scope="module")
+def planned(format_2, after_some_answers):
+    """Return a state of a random problem of format 2 that has plans of its own as well."""
+    return lambda seed: after_some_answers(with_plans(parse_problem(format_2(seed)), seed), seed)
+
+
+def test_v_stop_is_the_loss_of_the_best_terminal_decision(planned):
+    finite = 0
+    for seed in range(250):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        (value,) = endings.values((state.posterior @ endings.features)[None, :], state.answered)
+        assert value == pytest.approx(best_terminal(state).loss), seed
+        finite += math.isfinite(value)
+    assert 150 < finite < 250
+
+
+def test_slopes_times_sums_are_the_values_and_infinite_where_these_are(planned):
+    infinite = 0
+    for seed in range(250):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        sums = branch_weights(len(state.posterior), seed) @ endings.features
+        values, slopes = endings.values(sums, state.answered), endings.slopes(sums, state.answered)
+        finite = np.isfinite(values)
+        np.testing.assert_allclose((slopes[finite] * sums[finite]).sum(axis=1), values[finite], atol=1e-9)
+        assert np.isinf(slopes[~finite, 0]).all(), seed
+        infinite += int((~finite).sum())
+    assert infinite > 50
+
+
+def test_between_two_branches_of_equal_slopes_and_conditions_the_price_is_the_same_function(planned):
+    """Equal slopes are one decision: mixing the two branches adds up their values, if support does not change."""
+    compared = 0
+    for seed in range(120):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        sums = branch_weights(len(state.posterior), seed) @ endings.features
+        slopes, broken = endings.slopes(sums, state.answered), endings.conditions_of(sums)
+        values = endings.values(sums, state.answered)
+        for i in range(len(sums) - 1):
+            alike = (slopes[i] == slopes[i + 1]).all() and (broken[:, i] == broken[:, i + 1]).all()
+            if alike and np.isfinite(values[[i, i + 1]]).all():
+                (mixed,) = endings.values((sums[i] + sums[i + 1])[None, :], state.answered)
+                assert mixed == pytest.approx(values[i] + values[i + 1], abs=1e-9), seed
+                compared += 1
+    assert compared > 300
+
+
+def test_leaving_out_support_never_raises_a_value_and_makes_it_concave(planned):
+    lower = 0
+    for seed in range(250):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        sums = branch_weights(len(state.posterior), seed) @ endings.features
+        values = endings.values(sums, state.answered)
+        relaxed = endings.values(sums, state.answered, relaxed=True)
+        assert (relaxed <= values + 1e-9).all(), seed
+        lower += int((relaxed < values - 1e-9).sum())
+        half = len(sums) // 2
+        share = np.linspace(0, 1, half)[:, None]
+        mixed = endings.values(share * sums[:half] + (1 - share) * sums[half:], state.answered, relaxed=True)
+        ends = (np.where(share.T > 0, relaxed[:half], 0.0) * np.where(share.T > 0, share.T, 1.0))[0]
+        ends = ends + (np.where(share.T < 1, relaxed[half:], 0.0) * np.where(share.T < 1, 1 - share.T, 1.0))[0]
+        finite = np.isfinite(mixed)
+        assert (mixed[finite] >= ends[finite] - 1e-9).all(), seed
+    assert lower > 100
+
+
+def test_relaxed_values_know_nothing_of_support(format_2):
+    """The same problem without declarations' support, and without the need of it, has the same relaxed values."""
+    for seed in range(100):
+        data = format_2(seed)
+        free = {**data, "beliefs": [{k: v for k, v in b.items() if k != "needs_support"} for b in data["beliefs"]]}
+        free["declarations"] = [{k: v for k, v in d.items() if k != "support"} for d in data.get("declarations", [])]
+        if not free["declarations"]:
+            del free["declarations"]
+        ruled, unruled = endings_of(parse_problem(data)), endings_of(parse_problem(free))
+        weights = branch_weights(len(data["hypotheses"]), seed)
+        answered = np.random.default_rng(seed).random(len(data["probes"])) < 0.5
+        np.testing.assert_allclose(
+            ruled.values(weights @ ruled.features, answered, relaxed=True),
+            unruled.values(weights @ unruled.features, answered),
+            atol=1e-9,
+        )
+
+
+def test_who_has_answered_only_adds_options(planned):
+    fell = 0
+    for seed in range(250):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        sums = branch_weights(len(state.posterior), seed) @ endings.features
+        more = state.answered | (np.random.default_rng(seed).random(len(state.answered)) < 0.5)
+        for relaxed in (False, True):
+            before = endings.values(sums, state.answered, relaxed=relaxed)
+            after = endings.values(sums, more, relaxed=relaxed)
+            assert (after <= before + 1e-9).all(), seed
+            fell += int((after < before - 1e-9).sum())
+    assert fell > 100
+
+
+def test_answers_may_differ_from_branch_to_branch(planned):
+    for seed in range(60):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        sums = branch_weights(len(state.posterior), seed) @ endings.features
+        answered = np.random.default_rng(seed).random((len(sums), len(state.answered))) < 0.5
+        each = [endings.values(row[None, :], who)[0] for row, who in zip(sums, answered, strict=True)]
+        np.testing.assert_allclose(endings.values(sums, answered), each, atol=1e-12)
+
+
+def test_support_without_any_source_or_new_value_is_priced():
+    """A belief that needs support, whose correction is assured, and instruments that trust no source."""
+    graph = RecoveryGraph(
+        [Belief("b", 5.0, needs_support=True)],
+        [Action("a", undo=2.0, executed=True)],
+        [Probe("p", 0.1)],
+        [("p", "b", "detection"), ("b", "a", "belief_to_action")],
+    )
+    model = JointModel([Hypothesis("h", 0.7), Hypothesis("k", 0.3, ("b",))], {"p": Discrete(["y"], {"h": [1], "k": [1]})})
+    endings = endings_of(Problem(graph, model))
+    sums = np.array([[0.7, 0.3]]) @ endings.features
+    assert endings.values(sums, np.array([False])).tolist() == [2.0]
+    assert endings.values(sums, np.array([True])) == pytest.approx([1.5])
+
+
+@settings(max_examples=150, deadline=None)
+@given(rng=st.randoms(use_true_random=False), t=st.floats(0, 1))
+def test_the_value_of_stopping_is_concave_in_the_posterior(random_problem, rng, t):
+    problem = random_problem(rng)
+    endings, nobody = endings_of(problem), np.zeros(len(problem.graph.probes), dtype=bool)
+    n = len(endings.features)
+    p, q = (np.array([rng.choice([0.0, rng.random()]) for _ in range(n)]) + 1e-3 for _ in range(2))
+    p, q = p / p.sum(), q / q.sum()
+    mixed, at_p, at_q = endings.values(np.array([t * p + (1 - t) * q, p, q]) @ endings.features, nobody)
+    if math.isfinite(mixed):
+        assert mixed >= t * at_p + (1 - t) * at_q - 1e-9
+
+
+@settings(max_examples=50, deadline=None)
+@given(rng=st.randoms(use_true_random=False), mass=st.floats(1e-6, 1e3))
+def test_the_value_of_an_unnormalised_branch_is_its_weight_times_its_value(random_problem, rng, mass):
+    problem = random_problem(rng)
+    endings, state = endings_of(problem), InformationState.alarmed(problem)
+    (value,) = endings.values((mass * state.posterior @ endings.features)[None, :], state.answered)
+    assert value == pytest.approx(mass * best_terminal(state).loss, rel=1e-9, abs=1e-9 * mass)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10**6), mass=st.floats(1e-6, 1e3))
+def test_the_value_of_an_unnormalised_branch_is_its_weight_times_its_value_under_support_too(walked, seed, mass):
+    state = walked(seed)
+    endings = endings_of(state.problem)
+    (value,) = endings.values((mass * state.posterior @ endings.features)[None, :], state.answered)
+    assert value == pytest.approx(mass * best_terminal(state).loss, rel=1e-9, abs=1e-9 * mass)
+
+
+def test_many_branches_are_priced_as_one_by_one(random_problem, planned):
+    for state in (InformationState.alarmed(random_problem(random.Random(5))), planned(4), planned(9)):
+        endings = endings_of(state.problem)
+        weights = branch_weights(len(state.posterior), 0, size=2 * ROWS_AT_ONCE + 7)
+        sums = weights @ endings.features
+        np.testing.assert_allclose(
+            endings.values(sums, state.answered)[::500],
+            [endings.values(row[None, :], state.answered)[0] for row in sums[::500]],
+            rtol=1e-12,
+        )
+
+
+def test_an_impossible_branch_costs_nothing(planned):
+    for seed in range(40):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        if endings.corrections or endings.flat < math.inf:
+            assert endings.values(np.zeros((2, endings.features.shape[1])), state.answered).tolist() == [0.0, 0.0], seed
+
+
+def test_a_hypothesis_alone_breaks_a_condition_where_its_own_probability_is_one_half_or_more(planned):
+    broken = 0
+    for seed in range(80):
+        endings = endings_of(planned(seed).problem)
+        columns, weight = endings.condition_columns
+        np.testing.assert_array_equal(endings.conditions, endings.features[:, columns] / weight >= REJECT_AT)
+        broken += int(endings.conditions.sum())
+    assert broken > 50
+
+
+def test_a_clairvoyant_loses_at_most_what_any_posterior_loses(planned):
+    for seed in range(120):
+        state = planned(seed)
+        endings = endings_of(state.problem)
+        clairvoyant = endings.clairvoyant(could_answer(state))
+        weights = branch_weights(len(state.posterior), seed)
+        for answered in (state.answered, could_answer(state)):
+            values = endings.values(weights @ endings.features, answered)
+            bound = [np.dot(w[w > 0], clairvoyant[w > 0]) for w in weights]
+            assert (values >= np.array(bound) - 1e-9).all(), seed
+
+
+# Minimum cuts.
+
+
+def test_cutting_decides_as_listing_does(random_problem, monkeypatch):
+    """The same problems twice: closures listed, and solved by minimum cut."""
+    cut = 0
+    for seed in range(300):
+        states = []
+        for most in (4096, 1):
+            with monkeypatch.context() as patch:
+                patch.setattr(closures, "MOST_CLOSURES", most)
+                problem = random_problem(random.Random(seed), exact=seed % 2 == 0, beliefs=6)
+                endings_of(problem)
+                worst_case_endings(problem)
+            states.append(InformationState.alarmed(problem))
+        listed, solved = states
+        assert not endings_of(listed.problem).groups.cuts
+        cut += bool(endings_of(solved.problem).groups.cuts)
+        assert best_terminal(solved).loss == pytest.approx(best_terminal(listed).loss, rel=1e-12, abs=1e-9), seed
+        assert best_terminal(solved).decision == best_terminal(listed).decision, seed
+        sums = branch_weights(len(listed.posterior), seed, size=5) @ endings_of(listed.problem).features
+        np.testing.assert_allclose(
+            endings_of(solved.problem).values(sums, solved.answered),
+            endings_of(listed.problem).values(sums, listed.answered),
+            rtol=1e-9,
+        )
+    assert cut > 90
+
+
+def test_cutting_decides_as_listing_does_where_corrections_need_values_and_support(
+    format_2, after_some_answers, monkeypatch
+):
+    cut = 0
+    for seed in range(250):
+        listed = after_some_answers(with_plans(parse_problem(format_2(seed)), seed), seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(closures, "MOST_CLOSURES", 1)
+            problem = with_plans(parse_problem(format_2(seed)), seed)
+            endings = endings_of(problem)
+        if not endings.groups.cuts:
+            continue
+        cut += 1
+        solved = replace(listed, problem=problem, origin=None)
+        assert best_terminal(solved).loss == pytest.approx(best_terminal(listed).loss, rel=1e-9), seed
+        assert best_terminal(solved).decision == best_terminal(listed).decision, seed
+        sums = branch_weights(len(listed.posterior), seed, size=6) @ endings.features
+        for relaxed in (False, True):
+            np.testing.assert_allclose(
+                endings.values(sums, listed.answered, relaxed=relaxed),
+                endings_of(listed.problem).values(sums, listed.answered, relaxed=relaxed),
+                rtol=1e-9,
+            )
+        values, slopes = endings.values(sums, listed.answered), endings.slopes(sums, listed.answered)
+        finite = np.isfinite(values)
+        np.testing.assert_allclose((slopes[finite] * sums[finite]).sum(axis=1), values[finite], rtol=1e-8, atol=1e-8)
+        assert (clairvoyant_losses(solved) <= clairvoyant_losses(listed) + 1e-9).all(), seed
+    assert cut > 40
+
+
+def test_the_operations_of_a_cut_group_are_charged_once(monkeypatch):
+    monkeypatch.setattr(closures, "MOST_CLOSURES", 1)
+    graph = RecoveryGraph(
+        [Belief("x", 5.0), Belief("y", 5.0)],
+        [Action(name, operations=("arm",), executed=True) for name in ("ax", "ay")],
+        (),
+        [("x", "ax", "belief_to_action"), ("y", "ay", "belief_to_action")],
+        [Operation("arm", 3.0)],
+    )
+    hypotheses = [Hypothesis("hx", 0.4, ("x",)), Hypothesis("hy", 0.4, ("y",)), Hypothesis("ok", 0.2)]
+    state = InformationState.start(Problem(graph, JointModel(hypotheses)))
+    assert endings_of(state.problem).groups.cuts
+    assert best_terminal(state).loss == 3.0
