@@ -13,6 +13,7 @@ from aquamend.decision.branches import branches_of, planning_cuts, planning_like
 from aquamend.decision.endings import endings_of
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState
+from aquamend.inference.state import REJECT_AT
 from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Readings
 from aquamend.problem import Problem
 
@@ -73,6 +74,9 @@ def quadrature(state, view):
         return (channel.density(readings)[:, channel.of] * state.posterior) @ endings.features
 
     grid = np.linspace((channel.mean - 10 * channel.sd).min(), (channel.mean + 10 * channel.sd).max(), 4001)
+    (cuts,) = branches_of(state, [view.name]).cuts
+    # Between two cuts closer than the grid something else may be decided: points there refine the grid, no more.
+    grid = np.unique(np.concatenate([grid, cuts, 0.5 * (cuts[:-1] + cuts[1:])]))
     left, right, total = grid[:-1], grid[1:], 0.0
     for halvings_left in reversed(range(40)):
         before, after = endings.slopes(sums(left), answered), endings.slopes(sums(right), answered)
@@ -199,28 +203,32 @@ def test_a_single_threshold_is_found_to_the_last_digits(lid):
     """Correct if q(y)·10 > 3; with equal deviations the odds cross at y = 1 + ln(0.6·0.3 / 0.4·0.7) / 2."""
     state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})})
     cut = 1 + math.log(0.6 * 0.3 / (0.4 * 0.7)) / 2
-    (cuts,) = probe_values(state).branches.cuts
-    np.testing.assert_allclose(cuts, [cut], atol=1e-6)
-    on = probe_values(state).branches.likelihood[:, 0]
-    np.testing.assert_allclose(np.cumsum(on)[:-1], norm.cdf([cut]), atol=1e-6)
+    branches = branches_of(state, ["weigh"], verdicts=True)
+    half = _rejected_from(0.6, 0.4)  # and the declaration is rejected from q(y) = 1/2 on
+    np.testing.assert_allclose(branches.cuts[0], [cut, half], atol=1e-11)
+    on = branches.likelihood[:, 0]
+    np.testing.assert_allclose(np.cumsum(on)[:-1], norm.cdf([cut, half]), atol=1e-11)
+    np.testing.assert_allclose(probe_values(state).branches.cuts[0], [cut], atol=1e-11)
 
 
-def test_a_verdict_is_cut_to_the_last_digits_where_it_falls(lid):
-    """The declaration is rejected from q(y) = 1/2 on, where y = 1 + ln(0.6 / 0.4) / 2."""
-    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})})
-    cut = 1 + math.log(0.6 * 0.3 / (0.4 * 0.7)) / 2
-    half = 1 + math.log(0.6 / 0.4) / 2
-    (cuts,) = branches_of(state, ["weigh"], verdicts=True).cuts
-    np.testing.assert_allclose(cuts, [cut, half], atol=1e-6)
-    assert cuts[1] == pytest.approx(half, abs=1e-8)
+def _rejected_from(on, off):
+    """Return the reading at which N(2, 1) against N(0, 1) makes the second half as likely as not, rounding allowed."""
+    return 1 + math.log(on / off * REJECT_AT / (1 - REJECT_AT)) / 2
 
 
 def test_support_is_gained_at_a_cut_that_is_right_to_the_last_digits(lid):
     """What may be kept only while q < 1/2 changes the loss by a jump, so the cut may not be out of place."""
     state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})}, needs_support=True, undo=8.0)
-    half = 1 + math.log(0.6 / 0.4) / 2
     (cuts,) = probe_values(state).branches.cuts
-    assert np.abs(cuts - half).min() < 1e-8
+    assert np.abs(cuts - _rejected_from(0.6, 0.4)).min() < 1e-11
+
+
+@pytest.mark.parametrize("distance", [10.0, 14.5, 15.0, 15.5, 16.0, 16.5, 17.0, 30.0, 1e4])
+@pytest.mark.parametrize("outliers", [0.0, 1e-12, 1e-9])
+def test_decisions_are_told_apart_across_a_gap_in_which_nothing_is_ever_read(lid, distance, outliers):
+    """A probe that tells the two hypotheses apart for sure is worth what perfect information is."""
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (distance, 1.0)}, outliers)})
+    assert probe_values(state).expected_loss[0] == pytest.approx(0.5 + 0.4 * 3, abs=1e-5)
 
 
 def test_readings_are_not_cut_where_no_decision_depends_on_them(lid):

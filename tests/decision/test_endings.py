@@ -162,7 +162,9 @@ def test_support_without_any_source_or_new_value_is_priced():
         [Probe("p", 0.1)],
         [("p", "b", "detection"), ("b", "a", "belief_to_action")],
     )
-    model = JointModel([Hypothesis("h", 0.7), Hypothesis("k", 0.3, ("b",))], {"p": Discrete(["y"], {"h": [1], "k": [1]})})
+    model = JointModel(
+        [Hypothesis("h", 0.7), Hypothesis("k", 0.3, ("b",))], {"p": Discrete(["y"], {"h": [1], "k": [1]})}
+    )
     endings = endings_of(Problem(graph, model))
     sums = np.array([[0.7, 0.3]]) @ endings.features
     assert endings.values(sums, np.array([False])).tolist() == [2.0]

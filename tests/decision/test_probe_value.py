@@ -132,7 +132,7 @@ def test_the_expected_loss_is_the_mean_of_the_stops_that_follow_where_answers_br
 
 
 def test_no_answer_is_expected_to_leave_less_than_the_clairvoyant_loses(walked):
-    """Who may still answer is taken to have, and support is left out: V_stop may rise by an answer, never below this."""
+    """Who may still answer is taken to have, and the rules of support are left out."""
     for seed in range(300):
         state = walked(seed)
         values = probe_values(state)

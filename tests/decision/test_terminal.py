@@ -240,7 +240,7 @@ def test_the_alternatives_shown_are_admissible_and_begin_with_the_best_also_wher
 
 
 def test_the_price_of_the_best_stop_is_its_loss_and_no_listed_ending_beats_it(walked):
-    """Every ending is linear in the posterior, and admissible where its clauses hold: checked by hand, state by state."""
+    """Every ending is linear in the posterior, and admissible where its clauses hold, which is checked by hand."""
     unsupported = supported = 0
     for seed in range(400):
         state = walked(seed)

@@ -44,6 +44,7 @@ FIRST_STEP = {
     "deep_evidence.json": Continue(),
     "force_sensor_drift.yaml": Reprobe("measure_height"),
     "kitting_swapped_tote.yaml": Reprobe("weigh_one_screw"),
+    "least_full_cup.yaml": Reprobe("weigh_A"),
     "pipettor.yaml": Reprobe("dye_camera"),
     "pouring.yaml": Reprobe("look"),
     "stale_map.yaml": Reprobe("wait_and_scan"),
@@ -60,7 +61,7 @@ KEY_LINE = {
     "recovery_loop.py": "2000 simulated recoveries: mean loss",
 }
 FILES = sorted(FIRST_STEP)
-DISCRETE = [name for name in FILES if name not in ("force_sensor_drift.yaml", "pouring.yaml")]
+DISCRETE = [n for n in FILES if n not in ("force_sensor_drift.yaml", "least_full_cup.yaml", "pouring.yaml")]
 NAMES = [*POLICIES, "lookahead-1", "lookahead-2", "lookahead-3"]
 
 

@@ -1,11 +1,19 @@
-"""Small random problems with discrete probes, for theorems about plans."""
+"""Small random problems with discrete probes, for theorems about plans; those of format 2 with their reference."""
 
+import importlib.util
+import random
+import sys
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
+from aquamend.problem_file import parse_problem
 
 
 def random_state(seed: int, *, n_beliefs: int = 3, uses: float = 2, budget: float = np.inf) -> InformationState:
@@ -39,3 +47,31 @@ def random_state(seed: int, *, n_beliefs: int = 3, uses: float = 2, budget: floa
 @pytest.fixture
 def make_state() -> Callable[..., InformationState]:
     return random_state
+
+
+def _reference(name: str) -> ModuleType:
+    qualified = f"aquamend_reference_{name}"
+    if qualified not in sys.modules:
+        path = Path(__file__).parents[1] / "reference" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(qualified, path)
+        module = sys.modules[qualified] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[qualified]
+
+
+@pytest.fixture(scope="session")
+def format_2() -> Callable[..., dict[str, Any]]:
+    """Return a maker of random problem files of format 2: values, sources, accuracies, the need of support."""
+    return lambda seed, **options: _reference("generator").format_2_problem(random.Random(seed), **options)
+
+
+@pytest.fixture(scope="session")
+def referenced(format_2) -> Callable[..., tuple[InformationState, Any]]:
+    """Return the alarmed state of a random problem of format 2, and a reference that solves it by brute force."""
+
+    @cache  # a reference remembers its optimum, which several tests ask for
+    def make(seed: int, **options: Any) -> tuple[InformationState, Any]:
+        data = format_2(seed, **options)
+        return InformationState.alarmed(parse_problem(data)), _reference("brute_force").Reference(data)
+
+    return make

@@ -1,6 +1,7 @@
 """Splitting shared costs between independent beliefs bounds the optimum, and is exact where nothing is shared."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,3 +84,44 @@ def test_every_belief_and_probe_is_in_exactly_one_block():
     blocks = independent_blocks(state)
     assert sorted(i for block in blocks for i in block.beliefs) == list(range(len(state.problem.graph.beliefs)))
     assert sorted(p for block in blocks for p in block.probes) == sorted(state.legal_probes)
+
+
+def test_no_split_promises_more_than_the_optimum_where_corrections_need_values_and_support(referenced):
+    bounded = 0
+    for seed in range(150):
+        state, reference = referenced(seed)
+        bound = decomposition_bound(state)
+        assert bound <= reference.optimum() + 1e-9, seed
+        bounded += bound > 0.0
+    assert bounded > 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_shared_operation_that_costs_nothing_is_split_too(seed):
+    state = independent_state(seed, shared=True)
+    graph = state.problem.graph
+    free = [replace(action, undo=0.0) if action.name.startswith("s") else action for action in graph.actions]
+    problem = replace(state.problem, graph=replace(graph, actions=free))
+    state = InformationState.alarmed(problem)
+    assert 0.0 < decomposition_bound(state) <= solve(state).loss + 1e-9
+
+
+def test_a_problem_of_which_nothing_can_be_wrong_has_no_blocks():
+    graph = RecoveryGraph([Belief("a", residual=3.0)])
+    state = InformationState.start(Problem(graph, JointModel([Hypothesis("fine", 1.0)])))
+    assert independent_blocks(state) == []
+    assert decomposition_bound(state) == 0.0
+
+
+@pytest.mark.parametrize("prior", [1e-3, 1e-8, 1e-10, 1e-15, 1e-100])
+def test_beliefs_that_depend_on_one_another_however_improbably_are_one_block(prior):
+    """Both fail together or not at all; alone, each pair of failures looks independent to within the prior."""
+    graph = RecoveryGraph([Belief("a", residual=3.0), Belief("b", residual=3.0)])
+    model = JointModel([Hypothesis("fine", 1 - prior), Hypothesis("both", prior, ["a", "b"])])
+    assert len(independent_blocks(InformationState.start(Problem(graph, model)))) <= 1
+
+
+def test_beliefs_that_never_fail_together_though_each_may_are_not_independent():
+    graph = RecoveryGraph([Belief("a", residual=3.0), Belief("b", residual=3.0)])
+    hypotheses = [Hypothesis("fine", 1 - 2e-10), Hypothesis("a", 1e-10, ["a"]), Hypothesis("b", 1e-10, ["b"])]
+    assert len(independent_blocks(InformationState.start(Problem(graph, JointModel(hypotheses))))) <= 1

@@ -8,19 +8,29 @@ import pytest
 from aquamend import Exact, InformationState, Observation, Reprobe, evaluate
 from aquamend.decision import best_terminal
 from aquamend.planning import exact
-from aquamend.planning.lattice import digit, lattice
 
 
-def recursive_optimum(state: InformationState, depth: float = math.inf) -> float:
+def recursive_optimum(
+    state: InformationState, depth: float = math.inf, known: dict[object, float] | None = None
+) -> float:
+    """Walk the whole tree of answers; those that came in another order before are not walked again."""
+    known = {} if known is None else known
+    seen = (depth, tuple(sorted(map(str, state.evidence))))
+    if seen not in known:
+        known[seen] = _walked(state, depth, known)
+    return known[seen]
+
+
+def _walked(state: InformationState, depth: float, known: dict[object, float]) -> float:
     best = best_terminal(state).loss
     if depth == 0:
         return best
     for probe in state.legal_probes:
-        table = state.problem.model.tables[probe]
-        loss = state.problem.graph.probes[state.problem.graph.probe_index[probe]].cost
-        for outcome, p in zip(table.outcomes, state.posterior @ table.likelihood, strict=True):
+        view = state.probe(probe)
+        loss = view.cost
+        for outcome, p in zip(view.channel.outcomes, state.posterior @ view.channel.table, strict=True):
             if p > 0:
-                loss += p * recursive_optimum(state.after(Observation(probe, outcome)), depth - 1)
+                loss += p * recursive_optimum(state.after(Observation(probe, outcome)), depth - 1, known)
         best = min(best, loss)
     return best
 
@@ -54,28 +64,72 @@ def test_following_the_exact_policy_costs_what_the_plan_promised(make_state, see
 def test_a_plan_made_at_the_root_answers_like_one_made_at_the_descendant(make_state, seed):
     policy, state = Exact(), make_state(seed)
     while isinstance(step := policy.next_step(state), Reprobe):
-        table = state.problem.model.tables[step.probe]
-        likely = table.outcomes[int(np.argmax(state.posterior @ table.likelihood))]
+        channel = state.problem.model.channels[step.probe]
+        likely = channel.outcomes[int(np.argmax(state.posterior @ channel.table))]
         state = state.after(Observation(step.probe, likely))
         fresh = Exact()
         assert policy.next_step(state) == fresh.next_step(state)
         assert policy.bounds(state).upper == pytest.approx(fresh.bounds(state).upper, abs=1e-9)
 
 
-def test_a_probe_has_one_state_per_multiset_of_answers():
-    assert len(digit(2, 3).counts) == math.comb(5, 2)
-    assert len(digit(3, 2).counts) == math.comb(5, 3)
-    assert len(digit(0, 1).counts) == 1
+# Against the reference: values, sources, accuracies, supported corrections, the need of support.
 
 
-def test_every_cell_is_in_exactly_one_layer_and_children_are_one_layer_down():
-    shape = lattice((2, 1, 0), (2, 1, 1), 99)
-    cells = np.concatenate([layer.cells for layer in shape.layers])
-    assert sorted(cells) == list(range(shape.n_cells))
-    layer_of = {int(c): k for k, layer in enumerate(shape.layers) for c in layer.cells}
-    for k, layer in enumerate(shape.layers):
-        real = layer.children[layer.children < shape.n_cells]
-        assert all(layer_of[int(c)] == k + 1 for c in real)
+@pytest.mark.parametrize("block", range(4))
+def test_the_exact_plan_is_the_reference_optimum_on_hundreds_of_problems(referenced, block):
+    infinite = 0
+    for seed in range(100 * block, 100 * block + 100):
+        state, reference = referenced(seed)
+        table = exact.solve(state)
+        assert table is not None, seed
+        assert table.loss == pytest.approx(reference.optimum(), rel=1e-9, abs=1e-9), seed
+        infinite += math.isinf(table.loss)
+    assert 0 < infinite < 50
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_depth_limited_plan_is_the_reference_value_at_that_depth(referenced, depth):
+    for seed in range(200):
+        state, reference = referenced(seed)
+        expected = reference.value((), depth)
+        assert exact.solve(state, depth=depth).loss == pytest.approx(expected, rel=1e-9, abs=1e-9), seed
+
+
+def test_every_probe_is_worth_what_the_reference_says_if_run_first(referenced):
+    for seed in range(150):
+        state, reference = referenced(seed)
+        losses = exact.solve(state).probe_losses()
+        expected = [reference.probe_loss(probe, (), math.inf) for probe in state.legal_probes]
+        np.testing.assert_allclose(losses, expected, rtol=1e-9, atol=1e-9, err_msg=str(seed))
+
+
+def test_a_plan_goes_on_after_answers_as_the_reference_does(referenced):
+    compared = 0
+    for seed in range(100):
+        state, reference = referenced(seed)
+        root = exact.solve(state)
+        for view in state.legal:
+            for outcome, p in zip(view.channel.outcomes, state.posterior @ view.channel.table, strict=True):
+                if p < 1e-12:
+                    continue
+                after = state.after(Observation(view.name, outcome))
+                expected = reference.optimum(((view.name, outcome),))
+                assert exact.solve(after).loss == pytest.approx(expected, rel=1e-9, abs=1e-9), seed
+                cell = root.cell_after(after.evidence)
+                if cell is not None:
+                    inside = root.value[cell] / root.mass[cell]
+                    assert inside == pytest.approx(expected, rel=1e-9, abs=1e-8), seed
+                    compared += 1
+                else:  # one decision is best under all that is left
+                    assert best_terminal(after).loss == pytest.approx(expected, rel=1e-9, abs=1e-9), seed
+    assert compared > 80
+
+
+@pytest.mark.slow
+def test_the_exact_plan_is_the_reference_optimum_on_thousands_of_problems(referenced):
+    for seed in range(1000, 4000):
+        state, reference = referenced(seed)
+        assert exact.solve(state).loss == pytest.approx(reference.optimum(), rel=1e-9, abs=1e-9), seed
 
 
 def test_too_many_evidence_states_are_refused_rather_than_tried(make_state, monkeypatch):

@@ -43,7 +43,7 @@ class Oracle:
         """Return the state in which only what breaks exactly the failed set is possible; itself where nothing does."""
         true = [belief.name in self.failed for belief in state.problem.graph.beliefs]
         mass = state.posterior * (state.problem.failed == true).all(axis=1)
-        return replace(state, posterior=normalised(mass)) if mass.sum() > 0.0 else state
+        return replace(state, posterior=normalised(mass), origin=None) if mass.sum() > 0.0 else state
 
 
 @dataclass(frozen=True, slots=True)

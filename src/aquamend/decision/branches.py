@@ -277,7 +277,8 @@ class _Search:
         readings, who = readings[order], who[order]
         sums = self._sums(readings, who)
         slopes = self._slopes(sums, who)
-        at = np.flatnonzero(self._differ(who, slopes))
+        apart = np.diff(readings) > 4.0 * SAME_READING * np.abs(readings[1:])  # not the two sides of one jump
+        at = np.flatnonzero(self._differ(who, slopes) & apart)
         return _Changes(readings[at], readings[at + 1], who[at], slopes[at], slopes[at + 1])
 
     def _placed(self, changes: _Changes) -> tuple[Floats, Bools, _Changes]:

@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,11 +127,11 @@ def nearest(p: Floats, rule: Floats, sides: Sequence[Floats], more: Floats) -> S
         return shifted(p, np.where(usable, -math.inf, math.inf), 0.0)
     tables = [table[rows][:, usable] for table, rows in zip(sides, kept, strict=True)]
     solved = _program(p[usable], rule[usable], tables, more[:, usable])
-    if solved.status != 0:
-        return NOWHERE if solved.status == 2 else Shift(0.0, math.inf, None)
-    multiplier = np.maximum(-solved.ineqlin.marginals[usable.sum() :], 0.0)
+    if solved.point is None:
+        return Shift(0.0, math.inf, None) if solved.feasible else NOWHERE
+    multiplier = solved.multiplier[usable.sum() :]
     witness, delta = np.zeros(len(p)), np.full(len(p), math.inf)
-    witness[usable] = np.maximum(solved.x[: usable.sum()], 0.0)
+    witness[usable] = np.maximum(solved.point[: usable.sum()], 0.0)
     witness /= witness.sum()
     first, mixture = (float(multiplier[0]) if sides else 0.0), np.zeros(len(p))
     for table, rows in zip(sides, kept, strict=True):
@@ -153,10 +152,20 @@ def _scale(rule: Floats, tables: Sequence[Floats]) -> float:
     return max(float(np.abs(table).max()) for table in (rule, *tables)) or 1.0
 
 
-def _program(p: Floats, rule: Floats, tables: Sequence[Floats], more: Floats) -> Any:
-    """Return what the solver finds in the variables p', out and one for each term, the largest it may be."""
-    from scipy.optimize import linprog
+@dataclass(frozen=True, eq=False, slots=True)
+class _Solved:
+    """What the solver found."""
 
+    feasible: bool
+    """False only where no point meets all inequalities."""
+    point: Floats | None
+    """None where it gave up."""
+    multiplier: Floats
+    """Of every inequality; not negative."""
+
+
+def _program(p: Floats, rule: Floats, tables: Sequence[Floats], more: Floats) -> _Solved:
+    """Return what the solver finds in the variables p', out and one for each term, the largest it may be."""
     n, k, scale = len(p), len(tables), _scale(rule, tables)
     rows = [np.hstack([-np.eye(n), -np.eye(n), np.zeros((n, k))])]
     if tables:
@@ -164,16 +173,41 @@ def _program(p: Floats, rule: Floats, tables: Sequence[Floats], more: Floats) ->
     for y, table in enumerate(tables):
         rows.append(np.hstack([-table / scale, np.zeros_like(table), np.tile(np.arange(k) == y, (len(table), 1))]))
     matrix = np.vstack([*rows, np.hstack([more, np.zeros((len(more), n + k))])])
-    return linprog(
-        np.concatenate([np.zeros(n), np.ones(n), np.zeros(k)]),
-        A_ub=matrix,
-        b_ub=np.concatenate([-p, np.zeros(len(matrix) - n)]),
-        A_eq=np.concatenate([np.ones(n), np.zeros(n + k)])[None, :],
-        b_eq=np.ones(1),
-        bounds=[(0.0, None)] * (2 * n) + [(None, None)] * k,
-        method="highs",
-        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
-    )
+    limit = np.concatenate([-p, np.zeros(len(matrix) - n)])
+    cost = np.concatenate([np.zeros(n), np.ones(n), np.zeros(k)])
+    together = np.concatenate([np.ones(n), np.zeros(n + k)])
+    return _minimised(cost, np.vstack([matrix, together]), limit, free=k)
+
+
+def _minimised(cost: Floats, matrix: Floats, limit: Floats, *, free: int) -> _Solved:
+    """Return the least cost · x with the rows of the matrix times x at most the limit, and the last one equal to 1.
+
+    All variables but the last ``free`` ones are at least 0. HiGHS by itself: SciPy has it too, but takes longer to
+    import than all the rest of a decision.
+    """
+    import highspy
+
+    infinite, n = highspy.kHighsInf, len(cost)
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_, program.col_cost_ = n, len(matrix), cost
+    program.col_lower_ = np.where(np.arange(n) < n - free, 0.0, -infinite)
+    program.col_upper_ = np.full(n, infinite)
+    program.row_lower_ = np.append(np.full(len(limit), -infinite), 1.0)
+    program.row_upper_ = np.append(limit, 1.0)
+    filled = matrix != 0.0
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = np.append(0, np.cumsum(filled.sum(axis=1)))
+    program.a_matrix_.index_, program.a_matrix_.value_ = np.nonzero(filled)[1], matrix[filled]
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    for tolerance in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        solver.setOptionValue(tolerance, TOLERANCE)
+    solver.passModel(program)
+    solver.run()
+    status, solution = solver.getModelStatus(), solver.getSolution()
+    if status != highspy.HighsModelStatus.kOptimal:
+        return _Solved(status != highspy.HighsModelStatus.kInfeasible, None, np.zeros(0))
+    return _Solved(True, np.array(solution.col_value), np.maximum(-np.array(solution.row_dual)[:-1], 0.0))
 
 
 @dataclass(eq=False)

@@ -40,7 +40,7 @@ class WithAnotherPosterior:
         mass = self.reshape(state)
         if not mass.sum() > 0 or state.contradiction is not None:
             return AquaMend().next_step(state)
-        return AquaMend().next_step(replace(state, posterior=normalised(mass)))
+        return AquaMend().next_step(replace(state, posterior=normalised(mass), origin=None))
 
 
 def everything_external(state: InformationState) -> Floats:

@@ -1,0 +1,241 @@
+"""Anytime planning: a certificate at every size and deadline, never a wrong one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aquamend import (
+    Action,
+    AquaMend,
+    Belief,
+    Discrete,
+    Exact,
+    Gaussian,
+    Hypothesis,
+    InformationState,
+    JointModel,
+    Probe,
+    Problem,
+    RecoveryGraph,
+    evaluate,
+)
+from aquamend.decision import best_terminal, probe_values
+from aquamend.planning import anytime, exact
+from aquamend.planning.anytime import plan_anytime
+from aquamend.planning.decomposition import decomposition_bound
+from aquamend.policies import Lookahead
+from aquamend.problem_file import parse_problem
+from tests.planning.conftest import random_state
+
+
+def optimum(state: InformationState) -> float:
+    return exact.solve(state).loss
+
+
+@given(seed=st.integers(0, 10_000), first=st.sampled_from([2, 20, 2000]))
+@settings(max_examples=40, deadline=None)
+def test_anytime_bounds_bracket_the_optimum_at_every_size(seed, first):
+    state = random_state(seed)
+    original = anytime.FIRST_CELLS
+    anytime.FIRST_CELLS = first
+    try:
+        plan = plan_anytime(state, gap=0.5, deadline_s=5.0)
+    finally:
+        anytime.FIRST_CELLS = original
+    assert plan.bounds.lower <= optimum(state) + 1e-9
+    assert plan.bounds.upper >= optimum(state) - 1e-9
+
+
+def test_anytime_bounds_bracket_the_optimum_where_corrections_need_values_and_support(referenced):
+    """Support breaks concavity: the gap may stay open, the certificate may not be wrong."""
+    closed = 0
+    for seed in range(80):
+        state, reference = referenced(seed)
+        bounds, optimum = plan_anytime(state, gap=1e-6, deadline_s=0.2).bounds, reference.optimum()
+        assert bounds.lower <= optimum + 1e-9, seed
+        assert bounds.upper >= optimum - 1e-9, seed
+        closed += bounds.gap <= 1e-6
+    assert closed > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [2, 20, 2000])
+def test_anytime_bounds_bracket_the_optimum_on_hundreds_of_problems_at_every_size(referenced, monkeypatch, first):
+    monkeypatch.setattr(anytime, "FIRST_CELLS", first)
+    for seed in range(1000, 1200):
+        state, reference = referenced(seed)
+        bounds, optimum = plan_anytime(state, gap=1e-3, deadline_s=0.5).bounds, reference.optimum()
+        assert bounds.lower <= optimum + 1e-9, seed
+        assert bounds.upper >= optimum - 1e-9, seed
+
+
+def test_the_probe_planned_first_is_legal_and_begins_a_plan_that_beats_stopping(referenced):
+    probed = 0
+    for seed in range(100):
+        state, reference = referenced(seed)
+        plan = plan_anytime(state, gap=1e-6, deadline_s=0.2)
+        if plan.probe is None:
+            continue
+        probed += 1
+        assert plan.probe in state.legal_probes
+        assert reference.probe_loss(plan.probe, (), math.inf) <= plan.bounds.upper + 1e-9, seed
+        assert plan.bounds.upper < best_terminal(state).loss or math.isinf(plan.bounds.upper), seed
+    assert probed > 15
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_counting_all_uses_closes_the_gap(seed):
+    state = random_state(seed, uses=1)
+    plan = plan_anytime(state)
+    assert plan.bounds.lower == pytest.approx(optimum(state), abs=1e-7)
+    assert plan.bounds.upper == pytest.approx(optimum(state), abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_endless_yes_or_no_probes_get_a_certified_gap(seed):
+    state = endless_state(seed)
+    plan = plan_anytime(state, gap=0.01, deadline_s=20.0)
+    assert plan.bounds.gap <= 0.01
+    if plan.probe is not None:
+        assert plan.probe in state.legal_probes
+        assert plan.bounds.upper < terminal_value(state)
+
+
+def endless_state(seed: int) -> InformationState:
+    """One of four beliefs failed, or none; each has a noisy yes-or-no probe that may be repeated without end."""
+    rng = np.random.default_rng(seed)
+    beliefs = [f"b{i}" for i in range(4)]
+    graph = RecoveryGraph(
+        beliefs=[Belief(b, residual=float(rng.uniform(5, 12))) for b in beliefs],
+        actions=[Action(f"a{j}", undo=float(rng.uniform(1, 4)), executed=True) for j in range(3)],
+        probes=[Probe(f"p{b}", cost=float(rng.uniform(0.2, 0.5)), max_uses=math.inf) for b in beliefs],
+        edges=[(b, f"a{j}", "belief_to_action") for i, b in enumerate(beliefs) for j in {i % 3, (i + 1) % 3}],
+    )
+    right = rng.uniform(0.75, 0.95, (4, 2))
+    kernels = {
+        f"p{b}": Discrete(["no", "yes"], np.array([[1 - r[0], r[0]] if s == i else [r[1], 1 - r[1]] for s in range(5)]))
+        for i, (b, r) in enumerate(zip(beliefs, right, strict=True))
+    }
+    priors = rng.dirichlet(np.full(5, 3.0))
+    failed = [*((b,) for b in beliefs), ()]
+    hypotheses = [Hypothesis(f"h{s}", float(p), f) for s, (p, f) in enumerate(zip(priors, failed, strict=True))]
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses, kernels), restart=20.0))
+
+
+def terminal_value(state: InformationState) -> float:
+    return best_terminal(state).loss
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_policy_beats_the_lower_bound(seed):
+    state = random_state(seed)
+    lower = plan_anytime(state, gap=0.1).bounds.lower
+    for policy in (AquaMend(), Lookahead(2), Exact()):
+        assert evaluate(policy, state).expected_loss >= lower - 1e-9
+
+
+def scale_state(seed: int, uses: float = 1) -> InformationState:
+    """Three weights and one scale: which of two beliefs failed, if any."""
+    rng = np.random.default_rng(seed)
+    graph = RecoveryGraph(
+        [Belief("a", residual=8.0), Belief("b", residual=5.0)],
+        [Action("lift", undo=float(rng.uniform(1, 4)), executed=True)],
+        [Probe("weigh", cost=0.2, max_uses=uses)],
+        [("weigh", "a", "detection"), ("a", "lift", "belief_to_action"), ("b", "lift", "belief_to_action")],
+    )
+    rows = np.column_stack([rng.uniform(0, 4, 3), rng.uniform(0.5, 1.5, 3)])
+    priors = rng.dirichlet(np.full(3, 2.0))
+    failed = [(), ("a",), ("b",)]
+    hypotheses = [Hypothesis(f"h{s}", float(p), f) for s, (p, f) in enumerate(zip(priors, failed, strict=True))]
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses, {"weigh": Gaussian(rows)})))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_use_of_a_scale_is_bounded_by_its_exact_value_and_closely(seed):
+    state = scale_state(seed)
+    values = probe_values(state)
+    exact_loss = min(values.stop_loss, float(values.expected_loss[0]))
+    bounds = plan_anytime(state).bounds
+    assert bounds.lower <= exact_loss + 1e-9
+    assert bounds.upper == pytest.approx(exact_loss, abs=1e-9)
+    assert bounds.gap <= 0.03 * exact_loss
+
+
+def rare(prior: float) -> InformationState:
+    """Return a failure that may not be kept and hardly ever happens, and then not alone: two beliefs depend on it.
+
+    Looking at ``a`` rules it out; nothing else does.
+    """
+    graph = RecoveryGraph(
+        [Belief("a", residual=3.0), Belief("b", residual=5.0, may_keep=False)],
+        [Action("lift", undo=4.0, executed=True)],
+        [Probe("look", cost=0.2)],
+        [("look", "a", "detection"), ("b", "lift", "belief_to_action")],
+    )
+    hypotheses = [Hypothesis("fine", 0.5), Hypothesis("a", 0.5 - prior, ["a"]), Hypothesis("both", prior, ["a", "b"])]
+    kernel = Discrete(["y", "n"], {"fine": [1.0, 0.0], "a": [0.0, 1.0], "both": [0.0, 1.0]})
+    return InformationState.start(Problem(graph, JointModel(hypotheses, {"look": kernel})))
+
+
+@pytest.mark.parametrize("prior", [1e-3, 1e-8, 1e-10, 1e-12, 1e-100, 1e-300])
+def test_what_hardly_ever_happens_is_never_taken_for_impossible(prior):
+    """Half of the time looking saves the correction of what may not be kept, however improbable its failure."""
+    state = rare(prior)
+    assert optimum(state) == pytest.approx(0.2 + 0.5 * 4.0)
+    bounds = plan_anytime(state).bounds
+    assert bounds.lower <= optimum(state) + 1e-9
+    assert bounds.upper == pytest.approx(optimum(state), abs=1e-9)
+    assert decomposition_bound(state) <= optimum(state) + 1e-9
+
+
+def test_improbable_failures_that_may_not_be_kept_make_no_certificate_wrong(format_2):
+    """Priors down to 1e-300, tiny and huge costs: every bound against the exact optimum."""
+    compared = 0
+    for seed in range(120):
+        rng, data = np.random.default_rng(seed), format_2(seed)
+        for hypothesis in data["hypotheses"]:
+            if rng.random() < 0.5:
+                hypothesis["prior"] *= float(rng.choice([1e-6, 1e-9, 1e-10, 1e-12, 1e-20, 1e-300]))
+        total = sum(hypothesis["prior"] for hypothesis in data["hypotheses"])
+        for hypothesis in data["hypotheses"]:
+            hypothesis["prior"] /= total
+        for belief in data["beliefs"]:
+            belief["may_keep"] = bool(rng.random() < 0.6) and belief.get("may_keep", True)
+        for probe in data["probes"]:
+            if rng.random() < 0.2:
+                probe["cost"] = float(rng.choice([1e-300, 1e-12, 5e-324, 1e6]))
+        data.pop("alarm", None)
+        state = InformationState.alarmed(parse_problem(data))
+        table = exact.solve(state)
+        if table is None or math.isinf(table.loss):
+            continue
+        bounds = plan_anytime(state, gap=1e-6, deadline_s=0.2).bounds
+        slack = 1e-9 * max(1.0, table.loss)
+        assert bounds.lower <= table.loss + slack, seed
+        assert bounds.upper >= table.loss - slack, seed
+        compared += 1
+    assert compared > 70
+
+
+@pytest.mark.parametrize("uses", [3, 10**9, math.inf])
+@pytest.mark.parametrize("cost", [1e-300, 5e-324])
+@pytest.mark.filterwarnings("error")
+def test_a_probe_that_costs_next_to_nothing_within_a_budget_is_planned_without_a_warning(cost, uses):
+    graph = RecoveryGraph(
+        [Belief("a", residual=8.0)],
+        [Action("lift", undo=3.0, executed=True)],
+        [Probe("look", cost=cost, max_uses=uses), Probe("dear", cost=1e100, max_uses=2**63)],
+        [("look", "a", "detection"), ("a", "lift", "belief_to_action")],
+    )
+    noisy = Discrete(["y", "n"], [[0.9, 0.1], [0.2, 0.8]])
+    model = JointModel([Hypothesis("fine", 0.6), Hypothesis("bad", 0.4, ["a"])], {"look": noisy, "dear": noisy})
+    state = InformationState.start(Problem(graph, model, sensing_budget=4.0))
+    table = exact.solve(state)
+    assert (table is None) == (uses > 3)
+    bounds = plan_anytime(state, deadline_s=0.5).bounds
+    assert 0.0 <= bounds.lower <= bounds.upper <= best_terminal(state).loss
+    if table is not None:
+        assert table.loss == pytest.approx(bounds.upper, abs=1e-9)
