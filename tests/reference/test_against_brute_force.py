@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-DISCRETE, GAUSSIAN = 320, 40
+DISCRETE, GAUSSIAN = 160, 26
 PLANNERS = ("aquamend", "all-candidates", "lookahead-1", "lookahead-2", "lookahead-3", "exact")
 FIXED = ("no-reprobe", "restart")
 UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""
 
-SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = 400, 40, 40
+SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = 160, 26, 24
 """Problems of format 2: with discrete probes, with Gaussian ones, and with a Gaussian one that can only be the last."""
 
 MANY_DISCRETE, MANY_GAUSSIAN = 4000, 300
