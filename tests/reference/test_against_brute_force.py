@@ -19,7 +19,7 @@ FIXED = ("no-reprobe", "restart")
 UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""
 
-SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = 160, 26, 24
+SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = 160, 26, 40
 """Problems of format 2: with discrete probes, with Gaussian ones, and with a Gaussian one that can only be the last."""
 
 MANY_DISCRETE, MANY_GAUSSIAN = 4000, 300

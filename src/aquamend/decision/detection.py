@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,7 @@ def _caught(state: InformationState, channel: Channel) -> Floats:
         return np.asarray(
             (after[:, :-1] * (after[:, :-1] >= REJECT_AT * after[:, -1:]) * (after[:, -1:] > 0)).sum(axis=0)
         )
-    if not isinstance(channel, Readings):
-        raise TypeError(f"{channel!r} has neither outcomes nor readings")
+    channel = cast(Readings, channel)
     by_label = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float) @ joint
     at = channel.sampled[1] @ by_label
     margin = at[:, :-1] / np.where(at[:, -1:] > 0.0, at[:, -1:], 1.0) - REJECT_AT
