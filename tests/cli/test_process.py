@@ -77,7 +77,9 @@ def test_a_closed_pipe_ends_the_program_quietly(lid):
 def test_an_interrupt_ends_the_program_quietly_with_130(tmp_path):
     fifo = tmp_path / "never.yaml"
     os.mkfifo(fifo)
-    program = subprocess.Popen([sys.executable, "-c", MAIN, "validate", str(fifo)], stderr=subprocess.PIPE)
+    # Where the tests run in the background, interrupts are ignored, and a child would inherit that.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    program = subprocess.Popen([sys.executable, "-c", heed + MAIN, "validate", str(fifo)], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:  # it is reading once the other end can be opened
         try:
@@ -90,6 +92,7 @@ def test_an_interrupt_ends_the_program_quietly_with_130(tmp_path):
         assert program.communicate(timeout=30)[1] == b""
     finally:
         program.kill()
+        program.communicate(timeout=30)
         os.close(writer)
     assert program.returncode == 130
 
