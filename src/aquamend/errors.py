@@ -42,10 +42,13 @@ class UnknownName(AquaMendError, ValueError):
 
 
 class SecondAlarm(AquaMendError):
-    """The alarm was offered twice; conditioning on it again would count the same evidence double."""
+    """The alarm was offered again, and the model does not say how likely one more is: it would count double."""
 
     def __init__(self) -> None:
-        super().__init__("the alarm has already been conditioned on; it is one piece of evidence and counts once")
+        super().__init__(
+            "the alarm has already been conditioned on, and counts once; "
+            "for one more to be evidence, say how likely that is under every hypothesis (alarm.again)"
+        )
 
 
 class IllegalProbe(AquaMendError):
@@ -114,3 +117,13 @@ class Unreachable(AquaMendError):
 
 class BadStep(AquaMendError):
     """A policy returned something that is no step, or probes without end."""
+
+
+class ForeignSession(AquaMendError):
+    """Somebody else has written to a session meanwhile; whoever did conducts it now."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"session {session!r}: somebody else has written to it meanwhile; let them finish, or resume it after them"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,19 @@ class NewValue:
     """e(s), shape ``(n_hypotheses,)``: the probability that it is wrong under each hypothesis."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Redeclared:
+    """What a belief was declared to be since the alarm, in the course of a recovery."""
+
+    value: Value | None
+    wrong: Floats
+    """e(s), shape ``(n_hypotheses,)``: the probability that this is wrong under each hypothesis."""
+    support: tuple[str, ...] = ()
+    """The probes it rests on."""
+    times: int = 1
+    """How often the belief has been declared anew."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem(Remembering):
     """What may be wrong, what can be measured, and what every way of recovering costs."""
@@ -66,6 +79,8 @@ class Problem(Remembering):
     """Whether the graph's correction sets are terminal decisions, beside the plans."""
     coverage: Coverage | None = None
     """Calibration records that tell where probes may be screened by their power; None: nowhere."""
+    redeclared: Mapping[str, Redeclared] = field(default_factory=dict)
+    """Beliefs declared anew while recovering: from then on, these are what may be wrong."""
     name: str = "recovery problem"
     unit: str = ""
 
@@ -89,7 +104,10 @@ class Problem(Remembering):
 
     @cached_property
     def failed(self) -> Floats:
-        """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail."""
+        """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail.
+
+        What was declared anew from a reading may be wrong with a probability between zero and one.
+        """
         index = self.graph.belief_index
         failed = np.zeros((len(self.model.hypotheses), len(index)))
         for s, hypothesis in enumerate(self.model.hypotheses):
@@ -98,6 +116,8 @@ class Problem(Remembering):
             for belief, truth in hypothesis.truth.items():
                 spec = self.graph.beliefs[index[belief]]
                 failed[s, index[belief]] = float(differs(truth, spec.declared, spec.tolerance))
+        for belief, new in self.redeclared.items():
+            failed[:, index[belief]] = new.wrong
         failed.setflags(write=False)
         return failed
 
@@ -127,8 +147,10 @@ class Problem(Remembering):
     def _new_values(self, i: int, belief: Belief) -> Iterator[NewValue]:
         if belief.correction != Correction.SUPPORTED and belief.declared is None:
             return
+        new = self.redeclared.get(belief.name)
+        in_force = belief.declared if new is None else new.value
         if belief.may_keep:
-            yield NewValue(i, belief.declared, None, self.failed[:, i])
+            yield NewValue(i, in_force, None, self.failed[:, i])
         for probe in self.graph.detecting_probes[belief.name]:
             m = self.graph.probe_index[probe]
             yield NewValue(i, None, m, 1.0 - self.accuracy[:, m])
@@ -136,7 +158,7 @@ class Problem(Remembering):
             return
         truth = [hypothesis.truth.get(belief.name, belief.declared) for hypothesis in self.model.hypotheses]
         for value in dict.fromkeys(truth):
-            if value != belief.declared:
+            if value != in_force:
                 wrong = np.array([float(differs(other, value, belief.tolerance)) for other in truth])
                 yield NewValue(i, value, None, wrong)
 
@@ -152,13 +174,26 @@ class Problem(Remembering):
             invalid = tuple(declaration.invalid_in or ())
             if declaration.invalid_in is None and (declared is not None or not self.model.declarations):
                 invalid = tuple(names[s] for s in np.flatnonzero(self.failed[:, i]))
-            resolved.append(replace(declaration, value=value, invalid_in=invalid, support=tuple(declaration.support)))
+            new = self.redeclared.get(declaration.belief)
+            if new is None:
+                support = tuple(declaration.support)
+                resolved.append(replace(declaration, value=value, invalid_in=invalid, support=support))
+            else:
+                invalid = tuple(names[s] for s in np.flatnonzero(new.wrong))
+                version = declaration.version + new.times
+                resolved.append(
+                    replace(declaration, version=version, value=new.value, invalid_in=invalid, support=new.support)
+                )
         return tuple(resolved)
 
     @cached_property
     def invalid(self) -> Floats:
-        """Shape ``(n_hypotheses, n_declarations)``; one where the declaration in force is invalid."""
-        columns = [self.model.among(declaration.invalid_in or ()) for declaration in self.declarations]
+        """Shape ``(n_hypotheses, n_declarations)``; how likely the declaration in force is invalid under each."""
+        anew = self.redeclared
+        columns = [
+            anew[d.belief].wrong if d.belief in anew else self.model.among(d.invalid_in or ())
+            for d in self.declarations
+        ]
         invalid = np.column_stack(columns) if columns else np.zeros((len(self.model.hypotheses), 0))
         invalid.setflags(write=False)
         return invalid

@@ -136,7 +136,7 @@ def test_a_set_of_hypotheses_that_settles_leaves_one_decision_best_under_every_m
         allowed = rng.random((6, n)) < 0.4
         for members in allowed[settles(state, allowed, state.answered)]:
             weights = rng.dirichlet(np.ones(n)) * (members & (state.posterior > 0))
-            mixed = InformationState(state.problem, weights / weights.sum(), alarm_heard=True)
+            mixed = InformationState(state.problem, weights / weights.sum(), alarms=1)
             known = float(mixed.posterior @ informed_losses(state))
             assert best_terminal(mixed).loss == pytest.approx(known, abs=1e-9), seed
             settled += 1

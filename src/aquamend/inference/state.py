@@ -98,7 +98,8 @@ class InformationState(Remembering):
     posterior: Floats
     """p(s | x), shape ``(n_hypotheses,)``; sums to one; read-only."""
     evidence: tuple[Observation, ...] = ()
-    alarm_heard: bool = False
+    alarms: int = 0
+    """How many alarms have been conditioned on."""
     contradiction: Observation | None = None
     """The observation that no hypothesis allowed, if one came: the posterior then means nothing any more."""
     origin: InformationState | None = None
@@ -116,19 +117,25 @@ class InformationState(Remembering):
         return state if problem.model.alarm is None else state.after_alarm()
 
     def after_alarm(self) -> InformationState:
-        """Return the state conditioned on the alarm; an error if it has been heard already."""
-        if self.alarm_heard:
-            raise SecondAlarm
-        likelihood = self.problem.model.alarm_likelihood
-        if likelihood is None:
+        """Return the state conditioned on the alarm, or on one more where the model says how likely that is."""
+        model = self.problem.model
+        if model.alarm is None:
             raise AquaMendError("this problem has no alarm to hear; its recovery starts from the prior")
+        likelihood = model.repeated_alarm_likelihood if self.alarms else model.alarm_likelihood
+        if likelihood is None:
+            raise SecondAlarm
         mass = self.posterior * likelihood
         if mass.sum() <= 0.0:
             raise ImpossibleEvidence(
                 "the alarm has probability 0 under every hypothesis that the evidence so far allows; "
                 "condition on it first, or add the missing hypothesis"
             )
-        return replace(self, posterior=normalised(mass), alarm_heard=True, origin=None)
+        return replace(self, posterior=normalised(mass), alarms=self.alarms + 1, origin=None)
+
+    @property
+    def alarm_heard(self) -> bool:
+        """Whether the posterior holds the alarm."""
+        return self.alarms > 0
 
     def after(self, observation: Observation) -> InformationState:
         """Return the state after one more answer (Bayes' rule).
@@ -270,7 +277,7 @@ class InformationState(Remembering):
         return {
             "format": "aquamend-state/1",
             "posterior": self.posterior.tolist(),
-            "alarm_heard": self.alarm_heard,
+            "alarms": self.alarms,
             "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in self.evidence],
             "contradiction": None if self.contradiction is None else self.evidence.index(self.contradiction),
             "origin": None if self.origin is None else self.origin.to_data(),
@@ -289,7 +296,7 @@ class InformationState(Remembering):
         posterior.setflags(write=False)
         contradiction = None if data["contradiction"] is None else evidence[data["contradiction"]]
         origin = None if data["origin"] is None else cls.from_data(problem, data["origin"])
-        return cls(problem, posterior, evidence, bool(data["alarm_heard"]), contradiction, origin)
+        return cls(problem, posterior, evidence, int(data["alarms"]), contradiction, origin)
 
 
 def normalised(mass: Floats) -> Floats:

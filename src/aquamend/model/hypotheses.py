@@ -42,3 +42,5 @@ class Alarm:
     likelihood: Mapping[str, float] = field(default_factory=dict)
     suspects: Sequence[str] = ()
     """Beliefs the monitor flags."""
+    again: Mapping[str, float] | None = None
+    """How likely one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""

@@ -52,10 +52,15 @@ class JointModel(Remembering):
     @cached_property
     def alarm_likelihood(self) -> NDArray[np.float64] | None:
         """Shape ``(n_hypotheses,)``; None where the problem has no alarm."""
-        if self.alarm is None:
-            return None
-        likelihood = self.alarm.likelihood
-        return frozen(np.array([likelihood[name] for name in self.names], dtype=float))
+        return None if self.alarm is None else self._row(self.alarm.likelihood)
+
+    @cached_property
+    def repeated_alarm_likelihood(self) -> NDArray[np.float64] | None:
+        """Shape ``(n_hypotheses,)``; None where the model does not say how likely one more alarm is."""
+        return None if self.alarm is None or self.alarm.again is None else self._row(self.alarm.again)
+
+    def _row(self, by_name: Mapping[str, float]) -> NDArray[np.float64]:
+        return frozen(np.array([by_name[name] for name in self.names], dtype=float))
 
     @cached_property
     def channels(self) -> dict[str, Channel]:

@@ -60,10 +60,13 @@ def _hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
 
 def _alarm_faults(alarm: Alarm, hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
     names = [hypothesis.name for hypothesis in hypotheses]
-    yield from row_name_faults("alarm.likelihood", alarm.likelihood, names)
-    for name, value in alarm.likelihood.items():
-        if not 0.0 <= value <= 1.0:
-            yield Fault(f"alarm.likelihood.{name}", f"{value!r} is not a probability", "give a number from 0 to 1")
+    for key, row in (("likelihood", alarm.likelihood), ("again", alarm.again)):
+        if row is None:
+            continue
+        yield from row_name_faults(f"alarm.{key}", row, names)
+        for name, value in row.items():
+            if not 0.0 <= value <= 1.0:
+                yield Fault(f"alarm.{key}.{name}", f"{value!r} is not a probability", "give a number from 0 to 1")
     mass = [h.prior * alarm.likelihood.get(h.name, np.nan) for h in hypotheses]
     if mass and all(m == 0.0 for m in mass):
         yield Fault(

@@ -168,8 +168,17 @@ def _hypothesis(entry: Entry) -> Hypothesis:
 
 def _alarm(entry: Entry, names: Sequence[str]) -> Alarm:
     likelihood = entry.values.get("likelihood", dict.fromkeys(names, 1.0))
-    readable = {name: 1.0 if value is None else value for name, value in likelihood.items()}
-    return Alarm(readable, tuple(entry.values.get("suspects", ())))
+    again = entry.values.get("again")
+    return Alarm(
+        _read_as_certain(likelihood),
+        tuple(entry.values.get("suspects", ())),
+        None if again is None else _read_as_certain(again),
+    )
+
+
+def _read_as_certain(row: Mapping[str, float | None]) -> dict[str, float]:
+    """Return a row with what could not be read taken for 1: that fault has been told, and needs no second one."""
+    return {name: 1.0 if value is None else value for name, value in row.items()}
 
 
 def _declaration(entry: Entry, index: int) -> Declaration:

@@ -198,6 +198,7 @@ ALARM: Keys = {
     "likelihood": Key(
         by_name(PROBABILITY), "For every hypothesis, how probable this alarm was if it is true.", required=True
     ),
+    "again": Key(by_name(PROBABILITY), "For every hypothesis, how probable one more such alarm is.", since=2),
 }
 DECLARATION: Keys = {
     "name": Key(NAME, "What was stated.", required=True),

@@ -12,7 +12,7 @@ from aquamend.graph import Action, Belief, Correction, Probe, Value
 from aquamend.model import Alarm, Cause, Coverage, Declaration, Hypothesis
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file.report import FORMATS
-from aquamend.problem_file.schema import BELIEF, DECLARATION, HYPOTHESIS, KERNEL, PROBE, PROBLEM, Keys
+from aquamend.problem_file.schema import ALARM, BELIEF, DECLARATION, HYPOTHESIS, KERNEL, PROBE, PROBLEM, Keys
 
 _NEEDED = ("beliefs", "hypotheses")
 
@@ -58,6 +58,7 @@ def _versions(data: Mapping[str, Any]) -> Iterator[int]:
         "declarations": DECLARATION,
     }
     entries = [(PROBLEM, data), *((KERNEL, kernel) for kernel in data.get("kernels", {}).values())]
+    entries += [(ALARM, data["alarm"])] if "alarm" in data else []
     entries += [(keys, entry) for section, keys in tables.items() for entry in data.get(section, ())]
     for keys, entry in entries:
         for key in entry:
@@ -140,7 +141,8 @@ def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
 
 
 def _alarm(alarm: Alarm) -> dict[str, Any]:
-    return {**_given(suspects=list(alarm.suspects)), "likelihood": _plain(alarm.likelihood)}
+    again = None if alarm.again is None else _plain(alarm.again)
+    return {**_given(suspects=list(alarm.suspects)), "likelihood": _plain(alarm.likelihood), **_given(again=again)}
 
 
 def _declaration(declaration: Declaration) -> dict[str, Any]:

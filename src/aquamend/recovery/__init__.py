@@ -1,0 +1,44 @@
+"""Recovery on a robot: acts, receipts, a log of everything, and the loop that leads from an alarm to its end."""
+
+from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
+from aquamend.recovery.events import Ending, Rules
+from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
+from aquamend.recovery.log import Log, MemoryLog
+from aquamend.recovery.loop import approve, recover, recover_async, resume, resume_async
+from aquamend.recovery.receipts import Charge, Receipt, charged
+from aquamend.recovery.robot import AsyncRobot, Robot, Verifying
+from aquamend.recovery.session import Recovery
+
+__all__ = [
+    "Act",
+    "AsyncRobot",
+    "Charge",
+    "Declare",
+    "Ending",
+    "Finish",
+    "Follow",
+    "HandOver",
+    "Judge",
+    "Judged",
+    "Log",
+    "Measure",
+    "MemoryLog",
+    "Receipt",
+    "Recovery",
+    "Redo",
+    "Robot",
+    "Rules",
+    "Simulated",
+    "Undo",
+    "Verdict",
+    "Verifying",
+    "acts_of",
+    "approve",
+    "charged",
+    "recover",
+    "recover_async",
+    "recovered",
+    "residuals",
+    "resume",
+    "resume_async",
+]

@@ -1,0 +1,298 @@
+"""Acts: a decision broken down into what a robot does one after another, ordered by the graph.
+
+A decision to roll back is: undo, operation by operation, the latest action first; declare what is believed from now on;
+do again what was undone; finish the task. Undoing by itself corrects nothing: the declaration does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
+from aquamend.decision.terminal import new_declarations
+from aquamend.errors import BadStep
+from aquamend.graph import RecoveryGraph, Value
+from aquamend.inference import InformationState
+from aquamend.problem import Plan
+from aquamend.recovery.receipts import Charge, Receipt, charged
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """One thing for a robot to do; it is answered with ``act.done(...)`` or ``act.failed(...)``."""
+
+    kind: ClassVar[str]
+    charge: ClassVar[Charge]
+
+    cost: float = field(default=0.0, kw_only=True)
+    """What the problem says it costs; a receipt that says nothing else charges this."""
+
+    @property
+    def name(self) -> str:
+        """Whom or what it is about: a probe, an operation, an action, a belief or a plan."""
+        return self.kind
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether it cannot be undone once it is done."""
+        return False
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.name}"
+
+    def done(
+        self,
+        finding: str | float | None = None,
+        *,
+        cost: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
+        alarm: bool = False,
+        parts: tuple[Receipt, ...] = (),
+    ) -> Receipt:
+        """Return the receipt for having done it, at its own price unless another cost or parts are given."""
+        if cost is None:
+            cost = charged(parts) if parts else self.cost
+        return Receipt(self.charge, str(self), cost, start_s, end_s, True, finding, alarm, tuple(parts))
+
+    def failed(
+        self,
+        why: str,
+        *,
+        cost: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
+        alarm: bool = False,
+        parts: tuple[Receipt, ...] = (),
+    ) -> Receipt:
+        """Return the receipt for having tried: what it cost all the same, and why it failed.
+
+        Of an act that was partly done, the parts say which.
+        """
+        if cost is None:
+            cost = charged(parts) if parts else self.cost
+        return Receipt(self.charge, str(self), cost, start_s, end_s, False, why, alarm, tuple(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(_Act):
+    """Run a probe; its receipt's finding is the answer."""
+
+    kind: ClassVar[str] = "measure"
+    charge: ClassVar[Charge] = Charge.SENSING
+
+    probe: str
+
+    @property
+    def name(self) -> str:
+        """The probe."""
+        return self.probe
+
+    def __str__(self) -> str:
+        return self.probe
+
+
+@dataclass(frozen=True, slots=True)
+class Undo(_Act):
+    """Perform one recovery operation."""
+
+    kind: ClassVar[str] = "undo"
+    charge: ClassVar[Charge] = Charge.ROLLBACK
+
+    operation: str
+    """A shared operation of the graph, or the name of an action with an undoing of its own."""
+    actions: tuple[str, ...]
+    """The executed actions that it helps to undo."""
+
+    @property
+    def name(self) -> str:
+        """The operation."""
+        return self.operation
+
+
+@dataclass(frozen=True, slots=True)
+class Declare(_Act):
+    """Believe this from now on."""
+
+    kind: ClassVar[str] = "declare"
+    charge: ClassVar[Charge] = Charge.CONTINUATION
+
+    belief: str
+    value: Value | None = None
+    """None where the problem knows no value: the belief is made right as it stands."""
+    read_by: str | None = None
+    """The probe whose reading the value is."""
+
+    @property
+    def name(self) -> str:
+        """The belief."""
+        return self.belief
+
+    def __str__(self) -> str:
+        return f"declare: {self.belief}" + ("" if self.value is None else f" = {_shown(self.value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Redo(_Act):
+    """Do an action again that was undone, on the strength of what is believed now."""
+
+    kind: ClassVar[str] = "redo"
+    charge: ClassVar[Charge] = Charge.CONTINUATION
+
+    action: str
+    reversible: bool = True
+
+    @property
+    def name(self) -> str:
+        """The action."""
+        return self.action
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether the action cannot be undone."""
+        return not self.reversible
+
+
+@dataclass(frozen=True, slots=True)
+class Follow(_Act):
+    """Carry out one of the problem's own plans, or the restart, to its end."""
+
+    kind: ClassVar[str] = "follow"
+    charge: ClassVar[Charge] = Charge.ROLLBACK
+
+    plan: str
+    correct: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The plan."""
+        return self.plan
+
+    def __str__(self) -> str:
+        return self.plan
+
+
+@dataclass(frozen=True, slots=True)
+class Finish(_Act):
+    """Do the rest of the task: the planned actions."""
+
+    kind: ClassVar[str] = "finish"
+    charge: ClassVar[Charge] = Charge.CONTINUATION
+
+    actions: tuple[str, ...] = ()
+    reversible: bool = True
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether one of the actions cannot be undone."""
+        return not self.reversible
+
+    def __str__(self) -> str:
+        return "finish the task"
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver(_Act):
+    """Leave it to a person, safely."""
+
+    kind: ClassVar[str] = "hand over"
+    charge: ClassVar[Charge] = Charge.CONTINUATION
+
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return "hand over to a person"
+
+
+Act = Measure | Undo | Declare | Redo | Follow | Finish | HandOver
+
+RESTART = "restart"
+"""What following the problem's restart is called."""
+
+
+def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = (), reason: str = "") -> tuple[Act, ...]:
+    """Return what a robot has to do to carry out a step, in order.
+
+    ``undone`` names what an earlier decision of the same recovery has undone and nobody has done again.
+    """
+    problem, graph = state.problem, state.problem.graph
+    match step:
+        case Reprobe(probe):
+            return (Measure(probe, cost=state.probe(probe).cost),)
+        case Escalate():
+            return (HandOver(reason or "the policy calls a person", cost=problem.escalate_loss),)
+        case Continue():
+            return (*_again(graph, undone), _finish(graph, undone))
+        case Restart():
+            return (_follow(RESTART, problem.restart_plan),)
+        case RollBack(plan=str(name)):
+            known = next((plan for plan in problem.plans if plan.name == name), None)
+            return (_follow(name, known, step),)
+        case RollBack():
+            wanted = {*graph.closure(step.correct), *step.undo}
+            undo = tuple(_undoing(graph, wanted))
+            going = (*undone, *(action.name for action in graph.executed if action.name in wanted))
+            return (*undo, *_declaring(state, step), *_again(graph, going), _finish(graph, going))
+        case _:
+            raise BadStep(f"the policy returned {step!r}, which is not a step; return one of the five")
+
+
+def _undoing(graph: RecoveryGraph, wanted: set[str]) -> Iterator[Undo]:
+    """Yield the operations that undoing these actions takes, each once, the latest action's first."""
+    position = {action.name: i for i, action in enumerate(graph.executed)}
+    latest_first = [name for name in reversed(graph.topological_order) if name in wanted and name in position]
+    users: dict[int, list[str]] = {}
+    for name in latest_first:
+        for charge in graph.action_charges[position[name]]:
+            users.setdefault(charge, []).append(name)
+    for charge, actions in users.items():
+        operation = graph.charges[charge]
+        yield Undo(operation.name, tuple(actions), cost=operation.cost)
+
+
+def _declaring(state: InformationState, step: RollBack) -> Iterator[Declare]:
+    """Yield what is declared of every corrected belief, causes before what follows from them."""
+    graph = state.problem.graph
+    said = {new.belief: new for new in step.declare}
+    said |= {new.belief: new for new in new_declarations(state, [b for b in step.correct if b not in said])}
+    for belief in _in_order(graph, step.correct):
+        new = said.get(belief, NewDeclaration(belief))
+        yield Declare(belief, _value(state, new), new.read_by)
+
+
+def _value(state: InformationState, new: NewDeclaration) -> Value | None:
+    if new.read_by is None:
+        return new.value
+    return next((o.outcome for o in reversed(state.evidence) if o.probe == new.read_by), None)
+
+
+def _again(graph: RecoveryGraph, undone: Iterable[str]) -> Iterator[Redo]:
+    reversible = {action.name: action.reversible for action in graph.actions}
+    for name in _in_order(graph, undone):
+        yield Redo(name, reversible[name])
+
+
+def _in_order(graph: RecoveryGraph, names: Iterable[str]) -> list[str]:
+    wanted = set(names)
+    return [name for name in graph.topological_order if name in wanted]
+
+
+def _finish(graph: RecoveryGraph, undone: tuple[str, ...]) -> Finish:
+    left = [action for action in graph.actions if not action.executed and action.name not in undone]
+    return Finish(tuple(action.name for action in left), all(action.reversible for action in left))
+
+
+def _follow(name: str, plan: Plan | None, step: RollBack | None = None) -> Follow:
+    """Return a plan as one act; its price is what it costs where it leaves nothing wrong."""
+    if plan is not None:
+        return Follow(name, plan.correct, plan.undo, cost=float(plan.loss.min()))
+    # One that the problem does not price is the robot's own affair; a restart that is none is infinitely dear.
+    return Follow(name, cost=math.inf) if step is None else Follow(name, step.correct, step.undo)
+
+
+def _shown(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"

@@ -1,0 +1,143 @@
+"""What can happen in a recovery, one fact each; all that is known of a session follows from its events in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from aquamend.decision.steps import Step
+from aquamend.inference import InformationState
+from aquamend.recovery.acts import Act
+from aquamend.recovery.receipts import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How far a recovery may go by itself; beyond that it is handed over to a person."""
+
+    attempts: int = 3
+    """How often the same act may fail before it counts as impossible."""
+    decisions: int = 10_000
+    seconds: float = math.inf
+    """From the alarm on, waiting for people and crashes included."""
+    timeout_s: float = math.inf
+    """How long one probe or act may take."""
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    """The same for those of these names: probes, operations, actions, plans, ``finish``."""
+    ask_before_handing_over: bool = False
+    """Whether a person has to say that they take over."""
+    ask_before_irreversible: bool = False
+    """Whether a person has to allow every act that cannot be undone."""
+
+    def timeout(self, act: Act) -> float:
+        """Return how long an act may take."""
+        return self.timeouts.get(act.name, self.timeout_s)
+
+    def why_ask(self, act: Act) -> str:
+        """Return why a person has to allow an act; empty if nobody has to."""
+        if self.ask_before_handing_over and act.kind == "hand over":
+            return "somebody has to take over"
+        return "it cannot be undone" if self.ask_before_irreversible and act.irreversible else ""
+
+
+class Ending(StrEnum):
+    """How a recovery ended."""
+
+    FINISHED = "finished"
+    """The robot carried its decision out to the end."""
+    HANDED_OVER = "handed over"
+    STOPPED = "stopped"
+    """Nobody took over: the robot stands where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarmed:
+    """A recovery begins: the problem, the public evidence, who decides and by which rules."""
+
+    state: InformationState
+    policy: str
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmedAgain:
+    """Another alarm came: conditioned on, or refused for a reason."""
+
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A step was chosen."""
+
+    step: Step
+    reason: str = ""
+    """Why it was not left to the policy, where it was not."""
+    explanation: Mapping[str, Any] | None = None
+    """What was believed and what else was weighed, as plain data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A person has to allow this act."""
+
+    act: Act
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A person has answered."""
+
+    granted: bool
+    by: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Intended:
+    """An act is about to begin. Until its receipt is there, it is in doubt."""
+
+    act: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The receipt of the act that was intended."""
+
+    receipt: Receipt
+    known: bool = True
+    """False: nobody can tell whether it was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Somebody has taken the session up again."""
+
+    by: str
+    """Which process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The recovery is over."""
+
+    ending: Ending
+    reason: str = ""
+
+
+Event = Alarmed | AlarmedAgain | Decided | Asked | Approved | Intended | Done | Resumed | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event as it stands in a log."""
+
+    number: int
+    """1, 2, 3 … within its session."""
+    time: float
+    """Seconds since 1970, as the clock of whoever wrote it said."""
+    event: Event

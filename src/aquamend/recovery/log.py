@@ -1,0 +1,42 @@
+"""Logs of recoveries: an append-only list of events for each session, in memory or on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from aquamend.errors import ForeignSession
+from aquamend.recovery.events import Entry, Event
+
+
+class Log(Protocol):
+    """Where sessions are kept. Any store that keeps these two promises will do.
+
+    What ``append`` has returned from survives; and of two writers who have both read so far, one is refused.
+    """
+
+    def append(self, session: str, after: int, events: Sequence[Event]) -> None:
+        """Add events behind number ``after``, all or none; ``ForeignSession`` if that is not the last one there."""
+
+    def read(self, session: str, after: int = 0) -> Iterator[Entry]:
+        """Yield the events of a session behind number ``after``, in order; an error if there is no such session."""
+
+
+class MemoryLog:
+    """Sessions for as long as this process lives."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, list[Entry]] = {}
+
+    def append(self, session: str, after: int, events: Sequence[Event]) -> None:
+        """Add events to a session."""
+        entries = self._sessions.setdefault(session, [])
+        if after != len(entries):
+            raise ForeignSession(session)
+        now = time.time()
+        entries += [Entry(after + i, now, event) for i, event in enumerate(events, start=1)]
+
+    def read(self, session: str, after: int = 0) -> Iterator[Entry]:
+        """Yield the events of a session."""
+        yield from self._sessions.get(session, [])[after:]

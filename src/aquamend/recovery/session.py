@@ -1,0 +1,216 @@
+"""A recovery as far as it has come: what its events make of it, one after another.
+
+The running loop and a resumed one follow the same events by the same rules, so they cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+
+from aquamend.decision.steps import Decision, Reprobe, Step
+from aquamend.errors import AquaMendError
+from aquamend.inference import InformationState, Observation
+from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
+from aquamend.recovery.events import (
+    Alarmed,
+    AlarmedAgain,
+    Approved,
+    Asked,
+    Decided,
+    Done,
+    Ended,
+    Ending,
+    Event,
+    Intended,
+    Resumed,
+    Rules,
+)
+from aquamend.recovery.receipts import Receipt, charged
+from aquamend.recovery.situation import Came, Change, problem_after
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """One recovery, from the alarm to where it stands now; immutable."""
+
+    start: InformationState
+    """Public evidence at the alarm."""
+    policy: str
+    rules: Rules
+    decided_at: InformationState
+    """What was known when the last step was chosen, and what has been measured since."""
+    changes: tuple[Change, ...] = ()
+    """What has been done since."""
+    steps: tuple[Step, ...] = ()
+    """Every step chosen so far."""
+    acts: tuple[Act, ...] = ()
+    """What is left to do of the last one."""
+    act: Act | None = None
+    """The act under way: intended, and without a receipt."""
+    asked: Act | None = None
+    """The act that waits for a person."""
+    allowed: bool = False
+    """Whether a person has allowed the next act."""
+    receipts: tuple[Receipt, ...] = ()
+    undone: tuple[str, ...] = ()
+    """Executed actions that were undone, whether or not they have been done again since."""
+    to_redo: tuple[str, ...] = ()
+    """Actions that are undone now."""
+    declared: Mapping[str, Declare] | None = None
+    """What was declared anew, by belief."""
+    corrected: tuple[str, ...] = ()
+    """Beliefs that were declared anew or corrected by a plan."""
+    followed: str | None = None
+    """The plan that was carried out."""
+    failures: Mapping[str, int] | None = None
+    """How often each act has failed."""
+    trouble: str = ""
+    """Why no policy may decide any more, and a person has to."""
+    carried_out: bool = False
+    """Whether the last decision was carried out to its end."""
+    ending: Ending | None = None
+    reason: str = ""
+    """Why it ended so, or why it is handed over."""
+    session: str = ""
+    """Its name in a journal."""
+
+    @classmethod
+    def begun(cls, alarmed: Alarmed, session: str = "") -> Recovery:
+        """Return the recovery at its alarm."""
+        return cls(alarmed.state, alarmed.policy, alarmed.rules, alarmed.state, session=session)
+
+    @classmethod
+    def of(cls, events: Iterable[Event], session: str = "") -> Recovery:
+        """Return what these events have come to."""
+        first, *others = events
+        if not isinstance(first, Alarmed):
+            raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
+        return reduce(Recovery.after, others, cls.begun(first, session))
+
+    @cached_property
+    def state(self) -> InformationState:
+        """All that is known now, for whoever decides next: acts have changed the problem."""
+        if not self.changes:
+            return self.decided_at
+        problem = problem_after(self.decided_at, self.changes, self.start.problem)
+        return replace(self.decided_at, problem=problem, origin=None)
+
+    @property
+    def decision(self) -> Decision | None:
+        """The last step that was to end the recovery."""
+        return next((step for step in reversed(self.steps) if not isinstance(step, Reprobe)), None)
+
+    @property
+    def evidence(self) -> tuple[Observation, ...]:
+        """What was measured since the alarm."""
+        return self.decided_at.evidence[len(self.start.evidence) :]
+
+    @property
+    def cost(self) -> float:
+        """What everything has cost so far; what was left wrong is not in it."""
+        return charged(self.receipts)
+
+    def after(self, event: Event) -> Recovery:
+        """Return the recovery after one more event; an ``AquaMendError`` where it cannot have come next."""
+        if self.ending is not None:
+            raise AquaMendError(f"the session has ended ({self.ending}), and then comes {type(event).__name__!r}")
+        match event:
+            case Decided(step, reason):
+                acts = acts_of(self.state, step, undone=self.to_redo, reason=reason)
+                steps = (*self.steps, step)
+                return replace(
+                    self, decided_at=self.state, changes=(), steps=steps, acts=acts, reason=reason, carried_out=False
+                )
+            case Asked(act):
+                return replace(self, asked=self._next(act))
+            case Approved(granted, by, note):
+                return self._answered(granted, by, note)
+            case Intended(act):
+                return replace(self, act=self._next(act))
+            case Done(receipt, known):
+                return self._done(receipt, known)
+            case AlarmedAgain(refused):
+                if refused is not None:
+                    return self
+                alarmed = self.state.after_alarm()
+                return replace(self, decided_at=alarmed, changes=(), acts=(), carried_out=False)
+            case Resumed():
+                return self
+            case Ended(ending, reason):
+                return replace(self, ending=ending, reason=reason, acts=())
+            case Alarmed():
+                raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
+
+    def _next(self, act: Act) -> Act:
+        if self.act is not None or not self.acts or self.acts[0] != act:
+            raise AquaMendError(f"{str(act)!r} is not what comes next")
+        return act
+
+    def _answered(self, granted: bool, by: str, note: str) -> Recovery:
+        if self.asked is None:
+            raise AquaMendError("nobody was asked")
+        if granted:
+            return replace(self, asked=None, allowed=True)
+        refusal = f"{by} does not allow it: {self.asked}" + (f" ({note})" if note else "")
+        # Whoever will not take over leaves nobody to turn to.
+        return replace(self, asked=None, acts=(), trouble=refusal)
+
+    def _done(self, receipt: Receipt, known: bool) -> Recovery:
+        act = self.act
+        if act is None:
+            raise AquaMendError("a receipt has come for an act that nobody intended")
+        now = replace(self, act=None, allowed=False, receipts=(*self.receipts, receipt))
+        if not receipt.succeeded:
+            return now._failed(act, known)
+        over = len(self.acts) == 1 and not isinstance(act, Measure)
+        now = replace(now, acts=self.acts[1:], carried_out=over)
+        match act:
+            case Measure(probe):
+                answer = self.decided_at.after(Observation(probe, receipt.finding))  # type: ignore[arg-type]
+                return replace(now, decided_at=answer)
+            case Undo():
+                return now._undid(act)
+            case Declare(belief):
+                declared = {**(self.declared or {}), belief: act}
+                return now._with(act, declared=declared, corrected=_joined(self.corrected, (belief,)))
+            case Redo(action):
+                return now._with(act, to_redo=tuple(name for name in self.to_redo if name != action))
+            case Follow(plan, correct, undo):
+                corrected, undone = _joined(self.corrected, correct), _joined(self.undone, undo)
+                return replace(now, followed=plan, corrected=corrected, undone=undone)
+            case Finish() | HandOver():
+                return now
+
+    def _undid(self, act: Undo) -> Recovery:
+        """Note an operation done; an action is undone once nothing is left to do of it."""
+        waiting = {name for later in self.acts if isinstance(later, Undo) for name in later.actions}
+        gone = tuple(name for name in act.actions if name not in waiting)
+        return self._with(act, undone=_joined(self.undone, gone), to_redo=_joined(self.to_redo, gone))
+
+    def _with(self, act: Act, **fields: object) -> Recovery:
+        return replace(self, changes=(*self.changes, Change(act, Came.DONE)), **fields)  # type: ignore[arg-type]
+
+    def _failed(self, act: Act, known: bool) -> Recovery:
+        """Let somebody decide again: the policy while there is another way, a person otherwise."""
+        key = str(act)
+        failures = {**(self.failures or {}), key: (self.failures or {}).get(key, 0) + 1}
+        now = replace(self, acts=(), failures=failures)
+        spent = failures[key] >= self.rules.attempts
+        match act:
+            case Measure():
+                came = Came.NEVER if spent else Came.NOT
+                return replace(now, changes=(*now.changes, Change(act, came)))
+            case _ if not known:
+                return replace(now, trouble=f"nobody knows whether this was done: {act}")
+            case Undo() | Follow() if spent:
+                return replace(now, changes=(*now.changes, Change(act, Came.NEVER)))
+            case _ if spent:
+                return replace(now, trouble=f"{act}: failed {failures[key]} times")
+            case _:
+                return now
+
+
+def _joined(names: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*names, *more)))

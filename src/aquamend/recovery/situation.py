@@ -1,0 +1,132 @@
+"""The problem as it stands in the middle of a recovery: what was undone, declared, done again, or cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+import numpy as np
+
+from aquamend.decision.steps import NewDeclaration
+from aquamend.decision.terminal import declared_value
+from aquamend.graph import Action, Correction, Probe
+from aquamend.inference import InformationState
+from aquamend.inference.refreshing import supporting_evidence
+from aquamend.problem import Plan, Problem, Redeclared
+from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
+
+IMPOSSIBLE = float("inf")
+
+
+class Came(Enum):
+    """What came of an act."""
+
+    DONE = auto()
+    NOT = auto()
+    """It failed, and may be tried again."""
+    NEVER = auto()
+    """It has failed so often that it counts as impossible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an act has changed for the decisions to come."""
+
+    act: Act
+    came: Came
+
+
+def problem_after(state: InformationState, changes: Sequence[Change], first: Problem) -> Problem:
+    """Return the problem of a state after these changes; ``first`` is the one that the recovery began with.
+
+    The hypotheses stay what they were: they say what had happened by the alarm.
+    """
+    problem = state.problem
+    actions = tuple(_actions(problem, changes, first))
+    operations = [
+        replace(operation, cost=IMPOSSIBLE) if operation.name in _never(changes, Undo) else operation
+        for operation in problem.graph.operations
+    ]
+    graph = replace(problem.graph, actions=actions, operations=tuple(operations), probes=tuple(_probes(state, changes)))
+    executed = {action.name for action in actions if action.executed}
+    never = _never(changes, Follow)
+    restart = problem.restart
+    if isinstance(restart, Plan):
+        restart = _still(restart, executed)
+    return replace(
+        problem,
+        graph=graph,
+        sensing_budget=max(0.0, problem.sensing_budget - _spent_on_nothing(changes)),
+        plans=tuple(_still(plan, executed) for plan in problem.plans if plan.name not in never),
+        restart=None if "restart" in never else restart,
+        redeclared={**problem.redeclared, **dict(_redeclared(state, changes))},
+    )
+
+
+def _never(changes: Sequence[Change], kind: type[Act]) -> set[str]:
+    return {change.act.name for change in changes if change.came is Came.NEVER and isinstance(change.act, kind)}
+
+
+def _done(changes: Sequence[Change]) -> Iterator[Act]:
+    return (change.act for change in changes if change.came is Came.DONE)
+
+
+def _still(plan: Plan, executed: set[str]) -> Plan:
+    return replace(plan, undo=tuple(name for name in plan.undo if name in executed))
+
+
+def _actions(problem: Problem, changes: Sequence[Change], first: Problem) -> Iterator[Action]:
+    """Yield the actions: undone where every operation of an undoing was done, executed again where they were redone."""
+    original = {action.name: action for action in first.graph.actions}
+    operations = {act.operation for act in _done(changes) if isinstance(act, Undo)}
+    wanted = {name for act in _done(changes) if isinstance(act, Undo) for name in act.actions}
+    redone = {act.action for act in _done(changes) if isinstance(act, Redo)}
+    never = _never(changes, Undo)
+    for action in problem.graph.actions:
+        if action.name in redone:
+            yield replace(original[action.name], executed=True)
+            continue
+        if not action.executed:
+            yield action
+            continue
+        shared = tuple(name for name in action.operations if name not in operations)
+        alone = not action.operations
+        if action.name in wanted and not shared and (not alone or action.name in operations):
+            yield replace(original[action.name], executed=False)
+        elif alone:
+            yield replace(action, undo=IMPOSSIBLE) if action.name in never else action
+        else:  # what somebody else's undoing has done already costs nothing more
+            yield replace(action, operations=shared, undo=None if shared else 0.0)
+
+
+def _probes(state: InformationState, changes: Sequence[Change]) -> Iterator[Probe]:
+    """Yield the probes: one that did not answer has used up a use, one that never does has none left."""
+    unanswered = [c.act.name for c in changes if isinstance(c.act, Measure) and c.came is not Came.DONE]
+    never = _never(changes, Measure)
+    for probe in state.problem.graph.probes:
+        if probe.name in never:
+            yield replace(probe, max_uses=state.uses.get(probe.name, 0))
+        else:
+            yield replace(probe, max_uses=max(0, probe.max_uses - unanswered.count(probe.name)))
+
+
+def _spent_on_nothing(changes: Sequence[Change]) -> float:
+    return sum(c.act.cost for c in changes if isinstance(c.act, Measure) and c.came is not Came.DONE)
+
+
+def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[tuple[str, Redeclared]]:
+    problem, graph = state.problem, state.problem.graph
+    for act in _done(changes):
+        if not isinstance(act, Declare):
+            continue
+        i = graph.belief_index[act.belief]
+        wrong = np.zeros(len(problem.model.hypotheses))  # an assured correction is right
+        if graph.beliefs[i].correction == Correction.SUPPORTED:
+            said = NewDeclaration(act.belief, None if act.read_by else act.value, act.read_by)
+            value = declared_value(problem, said)
+            wrong = np.ones_like(wrong) if value is None else value.wrong
+        support = (act.read_by,) if act.read_by else tuple(graph.probes[m].name for m in supporting_evidence(state, i))
+        before = problem.redeclared.get(act.belief)
+        times = 1 if before is None else before.times + 1
+        yield act.belief, Redeclared(act.value, wrong, support, times)
