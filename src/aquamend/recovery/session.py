@@ -6,7 +6,7 @@ The running loop and a resumed one follow the same events by the same rules, so 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from aquamend.decision.steps import Decision, Reprobe, Step
@@ -58,13 +58,13 @@ class Recovery:
     """Executed actions that were undone, whether or not they have been done again since."""
     to_redo: tuple[str, ...] = ()
     """Actions that are undone now."""
-    declared: Mapping[str, Declare] | None = None
+    declared: Mapping[str, Declare] = field(default_factory=dict)
     """What was declared anew, by belief."""
     corrected: tuple[str, ...] = ()
     """Beliefs that were declared anew or corrected by a plan."""
     followed: str | None = None
     """The plan that was carried out."""
-    failures: Mapping[str, int] | None = None
+    failures: Mapping[str, int] = field(default_factory=dict)
     """How often each act has failed."""
     trouble: str = ""
     """Why no policy may decide any more, and a person has to."""
@@ -173,7 +173,7 @@ class Recovery:
             case Undo():
                 return now._undid(act)
             case Declare(belief):
-                declared = {**(self.declared or {}), belief: act}
+                declared = {**self.declared, belief: act}
                 return now._with(act, declared=declared, corrected=_joined(self.corrected, (belief,)))
             case Redo(action):
                 return now._with(act, to_redo=tuple(name for name in self.to_redo if name != action))
@@ -195,7 +195,7 @@ class Recovery:
     def _failed(self, act: Act, known: bool) -> Recovery:
         """Let somebody decide again: the policy while there is another way, a person otherwise."""
         key = str(act)
-        failures = {**(self.failures or {}), key: (self.failures or {}).get(key, 0) + 1}
+        failures = {**self.failures, key: self.failures.get(key, 0) + 1}
         now = replace(self, acts=(), failures=failures)
         spent = failures[key] >= self.rules.attempts
         match act:

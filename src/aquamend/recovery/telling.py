@@ -1,0 +1,129 @@
+"""A session read as a story: what was believed, why each step was taken, what it cost, and what is in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from aquamend.decision.steps import step_from_data
+from aquamend.explanation.wording import Wording
+from aquamend.inference import InformationState
+from aquamend.recovery.acts import Act, HandOver, Measure
+from aquamend.recovery.events import (
+    Alarmed,
+    AlarmedAgain,
+    Approved,
+    Asked,
+    Decided,
+    Done,
+    Ended,
+    Entry,
+    Event,
+    Intended,
+    Resumed,
+)
+from aquamend.recovery.session import Recovery
+from aquamend.text.words import listed, percent, quantity
+
+MOST_BELIEFS, MOST_ALTERNATIVES = 4, 3
+DOUBTFUL = 0.005
+"""Beliefs in less doubt than this are not worth telling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One moment of a story."""
+
+    number: int
+    time: float
+    title: str
+    text: str
+    bad: bool = False
+    """Whether something went wrong."""
+
+
+def told(entries: Iterable[Entry]) -> Iterator[Line]:
+    """Yield the story of a session, one line for every event worth one."""
+    now: Recovery | None = None
+    for entry in entries:
+        before, now = now, Recovery.of([entry.event]) if now is None else now.after(entry.event)
+        words = _words(entry.event, before or now, now)
+        if words is not None:
+            title, text, bad = words
+            yield Line(entry.number, entry.time, title, text, bad)
+
+
+def _words(event: Event, before: Recovery, now: Recovery) -> tuple[str, str, bool] | None:
+    """Return title and text of an event, and whether something went wrong."""
+    match event:
+        case Alarmed(state, policy):
+            return "alarm", f"{state.problem.name}; {policy} decides. In doubt: {_doubts(state)}.", True
+        case AlarmedAgain(None):
+            return "alarm again", f"In doubt: {_doubts(now.state)}.", True
+        case AlarmedAgain(refused):
+            return "alarm again", f"Not counted: {refused}.", True
+        case Decided():
+            return "decision", " ".join(_decision(before, event)), bool(event.reason)
+        case Asked(act, reason):
+            return "waiting", f"A person has to allow this: {act} ({reason}).", True
+        case Approved(granted, by, note):
+            return "answer", f"{by} {'allows' if granted else 'does not allow'} it. {note}".strip(), not granted
+        case Intended():
+            return None  # its receipt tells; where there is none, whoever resumes does
+        case Done():
+            return _receipt(event, before.act, now)
+        case Resumed(by):
+            doubt = "" if now.act is None else f" In doubt is: {now.act}."
+            return "resumed", f"By {by}.{doubt}", bool(doubt)
+        case Ended(ending, reason):
+            return str(ending), f"{_capital(reason)}. " * bool(reason) + f"It cost {_cost(now, now.cost)}.", False
+
+
+def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
+    words = Wording(before.state)
+    yield f"{_capital(words.full(decided.step))}."
+    if decided.reason:
+        yield f"Because: {decided.reason}."
+    explanation = decided.explanation or {}
+    if explanation.get("why"):
+        yield str(explanation["why"])
+        return
+    weighed = [
+        f"{words.brief(step_from_data(row['step']))} {_cost(before, row['loss'])}"
+        for row in explanation.get("weighed", ())[:MOST_ALTERNATIVES]
+    ]
+    if weighed:
+        yield f"Expected loss: {', '.join(weighed)}."
+
+
+def _receipt(done: Done, act: Act | None, now: Recovery) -> tuple[str, str, bool]:
+    receipt, cost = done.receipt, _cost(now, done.receipt.cost)
+    what = _capital(receipt.what)
+    if not receipt.succeeded:
+        return "failed" if done.known else "in doubt", f"{what}: {receipt.finding}. Charged {cost}.", True
+    if isinstance(act, Measure):
+        answer = f"{receipt.what} = {_value(receipt.finding)}, cost {cost}."
+        return "measured", f"{answer} In doubt: {_doubts(now.state)}.", False
+    found = "" if receipt.finding is None else f" ({_value(receipt.finding)})"
+    return "handed over" if isinstance(act, HandOver) else "done", f"{what}{found}, cost {cost}.", False
+
+
+def _doubts(state: InformationState) -> str:
+    """Return the beliefs most likely wrong, likeliest first."""
+    if state.contradiction is not None:
+        return f"everything, since no hypothesis allows {state.contradiction}"
+    pairs = zip(state.problem.graph.beliefs, state.failure_probabilities, strict=True)
+    ranked = sorted(((float(q), belief.name) for belief, q in pairs if q >= DOUBTFUL), key=lambda pair: -pair[0])
+    return listed([f"{name} {percent(q)}" for q, name in ranked], most=MOST_BELIEFS) if ranked else "nothing"
+
+
+def _cost(now: Recovery, cost: float | str | None) -> str:
+    return quantity(float("nan" if cost is None else cost), now.start.problem.unit)
+
+
+def _value(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
