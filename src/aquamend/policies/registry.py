@@ -48,6 +48,16 @@ def policy_named(name: str) -> Policy:
     return POLICIES[name]()
 
 
+def name_of(policy: Policy) -> str:
+    """Return the name that ``policy_named`` knows a policy by: a shipped one's, or its class as ``module:Class``."""
+    for name, make in POLICIES.items():
+        if type(shipped := make()) is type(policy) and shipped == policy:
+            return name
+    if isinstance(policy, Lookahead):
+        return f"lookahead-{policy.depth}"
+    return f"{type(policy).__module__}:{type(policy).__qualname__}"
+
+
 def _imported(name: str) -> Policy:
     """Return a policy of somebody's own: ``module:Class`` (called without arguments) or ``module:instance``."""
     module, _, attribute = name.partition(":")

@@ -23,8 +23,9 @@ from aquamend.decision.steps import Escalate, Reprobe
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe, ImpossibleEvidence, SecondAlarm
 from aquamend.explanation.as_json import explanation_json
 from aquamend.explanation.report import decision_report
+from aquamend.inference import InformationState
 from aquamend.policies.policy import Policy
-from aquamend.policies.registry import policy_named
+from aquamend.policies.registry import name_of, policy_named
 from aquamend.recovery.acts import Act, Measure
 from aquamend.recovery.events import (
     Alarmed,
@@ -144,7 +145,9 @@ class _Conductor:
             self.note(Done(receipt, known))
         except AquaMendError as error:
             self.note(Done(replace(receipt, succeeded=False, finding=f"{receipt.finding!r}: {error}"), known))
-        if receipt.alarm:
+        if receipt.alarm and self.now.handed_over:
+            self.note(AlarmedAgain("a person has taken over"))
+        elif receipt.alarm:
             try:
                 self.note(AlarmedAgain())
             except (SecondAlarm, ImpossibleEvidence) as error:
@@ -160,8 +163,7 @@ class _Conductor:
     def _decide(self) -> None:
         now = self.now
         if now.carried_out:
-            handed = isinstance(now.steps[-1], Escalate)
-            self.note(Ended(Ending.HANDED_OVER if handed else Ending.FINISHED, now.reason))
+            self.note(Ended(Ending.HANDED_OVER if now.handed_over else Ending.FINISHED, now.reason))
         elif now.trouble and now.steps and isinstance(now.steps[-1], Escalate):
             self.note(Ended(Ending.STOPPED, now.trouble))
         elif why := now.trouble or self._used_up():
@@ -269,7 +271,12 @@ async def resume_async(
 def _begun(
     policy: Policy | str, state: Any, journal: Log | None, session: str | None, rules: Rules | None, strict: bool
 ) -> _Conductor:
-    name, policy = (policy, policy_named(policy)) if isinstance(policy, str) else (type(policy).__name__, policy)
+    if not isinstance(state, InformationState):
+        raise AquaMendError(f"the robot's alarm() returned {state!r}, which is no information state")
+    if isinstance(policy, str):
+        name, policy = policy, policy_named(policy)
+    else:  # a name to resume by is worth looking for only where somebody may resume
+        name = type(policy).__name__ if journal is None else name_of(policy)
     alarmed = Alarmed(state, name, Rules(ask_before_handing_over=journal is not None) if rules is None else rules)
     if journal is None:
         return _Conductor(Recovery.begun(alarmed, session or ""), policy, None, strict, began=time.time())
@@ -284,7 +291,8 @@ def _taken_up(
 ) -> _Conductor:
     entries = list(journal.read(session))
     now = Recovery.of([entry.event for entry in entries], session)
-    policy = policy or policy_named(now.policy)
+    if policy is None:
+        policy = policy_named(now.policy if now.ending is None else "aquamend")  # what has ended needs nobody to decide
     conductor = _Conductor(now, policy, journal, strict, written=len(entries), began=entries[0].time)
     if resumed and now.ending is None:
         conductor.note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
-from aquamend.decision.steps import Decision, Reprobe, Step
+from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
 from aquamend.errors import AquaMendError
 from aquamend.inference import InformationState, Observation
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
@@ -101,6 +101,11 @@ class Recovery:
     def decision(self) -> Decision | None:
         """The last step that was to end the recovery."""
         return next((step for step in reversed(self.steps) if not isinstance(step, Reprobe)), None)
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether a person has it now."""
+        return self.carried_out and isinstance(self.steps[-1], Escalate)
 
     @property
     def evidence(self) -> tuple[Observation, ...]:

@@ -1,0 +1,79 @@
+import math
+
+import pytest
+
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.errors import BadStep
+from aquamend.inference import Observation
+from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Measure, Receipt, Redo, Undo, acts_of, charged
+
+
+def test_a_rollback_undoes_the_latest_first_declares_and_does_again(table):
+    state = table().after(Observation("weigh", "40"))
+    acts = acts_of(state, RollBack(("cup", "level"), declare=(NewDeclaration("level", read_by="weigh"),)))
+    assert [str(act) for act in acts] == [
+        "undo: clear",
+        "undo: back",
+        "undo: lower",
+        "undo: grasp",
+        "declare: cup",
+        "declare: level = 40",
+        "redo: grasp",
+        "redo: lift",
+        "redo: move",
+        "finish the task",
+    ]
+    assert acts[0] == Undo("clear", ("move", "lift"), cost=1.0)  # shared, so once
+    assert acts[5] == Declare("level", "40", "weigh")
+    assert acts[-1] == Finish(("pour",))
+
+
+def test_a_rollback_costs_what_the_graph_says(table):
+    state = table()
+    for correct in (("cup",), ("level",), ("cup", "level")):
+        undoing = [act for act in acts_of(state, RollBack(correct)) if isinstance(act, Undo)]
+        assert math.fsum(act.cost for act in undoing) == pytest.approx(state.problem.graph.correction_cost(correct))
+
+
+def test_a_rollback_that_says_no_values_declares_the_best_ones(table):
+    acts = acts_of(table().after(Observation("weigh", "40")), RollBack(("level",)))
+    assert [act for act in acts if isinstance(act, Declare)] == [Declare("level", 40.0)]
+
+
+def test_the_other_steps(table):
+    state = table()
+    assert acts_of(state, Reprobe("weigh")) == (Measure("weigh", cost=1.0),)
+    assert acts_of(state, Continue()) == (Finish(("pour",)),)
+    everything = ("cup", "level"), ("grasp", "lift", "move")
+    assert acts_of(state, Restart()) == (Follow("restart", *everything, cost=30.0),)
+    assert acts_of(state, Escalate(), reason="lost") == (HandOver("lost", cost=50.0),)
+    assert acts_of(state, RollBack(("cup",), plan="own")) == (Follow("own", ("cup",)),)
+    assert acts_of(state, Continue(), undone=("move", "lift")) == (Redo("lift"), Redo("move"), Finish(("pour",)))
+
+
+def test_what_cannot_be_undone_is_marked(table):
+    state = table(reversible=False)
+    assert acts_of(state, Continue())[-1].irreversible
+    assert not acts_of(table(), Continue())[-1].irreversible
+
+
+def test_something_that_is_no_step_is_refused(table):
+    with pytest.raises(BadStep, match="not a step"):
+        acts_of(table(), "look")
+
+
+def test_a_receipt_charges_the_price_unless_told_otherwise():
+    act = Undo("lower", ("lift",), cost=0.5)
+    assert act.done() == Receipt(Charge.ROLLBACK, "undo: lower", 0.5)
+    assert act.failed("stuck", cost=0.1) == Receipt(
+        Charge.ROLLBACK, "undo: lower", 0.1, succeeded=False, finding="stuck"
+    )
+
+
+def test_parts_make_up_a_receipt_and_partition_its_cost():
+    parts = (Receipt(Charge.SENSING, "look", 0.25), Receipt(Charge.ROLLBACK, "lower", 1.5, succeeded=False))
+    receipt = Undo("lower", ("lift",), cost=0.5).failed("stuck", parts=parts)
+    assert receipt.cost == 1.75
+    assert list(receipt.leaves) == list(parts)
+    assert [charged([receipt], charge) for charge in Charge] == [0.25, 1.5, 0, 0]
+    assert charged([receipt]) == 1.75
