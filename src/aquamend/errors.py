@@ -99,6 +99,22 @@ class InvalidRun(AquaMendError):
         super().__init__(f"{path}: {problem}; {remedy}")
 
 
+class InvalidData(AquaMendError, ValueError):
+    """Plain data that are not what they should be: where in them, and what is wrong."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where, self.problem = where, problem
+        super().__init__(f"{where}: {problem}")
+
+
+class BadJournal(AquaMendError):
+    """A journal that cannot be read, or not be written: which file, what is wrong, what to do."""
+
+    def __init__(self, path: object, problem: str, remedy: str) -> None:
+        self.path, self.problem, self.remedy = path, problem, remedy
+        super().__init__(f"{path}: {problem}; {remedy}")
+
+
 class MissingLibrary(AquaMendError):
     """An optional library is not installed; says how to get it, and what works without."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from aquamend.errors import UnknownName
 from aquamend.graph import Value
+from aquamend.records import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +92,38 @@ def step_to_data(step: Step) -> dict[str, Any]:
     return data
 
 
-def step_from_data(data: Mapping[str, Any]) -> Step:
-    """Return the step that plain data describe."""
-    kind = data.get("kind")
+def step_from_data(data: object, *, where: str = "step") -> Step:
+    """Return the step that plain data describe; ``InvalidData`` or ``UnknownName`` if they describe none."""
+    given = checked.mapping(data, where)
+    kind = checked.text(given.get("kind"), f"{where}.kind")
     if kind not in _KINDS:
-        raise UnknownName("kind of step", str(kind), _KINDS)
+        raise UnknownName("kind of step", kind, _KINDS)
     match kind:
         case "reprobe":
-            return Reprobe(data["probe"])
+            return Reprobe(checked.text(given.get("probe"), f"{where}.probe"))
         case "roll_back":
-            new = tuple(NewDeclaration(b, d.get("value"), d.get("from")) for b, d in data.get("declare", {}).items())
-            return RollBack(tuple(data["correct"]), tuple(data["undo"]), new, data.get("plan"))
+            plan = given.get("plan")
+            return RollBack(
+                checked.texts(given.get("correct"), f"{where}.correct"),
+                checked.texts(given.get("undo"), f"{where}.undo"),
+                tuple(_declared(given.get("declare", {}), f"{where}.declare")),
+                None if plan is None else checked.text(plan, f"{where}.plan"),
+            )
         case "continue":
             return Continue()
         case "restart":
             return Restart()
         case _:
             return Escalate()
+
+
+def _declared(data: object, where: str) -> Iterator[NewDeclaration]:
+    for belief, entry in checked.mapping(data, where).items():
+        at = f"{where}.{belief}"
+        said = checked.mapping(entry, at)
+        value, probe = said.get("value"), said.get("from")
+        yield NewDeclaration(
+            belief,
+            None if value is None else checked.value_or_text(value, f"{at}.value"),
+            None if probe is None else checked.text(probe, f"{at}.from"),
+        )

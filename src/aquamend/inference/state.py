@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, SecondAlarm, UnknownName
+from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, InvalidData, SecondAlarm, UnknownName
 from aquamend.graph import Probe
 from aquamend.model.hypotheses import Cause
 from aquamend.model.kernels import Answer, Channel, Outcomes
 from aquamend.problem import Problem
+from aquamend.records import checked
 from aquamend.remembering import Remembering
 
 Floats = NDArray[np.float64]
+
+FORMAT = "aquamend-state/1"
+"""What a state says of itself as plain data."""
 
 SMALLEST = 1e-250
 """Joint probabilities below this are computed in logarithms."""
@@ -275,7 +279,7 @@ class InformationState(Remembering):
     def to_data(self) -> dict[str, Any]:
         """Return the state as plain data, without its problem; ``from_data`` gives back the very same posterior."""
         return {
-            "format": "aquamend-state/1",
+            "format": FORMAT,
             "posterior": self.posterior.tolist(),
             "alarms": self.alarms,
             "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in self.evidence],
@@ -284,19 +288,52 @@ class InformationState(Remembering):
         }
 
     @classmethod
-    def from_data(cls, problem: Problem, data: Mapping[str, Any]) -> InformationState:
-        """Return the state that plain data describe, for the problem it belongs to."""
-        evidence = tuple(Observation(entry["probe"], entry["outcome"]) for entry in data["evidence"])
-        posterior = np.array(data["posterior"], dtype=float)
-        if posterior.shape != (len(problem.model.hypotheses),):
-            raise AquaMendError(
-                f"the state has {posterior.size} probabilities, but the problem {problem.name!r} has "
-                f"{len(problem.model.hypotheses)} hypotheses; give the problem that the state was written for"
-            )
-        posterior.setflags(write=False)
-        contradiction = None if data["contradiction"] is None else evidence[data["contradiction"]]
-        origin = None if data["origin"] is None else cls.from_data(problem, data["origin"])
-        return cls(problem, posterior, evidence, int(data["alarms"]), contradiction, origin)
+    def from_data(cls, problem: Problem, data: object, *, where: str = "state") -> InformationState:
+        """Return the state that plain data describe, for the problem it belongs to; ``InvalidData`` if they do not."""
+        keys = ("format", "posterior", "alarms", "evidence", "contradiction", "origin")
+        given = checked.mapping(data, where, keys)
+        if given["format"] != FORMAT:
+            raise InvalidData(f"{where}.format", f"it should be {FORMAT!r}")
+        evidence = tuple(_observations(problem, given["evidence"], f"{where}.evidence"))
+        contradiction = None
+        if given["contradiction"] is not None:
+            position = checked.whole(given["contradiction"], f"{where}.contradiction")
+            if position >= len(evidence):
+                raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
+            contradiction = evidence[position]
+        origin = None
+        if given["origin"] is not None:
+            origin = cls.from_data(problem, given["origin"], where=f"{where}.origin")
+            if origin.origin is not None:
+                raise InvalidData(f"{where}.origin", "it has an origin of its own")
+        posterior = _posterior(problem, given["posterior"], f"{where}.posterior")
+        return cls(problem, posterior, evidence, checked.whole(given["alarms"], where), contradiction, origin)
+
+
+def _observations(problem: Problem, data: object, where: str) -> Iterator[Observation]:
+    for i, entry in enumerate(checked.items(data, where)):
+        at = f"{where}[{i}]"
+        given = checked.mapping(entry, at, ("probe", "outcome"))
+        probe = checked.text(given["probe"], at)
+        if probe not in problem.graph.probe_index:
+            raise InvalidData(at, f"the problem {problem.name!r} has no probe {probe!r}")
+        yield Observation(probe, checked.value_or_text(given["outcome"], f"{at}.outcome"))
+
+
+def _posterior(problem: Problem, data: object, where: str) -> Floats:
+    numbers = [checked.number(p, f"{where}[{i}]") for i, p in enumerate(checked.items(data, where))]
+    n = len(problem.model.hypotheses)
+    if len(numbers) != n:
+        raise InvalidData(
+            where,
+            f"there are {len(numbers)} probabilities, but the problem {problem.name!r} has {n} hypotheses; "
+            "give the problem that the state was written for",
+        )
+    posterior = np.array(numbers, dtype=float)
+    if posterior.min() < 0 or not math.isclose(posterior.sum(), 1.0, abs_tol=1e-6):
+        raise InvalidData(where, "these are no probabilities that sum to one")
+    posterior.setflags(write=False)
+    return posterior
 
 
 def normalised(mass: Floats) -> Floats:

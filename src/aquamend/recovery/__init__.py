@@ -2,6 +2,7 @@
 
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
 from aquamend.recovery.events import Ending, Rules
+from aquamend.recovery.journal import Journal, SessionLine, Status
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
 from aquamend.recovery.log import Log, MemoryLog
 from aquamend.recovery.loop import approve, recover, recover_async, resume, resume_async
@@ -18,6 +19,7 @@ __all__ = [
     "Finish",
     "Follow",
     "HandOver",
+    "Journal",
     "Judge",
     "Judged",
     "Log",
@@ -28,7 +30,9 @@ __all__ = [
     "Redo",
     "Robot",
     "Rules",
+    "SessionLine",
     "Simulated",
+    "Status",
     "Undo",
     "Verdict",
     "Verifying",

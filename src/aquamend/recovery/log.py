@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from aquamend.errors import ForeignSession
+from aquamend.errors import ForeignSession, UnknownName
 from aquamend.recovery.events import Entry, Event
 
 
@@ -39,4 +39,6 @@ class MemoryLog:
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
         """Yield the events of a session."""
-        yield from self._sessions.get(session, [])[after:]
+        if session not in self._sessions:
+            raise UnknownName("session", session, self._sessions)
+        return iter(self._sessions[session][after:])

@@ -42,7 +42,7 @@ from aquamend.recovery.events import (
     Rules,
 )
 from aquamend.recovery.log import Log
-from aquamend.recovery.receipts import Receipt, receipt_fault
+from aquamend.recovery.receipts import Receipt, in_plain_types, receipt_fault
 from aquamend.recovery.robot import AsyncRobot, Robot, Verifying
 from aquamend.recovery.session import Recovery
 
@@ -304,7 +304,7 @@ def _understood(reply: object) -> Receipt | str:
     """Return a robot's receipt, or why it is none."""
     if isinstance(reply, BaseException):
         return f"{type(reply).__name__}: {reply}"
-    return receipt_fault(reply) or reply  # type: ignore[return-value]
+    return receipt_fault(reply) or in_plain_types(reply)  # type: ignore[arg-type]
 
 
 def approve(journal: Log, session: str, *, granted: bool = True, by: str, note: str = "") -> Recovery:

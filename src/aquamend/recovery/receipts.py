@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from numbers import Real
+from typing import Any
+
+MOST_NESTED = 20
+"""How many levels of parts a receipt may have."""
 
 
 class Charge(StrEnum):
@@ -63,11 +68,47 @@ def receipt_fault(receipt: object) -> str:
     """Return what is wrong with what somebody handed over as a receipt; empty if nothing is."""
     if not isinstance(receipt, Receipt):
         return f"returned {receipt!r}, which is no receipt; return act.done(...) or act.failed(...)"
-    for leaf in receipt.leaves:
-        cost: object = leaf.cost  # a stranger's robot may put anything there
-        if not isinstance(cost, (int, float)) or not cost >= 0:
-            return f"returned a cost of {leaf.cost!r} for {leaf.what!r}; give a number of at least 0"
+    fault = _fault(receipt, 0)
+    if fault:
+        return fault
     total = charged([receipt])
     if receipt.parts and not math.isclose(receipt.cost, total, rel_tol=1e-9, abs_tol=1e-9):
         return f"returned a cost of {receipt.cost!r} whose parts make {total!r}; leave the cost out"
     return ""
+
+
+def _fault(receipt: Any, depth: int) -> str:
+    """Return what is wrong with one receipt or its parts: a stranger's robot may put anything there."""
+    if not isinstance(receipt, Receipt) or depth > MOST_NESTED:
+        return f"returned a part that is no receipt, or more than {MOST_NESTED} levels of parts"
+    given: Any = receipt
+    if not isinstance(given.cost, Real) or not float(given.cost) >= 0:
+        return f"returned a cost of {given.cost!r} for {given.what!r}; give a number of at least 0"
+    if given.finding is not None and not isinstance(given.finding, (str, Real)):
+        return f"returned {given.finding!r} as what {given.what!r} found; give a text or a number"
+    for moment in (given.start_s, given.end_s):
+        if moment is not None and not (isinstance(moment, Real) and math.isfinite(moment)):
+            return f"returned {moment!r} as a time of {given.what!r}; give seconds, or leave it out"
+    return next((fault for part in receipt.parts if (fault := _fault(part, depth + 1))), "")
+
+
+def in_plain_types(receipt: Receipt) -> Receipt:
+    """Return a receipt without fault in Python's own types, so that it is the same after it was written and read.
+
+    A finding that is neither a text nor a finite number is told in words.
+    """
+    finding = receipt.finding
+    if finding is not None and not isinstance(finding, str):
+        finding = float(finding) if math.isfinite(finding) and not isinstance(finding, bool) else str(finding)
+    return replace(
+        receipt,
+        charge=Charge(receipt.charge),
+        what=str(receipt.what),
+        cost=float(receipt.cost),
+        start_s=None if receipt.start_s is None else float(receipt.start_s),
+        end_s=None if receipt.end_s is None else float(receipt.end_s),
+        succeeded=bool(receipt.succeeded),
+        finding=finding,
+        alarm=bool(receipt.alarm),
+        parts=tuple(in_plain_types(part) for part in receipt.parts),
+    )

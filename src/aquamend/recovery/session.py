@@ -84,7 +84,8 @@ class Recovery:
     @classmethod
     def of(cls, events: Iterable[Event], session: str = "") -> Recovery:
         """Return what these events have come to."""
-        first, *others = events
+        others = iter(events)
+        first = next(others, None)
         if not isinstance(first, Alarmed):
             raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
         return reduce(Recovery.after, others, cls.begun(first, session))
@@ -123,6 +124,7 @@ class Recovery:
             raise AquaMendError(f"the session has ended ({self.ending}), and then comes {type(event).__name__!r}")
         match event:
             case Decided(step, reason):
+                self._nothing_left(event)
                 acts = acts_of(self.state, step, undone=self.to_redo, reason=reason)
                 steps = (*self.steps, step)
                 return replace(
@@ -139,19 +141,28 @@ class Recovery:
             case AlarmedAgain(refused):
                 if refused is not None:
                     return self
+                if self.act is not None or self.asked is not None:
+                    raise AquaMendError("an alarm counts once the act under way has its receipt")
                 alarmed = self.state.after_alarm()
                 return replace(self, decided_at=alarmed, changes=(), acts=(), carried_out=False)
             case Resumed():
                 return self
             case Ended(ending, reason):
+                self._nothing_left(event)
                 return replace(self, ending=ending, reason=reason, acts=())
             case Alarmed():
                 raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
 
     def _next(self, act: Act) -> Act:
-        if self.act is not None or not self.acts or self.acts[0] != act:
+        if self.act is not None or self.asked is not None or not self.acts or self.acts[0] != act:
             raise AquaMendError(f"{str(act)!r} is not what comes next")
         return act
+
+    def _nothing_left(self, event: Event) -> None:
+        """Refuse what can only come once the last decision is carried out or given up."""
+        left = self.act or self.asked or (self.acts[0] if self.acts else None)
+        if left is not None:
+            raise AquaMendError(f"{type(event).__name__!r} comes while there is still {str(left)!r} to do")
 
     def _answered(self, granted: bool, by: str, note: str) -> Recovery:
         if self.asked is None:
@@ -173,8 +184,9 @@ class Recovery:
         now = replace(now, acts=self.acts[1:], carried_out=over)
         match act:
             case Measure(probe):
-                answer = self.decided_at.after(Observation(probe, receipt.finding))  # type: ignore[arg-type]
-                return replace(now, decided_at=answer)
+                if receipt.finding is None:
+                    raise AquaMendError(f"probe {probe!r} has a receipt without an answer")
+                return replace(now, decided_at=self.decided_at.after(Observation(probe, receipt.finding)))
             case Undo():
                 return now._undid(act)
             case Declare(belief):
