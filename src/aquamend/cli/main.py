@@ -20,6 +20,7 @@ from aquamend.cli.fit import fit
 from aquamend.cli.graph import graph
 from aquamend.cli.replay import replay
 from aquamend.cli.report import report
+from aquamend.cli.session import session
 from aquamend.cli.validate import validate
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ app.command(no_args_is_help=True, short_help="Write one page about one or more r
 app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)
 app.command(no_args_is_help=True, short_help="Turn a saved recording into a page that plays it.")(replay)
 app.command(no_args_is_help=True, short_help="Calibrate a world's model from runs of its own.")(fit)
+app.add_typer(session, name="session", short_help="Read the journal of a robot's recoveries.")
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 app.command(no_args_is_help=True, short_help="Write the problem for other people's solvers.")(export)

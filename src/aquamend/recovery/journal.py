@@ -1,8 +1,7 @@
 """The journal: sessions on disk, so that no crash loses what was done.
 
 One SQLite file holds any number of sessions, and any number of processes and threads may use it at once. An event that
-``append`` has returned from survives the end of the process. It survives a power cut as well, except for a receipt that
-nothing has followed yet: the act it belongs to is then in doubt, which is safe.
+``append`` has returned from survives the end of the process and a power cut.
 """
 
 from __future__ import annotations
@@ -52,7 +51,8 @@ class Status(StrEnum):
 
     RUNNING = "running"
     """Something is to be decided or begun, by whoever conducts it or resumes it."""
-    WAITING = "waiting for a person"
+    WAITING = "waiting"
+    """A person has to answer."""
     IN_DOUBT = "in doubt"
     """An act has begun, and its receipt is not there yet: it is under way, or somebody has to find out."""
     FINISHED = "finished"
@@ -134,7 +134,7 @@ class Journal:
         if not events:
             return
         texts, problem = self._texts(events)
-        with self._lock, self._transaction(events) as connection:
+        with self._lock, self._transaction() as connection:
             last = self._last(session)
             if last is None:
                 if after > 0:
@@ -212,15 +212,12 @@ class Journal:
         )
 
     @contextmanager
-    def _transaction(self, events: Sequence[Event]) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Give a connection in a transaction of its own, which is on disk at the end or has never been."""
         connection = self._writing()
         if _identity(self.path) != self._identity:
             raise BadJournal(self.path, "was moved or removed while it was in use", "put it back, then resume")
-        # A receipt is written to the file at once, and to the disk itself before the next act begins, with the intent.
-        rest = all(isinstance(event, Done | AlarmedAgain) for event in events)
         with journal_file.in_words(self.path):
-            connection.execute(f"PRAGMA synchronous = {'NORMAL' if rest else 'FULL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection

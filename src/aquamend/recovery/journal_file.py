@@ -155,6 +155,7 @@ def to_write(path: Path, *, timeout_s: float) -> sqlite3.Connection:
             raise BadJournal(path, what, "change the permissions, or open it to read only")
     with in_words(path):
         connection = _connected(path, "mode=rw", timeout_s)
+        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")
         return connection
 

@@ -85,9 +85,6 @@ def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
     if decided.reason:
         yield f"Because: {decided.reason}."
     explanation = decided.explanation or {}
-    if explanation.get("why"):
-        yield str(explanation["why"])
-        return
     weighed = [
         f"{words.brief(step_from_data(row['step']))} {_cost(before, row['loss'])}"
         for row in explanation.get("weighed", ())[:MOST_ALTERNATIVES]
@@ -98,14 +95,14 @@ def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
 
 def _receipt(done: Done, act: Act | None, now: Recovery) -> tuple[str, str, bool]:
     receipt, cost = done.receipt, _cost(now, done.receipt.cost)
-    what = _capital(receipt.what)
     if not receipt.succeeded:
-        return "failed" if done.known else "in doubt", f"{what}: {receipt.finding}. Charged {cost}.", True
+        why = str(receipt.finding).removeprefix("in doubt: ")
+        return "failed" if done.known else "in doubt", f"{receipt.what} ({why}), charged {cost}.", True
     if isinstance(act, Measure):
         answer = f"{receipt.what} = {_value(receipt.finding)}, cost {cost}."
         return "measured", f"{answer} In doubt: {_doubts(now.state)}.", False
     found = "" if receipt.finding is None else f" ({_value(receipt.finding)})"
-    return "handed over" if isinstance(act, HandOver) else "done", f"{what}{found}, cost {cost}.", False
+    return "handed over" if isinstance(act, HandOver) else "done", f"{receipt.what}{found}, cost {cost}.", False
 
 
 def _doubts(state: InformationState) -> str:

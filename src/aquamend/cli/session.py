@@ -1,0 +1,301 @@
+"""``aquamend session``: recoveries kept in a journal, listed, told, answered, followed again and exported."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import AsJson, PolicyName
+from aquamend.cli.output import print_json, print_text
+from aquamend.errors import AquaMendError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aquamend.recovery import Journal, Recovery
+    from aquamend.recovery.events import Entry
+    from aquamend.recovery.journal import SessionLine
+    from aquamend.recovery.retelling import Retold
+    from aquamend.recovery.telling import Line
+
+session = typer.Typer(
+    help="Read the sessions in a journal: what was believed, why each step was taken, what it cost, what is in doubt.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+JournalFile = Annotated[
+    Path,
+    typer.Option("--journal", metavar="FILE", envvar="AQUAMEND_JOURNAL", help="The journal that the robot writes."),
+]
+DEFAULT = Path("aquamend.journal")
+Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
+
+HERE = "aquamend session"
+
+
+@session.command("list", short_help="List the sessions.")
+def list_sessions(*, journal: JournalFile = DEFAULT, as_json: AsJson = False) -> None:
+    """List the sessions of a journal, the latest last: how each stands, and what it has cost so far."""
+    complaints = Complaints()
+    with complaints.at(HERE), _opened(journal) as opened:
+        lines = opened.sessions()
+        if as_json:
+            for line in lines:
+                print_json(_line_data(line))
+        else:
+            print_text(lambda console: _print_list(console, lines))
+    complaints.exit()
+
+
+@session.command(short_help="Tell a session as a story.")
+def show(
+    name: Name,
+    *,
+    journal: JournalFile = DEFAULT,
+    last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show only the last N lines.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell a session as a story: what was believed, why each step was taken, what it cost, and what is in doubt."""
+    from aquamend.recovery.telling import told
+
+    complaints = Complaints()
+    with complaints.at(HERE), _opened(journal) as opened:
+        entries = list(opened.read(_named(opened, name)))
+        lines = list(told(entries))[-(last or 0) :]
+        if as_json:
+            for line in lines:
+                print_json({"number": line.number, "time": line.time, "title": line.title, "text": line.text})
+        else:
+            now = _recovery(entries, name)
+            print_text(lambda console: _print_story(console, lines, now))
+    complaints.exit()
+
+
+@session.command(short_help="Answer a session that waits for a person.")
+def approve(
+    name: Name,
+    *,
+    journal: JournalFile = DEFAULT,
+    refuse: Annotated[bool, typer.Option("--refuse", help="Do not allow it.")] = False,
+    by: Annotated[str, typer.Option(metavar="WHO", help="Who answers; you, unless said.", show_default=False)] = "",
+    note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
+) -> None:
+    """Allow what a session waits for, or refuse it; the robot goes on by itself once it reads the answer."""
+    from aquamend.recovery import approve as answered
+
+    complaints = Complaints()
+    with complaints.at(HERE), _opened(journal, to_write=True) as opened:
+        full = _named(opened, name)
+        asked = _recovery(list(opened.read(full)), full).asked
+        answered(opened, full, granted=not refuse, by=by or getpass.getuser(), note=note)
+        typer.echo(f"{full}: {'refused' if refuse else 'allowed'}: {asked}")
+    complaints.exit()
+
+
+@session.command(short_help="Ask what another policy would have done.")
+def replay(
+    name: Name, *, policy: PolicyName = "aquamend", journal: JournalFile = DEFAULT, as_json: AsJson = False
+) -> None:
+    """Follow another policy through a session, with the answers that were recorded in it.
+
+    Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
+    """
+    from aquamend.policies import policy_named
+    from aquamend.recovery.retelling import retold
+
+    complaints = Complaints()
+    with complaints.at(HERE), _opened(journal) as opened:
+        full = _named(opened, name)
+        happened = _recovery(list(opened.read(full)), full)
+        other = retold(happened, policy_named(policy))
+        if as_json:
+            print_json(_retold_data(happened, other, policy))
+        else:
+            print_text(lambda console: _print_retold(console, happened, other, policy))
+    complaints.exit()
+
+
+@session.command(short_help="Write sessions as JSON Lines.")
+def export(
+    names: Annotated[list[str], typer.Argument(metavar="[SESSION]...", help="Which; all unless named.")] = [],  # noqa: B006
+    *,
+    journal: JournalFile = DEFAULT,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write here, all or nothing; to standard output unless given.")
+    ] = None,
+) -> None:
+    """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
+    from aquamend.records import write_atomically
+    from aquamend.recovery.plain import event_to_data, to_json
+
+    complaints = Complaints()
+    with complaints.at(HERE), _opened(journal) as opened:
+        chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
+        lines = (
+            to_json({"session": name, "number": e.number, "time": e.time, **event_to_data(e.event)}) + "\n"
+            for name in chosen
+            for e in opened.read(name)
+        )
+        if out is None:
+            for line in lines:
+                typer.echo(line, nl=False)
+        else:
+            write_atomically(out, "".join(lines).encode())
+    complaints.exit()
+
+
+def _opened(path: Path, *, to_write: bool = False) -> Journal:
+    from aquamend.recovery import Journal
+
+    return Journal.open(path, read_only=not to_write)
+
+
+def _named(journal: Journal, name: str) -> str:
+    """Return the session of this name, or the only one that begins so."""
+    names = [line.name for line in journal.sessions()]
+    found = [name] if name in names else [other for other in names if other.startswith(name)]
+    if len(found) > 1:
+        raise AquaMendError(f"{len(found)} sessions begin with {name!r}: {', '.join(found[:5])}; give more of the name")
+    return found[0] if found else name  # reading it says that there is none, and which there are
+
+
+def _recovery(entries: list[Entry], name: str) -> Recovery:
+    from aquamend.recovery import Recovery
+
+    return Recovery.of([entry.event for entry in entries], name)
+
+
+def _line_data(line: SessionLine) -> dict[str, object]:
+    from aquamend.records import json_number
+
+    return {
+        "session": line.name,
+        "status": line.status.value,
+        "problem": line.problem,
+        "policy": line.policy,
+        "started": line.started,
+        "updated": line.updated,
+        "events": line.events,
+        "cost": json_number(line.cost),
+    }
+
+
+def _print_list(console: Console, lines: list[SessionLine]) -> None:
+    from rich.table import Table
+
+    from aquamend.text.words import quantity, shown
+
+    if not lines:
+        console.print("No session has been kept yet.")
+        return
+    columns = ("session", "status", "began (UTC)", "events", "cost", "policy", "problem")
+    rows = [
+        (
+            shown(line.name), str(line.status), time.strftime("%d %b %H:%M", time.gmtime(line.started)),
+            str(line.events), quantity(line.cost), shown(line.policy), shown(line.problem),
+        )
+        for line in lines
+    ]  # fmt: skip
+    table = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        widest = max(len(cell) for cell in (column, *(row[i] for row in rows)))
+        whole = None if column in ("policy", "problem") else widest  # where there is no room, these are cut short
+        table.add_column(
+            column, justify="right" if column in ("events", "cost") else "left", no_wrap=True, min_width=whole
+        )
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _print_story(console: Console, lines: list[Line], now: Recovery) -> None:
+    from rich.table import Table
+
+    from aquamend.text.words import shown
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for width in (8, 11, None):
+        table.add_column(width=width, no_wrap=width is not None)
+    for line in lines:
+        clock = time.strftime("%H:%M:%S", time.gmtime(line.time))
+        table.add_row(clock, line.title, shown(line.text), style="red" if line.bad else None)
+    console.print(table)
+    for sentence in _how_it_stands(now):
+        console.print()
+        console.print(sentence)
+
+
+def _how_it_stands(now: Recovery) -> list[str]:
+    from aquamend.recovery import Charge, charged
+    from aquamend.text.words import quantity
+
+    unit = now.start.problem.unit
+    split = ", ".join(
+        f"{charge} {quantity(charged(now.receipts, charge), unit)}" for charge in Charge if charge != "residual"
+    )
+    sentences = [
+        f"Cost so far: {split}." if now.ending is None else f"Cost: {split}. What was left wrong, nobody knows here."
+    ]
+    if now.act is not None:
+        sentences.append(f"In doubt: {now.act} has begun, and its receipt is not there. It is under way, or was lost.")
+    if now.asked is not None:
+        sentences.append(f"Waiting for a person: {now.asked}. Answer with `aquamend session approve`.")
+    return sentences
+
+
+def _print_retold(console: Console, happened: Recovery, other: Retold, policy: str) -> None:
+    from aquamend.explanation.wording import Wording
+    from aquamend.recovery.retelling import expected_loss_of
+    from aquamend.text.words import quantity, shown
+
+    unit, words = happened.start.problem.unit, Wording(other.state)
+    console.print(f"{shown(policy)}, given the answers of this session:")
+    answers = list(other.evidence)
+    for number, step in enumerate(other.steps, start=1):
+        answer = f": {answers[number - 1].told}" if number <= len(answers) else ""
+        console.print(f"  {number}. {words.full(step)}{answer}")
+    console.print()
+    if other.unanswered is not None:
+        console.print(
+            f"The record ends there: nobody ran {shown(other.unanswered)} that often. Its probes would have cost "
+            f"{quantity(other.sensing, unit)} up to then."
+        )
+    else:
+        console.print(
+            f"Its probes would have cost {quantity(other.sensing, unit)}, its decision "
+            f"{quantity(other.expected or 0.0, unit)}, in expectation and going by all that was measured: "
+            f"{quantity(other.loss or 0.0, unit)}."
+        )
+    if happened.ending is None:
+        console.print(f"{shown(happened.policy)} has cost {quantity(happened.cost, unit)} so far.")
+    else:
+        cost = quantity(expected_loss_of(happened), unit)
+        console.print(f"{shown(happened.policy)} has cost {cost}, with what it is expected to have left wrong.")
+
+
+def _retold_data(happened: Recovery, other: Retold, policy: str) -> dict[str, object]:
+    from aquamend.decision.steps import step_to_data
+    from aquamend.records import json_number
+    from aquamend.recovery.retelling import expected_loss_of
+
+    return {
+        "session": happened.session,
+        "policy": policy,
+        "steps": [step_to_data(step) for step in other.steps],
+        "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in other.evidence],
+        "unanswered": other.unanswered,
+        "sensing": json_number(other.sensing),
+        "expected_loss": json_number(other.loss),
+        "happened": {
+            "policy": happened.policy,
+            "ended": happened.ending is not None,
+            "cost": json_number(happened.cost),
+            "expected_loss": None if happened.ending is None else json_number(expected_loss_of(happened)),
+        },
+    }
