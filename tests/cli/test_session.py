@@ -1,0 +1,165 @@
+"""``aquamend session`` on a journal with one session of every kind."""
+
+import json
+
+import pytest
+
+from aquamend.inference import InformationState
+from aquamend.problem_file import load_problem
+from aquamend.recovery import Ending, Journal, Rules, recover, resume
+
+
+class Robot:
+    """The lid is off, and looking says so; what it raises is scripted."""
+
+    def __init__(self, problem, *, dies_at=None):
+        self.problem, self.dies_at = problem, dies_at
+
+    def alarm(self):
+        return InformationState.alarmed(self.problem)
+
+    def measure(self, step):
+        return step.done("no")
+
+    def perform(self, act):
+        if str(act) == self.dies_at:
+            raise KeyboardInterrupt
+        return act.done(cost=act.cost if act.cost < 1e9 else 40.0)
+
+
+@pytest.fixture
+def journal(tmp_path, lid):
+    """Return a journal with a session that is over, one that waits for a person, and one in doubt."""
+    path = tmp_path / "robot.journal"
+    problem = load_problem(lid)
+    with Journal(path) as opened:
+        assert recover("aquamend", Robot(problem), journal=opened, session="over").ending is Ending.FINISHED
+        waits = Rules(decisions=0, ask_before_handing_over=True)
+        recover("aquamend", Robot(problem), journal=opened, session="waits", rules=waits, wait_s=0)
+        with pytest.raises(KeyboardInterrupt):
+            recover("aquamend", Robot(problem, dies_at="undo: lift"), journal=opened, session="doubtful")
+    return path
+
+
+def test_the_list_says_how_each_stands(run, journal):
+    result = run("session", "list", "--journal", str(journal))
+    assert result.exit_code == 0
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row[:2] for row in rows] == [
+        ["session", "status"], ["over", "finished"], ["waits", "waiting"], ["doubtful", "in"],
+    ]  # fmt: skip
+    lines = [
+        json.loads(line) for line in run("session", "list", "--json", "--journal", str(journal)).stdout.splitlines()
+    ]
+    assert [(line["session"], line["status"], line["cost"]) for line in lines] == [
+        ("over", "finished", 3.5), ("waits", "waiting", 0), ("doubtful", "in doubt", 0.5),
+    ]  # fmt: skip
+
+
+def test_an_empty_journal_says_so(run, tmp_path):
+    Journal(tmp_path / "new.journal").close()
+    assert "No session" in run("session", "list", "--journal", str(tmp_path / "new.journal")).stdout
+
+
+def test_the_story_tells_beliefs_reasons_and_costs(run, journal):
+    story = " ".join(run("session", "show", "over", "--journal", str(journal)).stdout.split())
+    for part in (
+        "alarm is the lid on; aquamend decides. In doubt: lid 40%.",
+        "Run probe look. Expected loss: run probe look 2.44 s, roll back lid 3 s, continue as is 4 s.",
+        "look = no, cost 0.5 s. In doubt: lid 84%.",
+        "decision Roll back lid (undo lift).",
+        "done undo: lift, cost 3 s.",
+        "finished It cost 3.5 s.",
+        "Cost: sensing 0.5 s, rollback 3 s, continuation 0 s.",
+    ):
+        assert part in story, part
+
+
+def test_the_story_tells_what_is_in_doubt_and_who_is_waited_for(run, journal):
+    doubt = " ".join(run("session", "show", "doubtful", "--journal", str(journal)).stdout.split())
+    assert "In doubt: undo: lift has begun, and its receipt is not there." in doubt
+    waits = " ".join(run("session", "show", "wai", "--journal", str(journal)).stdout.split())  # a beginning will do
+    assert "Waiting for a person: hand over to a person." in waits
+    assert "Because: 0 decisions have not ended it." in waits
+
+
+def test_the_story_as_data_and_only_its_end(run, journal):
+    lines = run("session", "show", "over", "--json", "--last", "2", "--journal", str(journal)).stdout.splitlines()
+    assert [json.loads(line)["title"] for line in lines] == ["done", "finished"]
+
+
+def test_somebody_allows_what_is_waited_for(run, journal, lid):
+    result = run("session", "approve", "waits", "--by", "Ada", "--note", "coming", "--journal", str(journal))
+    assert (result.exit_code, result.stdout) == (0, "waits: allowed: hand over to a person\n")
+    with Journal(journal) as opened:
+        assert resume(opened, "waits", Robot(load_problem(lid))).ending is Ending.HANDED_OVER
+    story = run("session", "show", "waits", "--journal", str(journal)).stdout
+    assert "Ada allows it. coming" in story
+
+
+def test_somebody_refuses(run, journal, lid):
+    assert run("session", "approve", "waits", "--refuse", "--by", "Ada", "--journal", str(journal)).exit_code == 0
+    with Journal(journal) as opened:
+        assert resume(opened, "waits", Robot(load_problem(lid))).ending is Ending.STOPPED
+
+
+def test_another_policy_follows_the_recorded_answers(run, journal):
+    story = " ".join(
+        run("session", "replay", "over", "--policy", "no-reprobe", "--journal", str(journal)).stdout.split()
+    )
+    assert "1. roll back lid (undo lift)" in story
+    assert "in expectation and going by all that was measured: 3 s." in story
+    assert "aquamend has cost 3.5 s" in story
+    data = json.loads(run("session", "replay", "over", "--json", "--journal", str(journal)).stdout)
+    assert data["steps"][0] == {"kind": "reprobe", "probe": "look"}
+    assert data["expected_loss"] == pytest.approx(3.5)
+    assert data["happened"]["expected_loss"] == pytest.approx(3.5)
+
+
+def test_where_the_record_ends_it_says_so(run, journal):
+    story = " ".join(run("session", "replay", "waits", "--journal", str(journal)).stdout.split())
+    assert "The record ends there: nobody ran look that often." in story
+
+
+def test_every_event_is_exported_as_a_line_of_json(run, journal, tmp_path):
+    lines = [
+        json.loads(line) for line in run("session", "export", "over", "--journal", str(journal)).stdout.splitlines()
+    ]
+    assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
+    assert (lines[0]["kind"], lines[-1]["kind"]) == ("alarmed", "ended")
+    out = tmp_path / "all.jsonl"
+    assert run("session", "export", "--out", str(out), "--journal", str(journal)).exit_code == 0
+    assert {json.loads(line)["session"] for line in out.read_text().splitlines()} == {"over", "waits", "doubtful"}
+
+
+@pytest.mark.parametrize("command", ["list", "show x", "approve x", "replay x", "export"])
+def test_a_journal_that_is_not_there_is_not_made(run, tmp_path, command):
+    path = tmp_path / "none.journal"
+    result = run("session", *command.split(), "--journal", str(path))
+    assert result.exit_code == 2
+    assert f"{path}: there is no such file" in result.stderr
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("command", ["show nobody", "approve nobody", "replay nobody", "export nobody", "approve over"])
+def test_a_name_that_is_nobodys_and_an_answer_that_nobody_waits_for(run, journal, command):
+    result = run("session", *command.split(), "--journal", str(journal))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "unknown session 'nobody'" in result.stderr or "has ended" in result.stderr
+
+
+def test_a_beginning_that_several_share_is_refused(run, tmp_path, lid):
+    problem = load_problem(lid)
+    path = tmp_path / "robot.journal"
+    with Journal(path) as opened:
+        for name in ("one-1", "one-2"):
+            recover("aquamend", Robot(problem), journal=opened, session=name)
+    result = run("session", "show", "one", "--journal", str(path))
+    assert result.exit_code == 2
+    assert "2 sessions begin with 'one': one-1, one-2" in result.stderr
+
+
+def test_the_journal_may_be_named_by_the_environment(run, journal, monkeypatch):
+    monkeypatch.setenv("AQUAMEND_JOURNAL", str(journal))
+    assert "doubtful" in run("session", "list").stdout
