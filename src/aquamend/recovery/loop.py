@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aquamend.decision.steps import Escalate, Reprobe
-from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe, ImpossibleEvidence, SecondAlarm
+from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe
 from aquamend.explanation.as_json import explanation_json
 from aquamend.explanation.report import decision_report
 from aquamend.inference import InformationState
@@ -150,7 +150,7 @@ class _Conductor:
         elif receipt.alarm:
             try:
                 self.note(AlarmedAgain())
-            except (SecondAlarm, ImpossibleEvidence) as error:
+            except AquaMendError as error:
                 self.note(AlarmedAgain(str(error)))
         self.settle()
 
