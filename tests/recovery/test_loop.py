@@ -43,6 +43,13 @@ def test_measures_then_decides_and_carries_it_out(scripted, table):
     assert recovery.cost == 2.25
 
 
+def test_what_was_measured_for_the_alarm_is_charged(scripted, table):
+    state = table().after(Observation("look", "gone"))
+    recovery = recover(scripted.Steps([Continue()]), scripted.Scripted(state))
+    assert charged(recovery.receipts, Charge.SENSING) == 0.5
+    assert recovery.evidence == ()
+
+
 def test_an_answer_that_never_came_is_charged_and_uses_the_probe_up(scripted, table):
     robot = scripted.Scripted(table(sensing_budget=5.0), script={"weigh": [scripted.fails(), scripted.fails()]})
     policy = scripted.Steps([Reprobe("weigh"), Reprobe("weigh"), Continue()])

@@ -39,6 +39,7 @@ from aquamend.recovery.events import (
 )
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
 from aquamend.recovery.receipts import charged
+from aquamend.recovery.session import Recovery
 
 KEPT_PROBLEMS = 8
 """Problems that are kept as they were last read, with all that was computed from them."""
@@ -191,7 +192,7 @@ class Journal:
             " VALUES (?, ?, ?, ?, '', ?, ?, 0, 0, '')",
             row,
         ).lastrowid
-        return _Last(key or 0)
+        return _Last(key or 0, cost=Recovery.begun(first).cost)
 
     def _add(
         self, connection: sqlite3.Connection, session: str, last: _Last, events: Sequence[Event], texts: Sequence[str]

@@ -78,8 +78,10 @@ class Recovery:
 
     @classmethod
     def begun(cls, alarmed: Alarmed, session: str = "") -> Recovery:
-        """Return the recovery at its alarm."""
-        return cls(alarmed.state, alarmed.policy, alarmed.rules, alarmed.state, session=session)
+        """Return the recovery at its alarm; what was measured for the alarm itself is paid for."""
+        state = alarmed.state
+        paid = tuple(Measure(o.probe, cost=state.probe(o.probe).cost).done(o.outcome) for o in state.evidence)
+        return cls(state, alarmed.policy, alarmed.rules, state, receipts=paid, session=session)
 
     @classmethod
     def of(cls, events: Iterable[Event], session: str = "") -> Recovery:
