@@ -1,8 +1,10 @@
 import math
+from dataclasses import replace
 
 import pytest
 
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.terminal import price
 from aquamend.errors import BadStep
 from aquamend.inference import Observation
 from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Measure, Receipt, Redo, Undo, acts_of, charged
@@ -77,3 +79,17 @@ def test_parts_make_up_a_receipt_and_partition_its_cost():
     assert list(receipt.leaves) == list(parts)
     assert [charged([receipt], charge) for charge in Charge] == [0.25, 1.5, 0, 0]
     assert charged([receipt]) == 1.75
+
+
+def test_doing_again_is_priced_with_the_undoing_and_charged_as_continuation(table):
+    state = table()
+    graph = replace(state.problem.graph, actions=[replace(a, redo=0.125) for a in state.problem.graph.actions])
+    state = replace(state, problem=replace(state.problem, graph=graph))
+    acts = acts_of(state, RollBack(("cup",)))
+    undo, redo = ([act for act in acts if isinstance(act, kind)] for kind in (Undo, Redo))
+    assert [act.operation for act in undo] == ["clear", "back", "lower", "grasp"]
+    assert redo == [Redo(name, cost=0.125) for name in ("grasp", "lift", "move")]
+    assert all(act.done().charge is Charge.CONTINUATION for act in redo)
+    paid = math.fsum(act.cost for act in (*undo, *redo))
+    assert paid == graph.correction_cost(["cup"]) == price(state, RollBack(("cup",))).recovery
+    assert graph.rollback_cost(["move"]) == 1.375  # shared or not, each action is done again by itself

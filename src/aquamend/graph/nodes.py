@@ -78,3 +78,5 @@ class Action:
     """A planned action is cancelled for nothing."""
     reversible: bool = True
     """An executed irreversible action cannot be undone at any finite cost."""
+    redo: float = 0.0
+    """Cost of doing it again after it was undone."""

@@ -113,23 +113,31 @@ class RecoveryGraph(Remembering):
 
     @cached_property
     def charges(self) -> tuple[Operation, ...]:
-        """Every operation that undoing something may charge: the shared ones, then each action's own."""
+        """All that undoing something may charge: the shared operations, each action's own, and doing it again."""
         own = [
             Operation(action.name, action.undo or 0.0 if action.reversible else math.inf)
             for action in self.executed
             if not action.operations or not action.reversible
         ]
-        return (*self.operations, *own)
+        again = [Operation(action.name, action.redo) for action in self.executed if action.redo > 0.0]
+        return (*self.operations, *own, *again)
+
+    @cached_property
+    def n_operations(self) -> int:
+        """How many of the ``charges`` are operations of undoing; the others are for doing again."""
+        return len(self.charges) - sum(action.redo > 0.0 for action in self.executed)
 
     @cached_property
     def action_charges(self) -> tuple[tuple[int, ...], ...]:
-        """For every executed action, the positions in ``charges`` that undoing it pays."""
+        """For every executed action, the positions in ``charges`` that undoing it and doing it again pays."""
         shared = {operation.name: i for i, operation in enumerate(self.operations)}
-        charges, own = [], len(self.operations)
+        charges, own, again = [], len(self.operations), self.n_operations
         for action in self.executed:
             paid = tuple(dict.fromkeys(shared[name] for name in action.operations))
             if not action.operations or not action.reversible:
                 paid, own = (*paid, own), own + 1
+            if action.redo > 0.0:
+                paid, again = (*paid, again), again + 1
             charges.append(paid)
         return tuple(charges)
 
@@ -150,7 +158,7 @@ class RecoveryGraph(Remembering):
         return math.fsum(self.charges[i].cost for i in bits(mask))
 
     def rollback_cost(self, actions: Iterable[str]) -> float:
-        """Return C_R of undoing these actions: distinct operations once, planned ones free, else infinity."""
+        """Return C_R of undoing these actions and doing them again: distinct operations once, planned ones free."""
         position = {action.name: i for i, action in enumerate(self.executed)}
         planned = {action.name for action in self.actions if not action.executed}
         mask = 0

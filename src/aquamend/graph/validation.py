@@ -85,6 +85,8 @@ def _cost_faults(
     for i, action in enumerate(actions):
         if action.undo is not None and not _is_cost(action.undo):
             yield Fault(f"actions[{i}].undo", f"{action.undo!r} is not a cost", remedy)
+        if not _is_cost(action.redo):
+            yield Fault(f"actions[{i}].redo", f"{action.redo!r} is not a cost", remedy)
     for i, operation in enumerate(operations):
         if not _is_cost(operation.cost):
             yield Fault(f"operations[{i}].cost", f"{operation.cost!r} is not a cost", remedy)

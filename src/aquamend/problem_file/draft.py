@@ -143,6 +143,7 @@ def _action(entry: Entry) -> Action:
         operations=operations,
         executed=values.get("status") == "executed",
         reversible=values.get("reversible", "reversible" not in broken),
+        redo=values.get("redo", 0.0),
     )
 
 

@@ -169,6 +169,7 @@ ACTION: Keys = {
     "undo": Key(COST, "What undoing it costs."),
     "operations": Key(list_of(NAME), "The operations that undoing it takes, in place of undo."),
     "reversible": Key(FLAG, "False: once executed it cannot be undone."),
+    "redo": Key(COST, "What doing it again costs after it was undone; 0 unless given.", since=2),
 }
 OPERATION: Keys = {
     "name": Key(NAME, "Its name, which no other operation has.", required=True),

@@ -12,7 +12,7 @@ from aquamend.graph import Action, Belief, Correction, Probe, Value
 from aquamend.model import Alarm, Cause, Coverage, Declaration, Hypothesis
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file.report import FORMATS
-from aquamend.problem_file.schema import ALARM, BELIEF, DECLARATION, HYPOTHESIS, KERNEL, PROBE, PROBLEM, Keys
+from aquamend.problem_file.schema import ACTION, ALARM, BELIEF, DECLARATION, HYPOTHESIS, KERNEL, PROBE, PROBLEM, Keys
 
 _NEEDED = ("beliefs", "hypotheses")
 
@@ -53,6 +53,7 @@ def _versions(data: Mapping[str, Any]) -> Iterator[int]:
     yield 2 if isinstance(data.get("restart"), Mapping) else 1
     tables: dict[str, Keys] = {
         "beliefs": BELIEF,
+        "actions": ACTION,
         "probes": PROBE,
         "hypotheses": HYPOTHESIS,
         "declarations": DECLARATION,
@@ -111,6 +112,7 @@ def _action(action: Action) -> dict[str, Any]:
     return _given(
         name=action.name,
         undo=None if action.undo is None else _number(action.undo),
+        redo=_unless(0.0, action.redo),
         operations=list(action.operations),
         status="executed" if action.executed else None,
         reversible=None if action.reversible else False,

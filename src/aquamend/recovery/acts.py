@@ -248,7 +248,8 @@ def _undoing(graph: RecoveryGraph, wanted: set[str]) -> Iterator[Undo]:
     users: dict[int, list[str]] = {}
     for name in latest_first:
         for charge in graph.action_charges[position[name]]:
-            users.setdefault(charge, []).append(name)
+            if charge < graph.n_operations:
+                users.setdefault(charge, []).append(name)
     for charge, actions in users.items():
         operation = graph.charges[charge]
         yield Undo(operation.name, tuple(actions), cost=operation.cost)
@@ -271,9 +272,9 @@ def _value(state: InformationState, new: NewDeclaration) -> Value | None:
 
 
 def _again(graph: RecoveryGraph, undone: Iterable[str]) -> Iterator[Redo]:
-    reversible = {action.name: action.reversible for action in graph.actions}
+    actions = {action.name: action for action in graph.actions}
     for name in _in_order(graph, undone):
-        yield Redo(name, reversible[name])
+        yield Redo(name, actions[name].reversible, cost=actions[name].redo)
 
 
 def _in_order(graph: RecoveryGraph, names: Iterable[str]) -> list[str]:
