@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.endings import endings_of
+from aquamend.decision.endings import Slopes, endings_of
 from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes, Readings, interval_tables
@@ -216,7 +216,7 @@ class _Search:
         cell, jumps = self._jumps(readings, who, sums)
         found, whose = [jumps], [who[cell]]
         if self.decisions:
-            differ = self._differ(who, self._slopes(sums, who))
+            differ = self._slopes(sums, who).change() & (who[:-1] == who[1:])
             cells = np.union1d(np.flatnonzero(differ), cell)
             changes = self._finer(readings[cells], readings[cells + 1], who[cells], jumps, who[cell])
             for _ in range(MOST_BETWEEN):
@@ -245,7 +245,7 @@ class _Search:
         order = np.lexsort((readings, who))
         return readings[order], who[order], np.concatenate([sums, self._sums(turning, whose)])[order]
 
-    def _slopes(self, sums: Floats, who: Indices) -> Floats:
+    def _slopes(self, sums: Floats, who: Indices) -> Slopes:
         return self.endings.slopes(sums[:, : self.n_features], self.answered[who])
 
     def _ever_read(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Floats, Indices, Floats]:
@@ -253,11 +253,7 @@ class _Search:
         gap = np.where(who[:-1] == who[1:], np.diff(readings), 0.0)
         width = np.maximum(np.append(gap, 0.0), np.insert(gap, 0, 0.0))
         kept = sums[:, 0] * width > NEGLIGIBLE
-        return readings[kept], who[kept], sums[kept]
-
-    def _differ(self, who: Indices, slopes: Floats) -> Bools:
-        """Return between which neighbouring readings the decision changes."""
-        return np.asarray((slopes[:-1] != slopes[1:]).any(axis=1) & (who[:-1] == who[1:]))
+        return readings[kept], who[kept], sums.T.take(np.flatnonzero(kept), axis=1).T
 
     def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
         """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""
@@ -275,11 +271,11 @@ class _Search:
         readings, who = np.concatenate([points, beside]), np.concatenate([np.repeat(who, PARTS + 1), whose, whose])
         order = np.lexsort((readings, who))
         readings, who = readings[order], who[order]
-        sums = self._sums(readings, who)
-        slopes = self._slopes(sums, who)
+        slopes = self._slopes(self._sums(readings, who), who)
         apart = np.diff(readings) > 4.0 * SAME_READING * np.abs(readings[1:])  # not the two sides of one jump
-        at = np.flatnonzero(self._differ(who, slopes) & apart)
-        return _Changes(readings[at], readings[at + 1], who[at], slopes[at], slopes[at + 1])
+        at = np.flatnonzero(slopes.change() & apart & (who[:-1] == who[1:]))
+        matrix = slopes.as_matrix()
+        return _Changes(readings[at], readings[at + 1], who[at], matrix[at], matrix[at + 1])
 
     def _placed(self, changes: _Changes) -> tuple[Floats, Bools, _Changes]:
         """Return the root of the two decisions' difference in every interval, and where a third is better there.
@@ -292,7 +288,7 @@ class _Search:
         functions[:, : self.n_features] = before - after
         cuts = self._roots(changes.left, changes.right, changes.who, functions, steps=SECANTS)
         sums = self._sums(cuts, changes.who)[:, : self.n_features]
-        here = self.endings.slopes(sums, self.answered[changes.who])
+        here = self._slopes(sums, changes.who).as_matrix()
         tied, least = np.minimum((before * sums).sum(axis=1), (after * sums).sum(axis=1)), (here * sums).sum(axis=1)
         third = finite & ((tied - least) * (changes.right - changes.left) > SAME_LOSS * (1.0 + tied / sums[:, 0]))
         return cuts, third, changes.around(cuts, here, third)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +104,29 @@ class Local:
         if not hopeless.any():
             return self.keep - self.base
         return np.where(hopeless, 0.0, self.keep - np.where(hopeless, 0.0, self.base))
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """V_stop of each branch as a linear function of its sums nearby: a cost times its mass, and some of the features.
+
+    Two branches with the same slopes decide at the same price.
+    """
+
+    cost: Floats
+    """Shape ``(n_branches,)``; infinite where nothing is admissible."""
+    paid: Bools
+    """Shape ``(n_features, n_branches)``; which features are paid, the mass aside."""
+
+    def change(self) -> Bools:
+        """Return between which neighbouring branches they differ, ``(n_branches - 1,)``."""
+        return np.asarray((self.paid[:, 1:] != self.paid[:, :-1]).any(axis=0) | (self.cost[1:] != self.cost[:-1]))
+
+    def as_matrix(self) -> Floats:
+        """Return what each feature is multiplied by, ``(n_branches, n_features)``."""
+        matrix = self.paid.T.astype(float)
+        matrix[:, 0] = self.cost
+        return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +243,7 @@ class Endings:
                 owner = self._values.owner
                 wrong = _scaled(wrong, np.isinf(self.residual[owner]), self.residual[owner])
             wrong = self._allowed(wrong, known, broken, lacking)
-            correct[self.supported] = np.minimum.reduceat(wrong, self.first_value, axis=0)
+            correct[self.supported] = _reduced(np.minimum, wrong, self.first_value)
         if broken is not None and lacking is not None:
             own = self.support.beliefs
             keep = keep.copy()
@@ -233,7 +257,7 @@ class Endings:
         sound[sourced] = ~broken[len(self.support.beliefs) + self.source[sourced]]
         sound[-1] = False  # nobody's evidence
         there = sound[self.support.probe] & (self.support.before[:, None] | known[self.support.probe])
-        return np.asarray(~np.logical_or.reduceat(there, self.support.first, axis=0))
+        return np.asarray(~_reduced(np.logical_or, there, self.support.first))
 
     def _allowed(self, wrong: Floats, known: Bools, broken: Bools | None, lacking: Bools | None) -> Floats:
         """Return the values' losses, infinite where one may not be declared, ``(n_values, n_branches)``."""
@@ -326,73 +350,66 @@ class Endings:
             least = np.minimum(least, self._varying_values(sums)[:, -self._n_varying_last :].min(axis=1))
         return np.asarray(least)
 
-    def slopes(self, sums: Floats, answered: Bools) -> Floats:
-        """Return V_stop as a linear function of the sums nearby, ``(n_branches, n_features)``: V = slopes · sums.
-
-        Two branches with the same slopes decide at the same price. Infinite in the first column where nothing is
-        admissible.
-        """
-        mass, slopes = sums[:, 0], np.zeros_like(sums)
+    def slopes(self, sums: Floats, answered: Bools) -> Slopes:
+        """Return V_stop of every branch as a linear function of the sums nearby."""
+        mass = sums[:, 0]
+        cost, paid = np.zeros(len(sums)), np.zeros(sums.T.shape, dtype=bool)
         rivals: list[Floats] = []
         if self.corrections:
-            local = self.locally(sums, answered)
-            gain = local.gain.T
-            rivals.append(local.base.sum(axis=0) + self._covering_values(mass, gain))
-            self._correction_slopes(slopes, local, mass, gain)
+            rivals.append(self._correction_slopes(cost, paid, self.locally(sums, answered), mass))
         n_corrections, n_varying = int(self.corrections), len(self.varying) - self._n_varying_last
         if n_varying:
             rivals += list(self._varying_values(sums)[:, :n_varying].T)
         if self.flat < math.inf:
             rivals.append(self.flat * mass)
-        winner = np.argmin(rivals, axis=0) if rivals else np.full(len(sums), n_corrections + n_varying)
-        slopes[winner >= n_corrections] = 0.0
+        if not rivals:
+            rivals.append(np.full(len(sums), math.inf))
+        winner, hopeless = np.argmin(rivals, axis=0), np.isinf(np.min(rivals, axis=0))
+        paid &= (winner < n_corrections) & ~hopeless
         for v in range(n_varying):
-            slopes[winner == n_corrections + v, self._columns[3].start + v] = 1.0
-        slopes[winner == n_corrections + n_varying, 0] = self.flat
-        if rivals:
-            slopes[np.isinf(np.min(rivals, axis=0)), 0] = math.inf
+            paid[self._columns[3].start + v] = (winner == n_corrections + v) & ~hopeless
+        cost = np.where(winner < n_corrections, cost, np.where(winner < n_corrections + n_varying, 0.0, self.flat))
+        cost[hopeless] = math.inf
         if self.last_resorts:
-            self._last_resort_slopes(slopes, sums)
-        return slopes
+            self._last_resort_slopes(cost, paid, sums)
+        return Slopes(cost, paid)
 
-    def _last_resort_slopes(self, slopes: Floats, sums: Floats) -> None:
+    def _last_resort_slopes(self, cost: Floats, paid: Bools, sums: Floats) -> None:
         """Write the slopes of the best last resort where nothing else is admissible."""
-        rows, n_others = np.isinf(slopes[:, 0]), len(self.varying) - self._n_varying_last
+        rows, n_others = np.flatnonzero(np.isinf(cost)), len(self.varying) - self._n_varying_last
         losses = np.column_stack([self._last_flat_values(sums[rows]), self._varying_values(sums[rows])[:, n_others:]])
-        last = np.zeros((len(losses), slopes.shape[1]))
         best = losses.argmin(axis=1)
-        last[best == 0, 0] = self._last_flat
-        varying = best > 0
-        last[varying, self._columns[3].start + n_others + best[varying] - 1] = 1.0
-        last[np.isinf(losses.min(axis=1)), 0] = math.inf
-        slopes[rows] = last
+        finite = np.isfinite(losses.min(axis=1))
+        cost[rows] = np.where(finite, np.where(best == 0, self._last_flat, 0.0), math.inf)
+        varying = (best > 0) & finite
+        paid[self._columns[3].start + n_others + best[varying] - 1, rows[varying]] = True
 
-    def _correction_slopes(self, slopes: Floats, local: Local, mass: Floats, gain: Floats) -> None:
-        """Write the slopes of the best correction set: its cost, and the losses that it leaves."""
-        groups, n = self.groups, len(self.beliefs)
-        covered = np.zeros((len(mass), n), dtype=bool)
-        paid = gain[:, groups.solo] > mass[:, None] * groups.solo_cost
-        covered[:, groups.solo] = paid
-        slopes[:, 0] = paid @ groups.solo_cost
+    def _correction_slopes(self, cost: Floats, paid: Bools, local: Local, mass: Floats) -> Floats:
+        """Write the slopes of the best correction set, its cost and the losses that it leaves; return its loss."""
+        groups, gain = self.groups, local.gain.T
+        covered = np.zeros((len(self.beliefs), len(mass)), dtype=bool)
+        covered[groups.solo] = local.gain[groups.solo] > groups.solo_cost[:, None] * mass
+        cost += groups.solo_cost @ covered[groups.solo]
         for group in groups.listed:
             best = group.losses(mass, gain).argmin(axis=1)
-            covered[:, group.members] = group.keep.T[best] == 0
-            slopes[:, 0] += group.cost[best]
+            covered[group.members] = (group.keep == 0)[:, best]
+            cost += group.cost[best]
         for cut in groups.cuts:
             for k, own in enumerate(gain[:, cut.members]):
                 forced = np.isinf(own)
-                best, chosen = cut.best(np.where(forced, 0.0, own) / (mass[k] or 1.0), forced)
-                covered[k, cut.members] = chosen
-                slopes[k, 0] += best - own[~chosen].sum() / (mass[k] or 1.0)
-        corrected = covered & (local.correct < local.keep).T
-        slopes[:, 1 : 1 + n] = ~corrected & (self.residual > 0) & ~self.hard
-        if local.wrong is None:
-            return
-        ends = [*self.first_value.tolist(), len(local.wrong)]
-        for i, (start, end) in zip(self.supported.tolist(), pairwise(ends), strict=True):
-            rows = np.flatnonzero(corrected[:, i]) if self.residual[i] > 0 else np.zeros(0, dtype=np.intp)
-            if len(rows):
-                slopes[rows, self._columns[1].start + start + local.wrong[start:end, rows].argmin(axis=0)] = 1.0
+                least, chosen = cut.best(np.where(forced, 0.0, own) / (mass[k] or 1.0), forced)
+                covered[cut.members, k] = chosen
+                cost[k] += least - own[~chosen].sum() / (mass[k] or 1.0)
+        corrected = covered & (local.correct < local.keep)
+        paid[self._columns[0]] = ~corrected & ((self.residual > 0) & ~self.hard)[:, None]
+        if local.wrong is not None:
+            corrected &= (self.residual > 0)[:, None]
+            owner, declared = self._values.owner, paid[self._columns[1]]
+            declared[:] = (local.wrong == local.correct[owner]) & corrected[owner]
+            if np.count_nonzero(declared) > np.count_nonzero(corrected[self.supported]):  # of those that tie, the first
+                for start, end in pairwise([*self.first_value.tolist(), len(declared)]):
+                    declared[start:end] &= np.cumsum(declared[start:end], axis=0) == 1
+        return np.asarray(mass * cost + np.where(covered, local.base, local.keep).sum(axis=0))
 
     @cached_property
     def conditions(self) -> Bools:
@@ -438,6 +455,13 @@ class Endings:
         if self.varying:
             bound = np.minimum(bound, self._varying_values(self.features).min(axis=1))
         return np.asarray(np.minimum(bound, self._last_flat))
+
+
+def _reduced(by: np.ufunc, rows: NDArray[Any], first: Indices) -> NDArray[Any]:
+    """Return each group of rows reduced to one; ``reduceat`` alone is slow at few groups of long rows."""
+    if len(first) > rows.shape[1]:
+        return np.asarray(by.reduceat(rows, first, axis=0))
+    return np.array([by.reduce(rows[start:end], axis=0) for start, end in pairwise([*first.tolist(), len(rows)])])
 
 
 def _with_nobody(answered: Bools) -> Bools:
