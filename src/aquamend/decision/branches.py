@@ -7,7 +7,7 @@ no loss of precision beyond where the cuts are put.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -128,16 +128,8 @@ def planning_likelihood(state: InformationState, view: ProbeView) -> Floats:
 
 def predictive_quantiles(state: InformationState, channel: Readings, levels: Floats) -> Floats:
     """Return the readings at which the predictive distribution reaches these levels, to the accuracy of a fine grid."""
-    weight = _by_label(channel, state.posterior)
-    readings = channel.sampled[0]
-    below = np.cumsum(weight @ channel.intervals(readings))[:-1]
-    return np.asarray(np.interp(levels, below, readings))
-
-
-def _by_label(channel: Readings, mass: Floats) -> Floats:
-    """Return what hypotheses that read alike have together, ``(n_labels,)`` or ``(n_labels, n_columns)``."""
-    alike = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float)
-    return np.asarray(alike @ mass)
+    below = np.cumsum(channel.alike @ state.posterior @ channel.cells)[:-1]
+    return np.asarray(np.interp(levels, below, channel.sampled[0]))
 
 
 def decision_cuts(
@@ -173,46 +165,50 @@ class _Search:
         if verdicts:
             margins = np.hstack([margins, state.problem.invalid - REJECT_AT])
         weighted = state.posterior[:, None] * np.hstack([features, margins])
-        self.weighted = [_by_label(channel, weighted) for channel in self.channels]
+        self.weighted = [channel.alike @ weighted for channel in self.channels]
         own = np.array([view.index for view in views], dtype=np.intp)
         self.answered = state.answered[None, :] | (own[:, None] == np.arange(len(state.answered)))
-        self._bank()
+        self._bank(weighted.sum(axis=0))
 
-    def _bank(self) -> None:
+    def _bank(self, total: Floats) -> None:
         """Lay the components of all probes side by side, so that one exponential serves them all."""
         size = max(len(channel.mean) for channel in self.channels)
-        self.mean, self.sd = np.zeros((len(self.channels), size)), np.ones((len(self.channels), size))
-        self.heights: list[Floats] = []
+        self.centre, self.precision = np.zeros((2, len(self.channels), size + 1))
+        self.heights = np.zeros((len(self.channels), size + 1, self.weighted[0].shape[1]))
         for k, channel in enumerate(self.channels):
             n = len(channel.mean)
-            self.mean[k, :n], self.sd[k, :n] = channel.mean, channel.sd
-            weighted = np.zeros((size + 1, self.weighted[k].shape[1]))
-            weighted[:n] = channel.height[:, None] * self.weighted[k][channel.owner]
-            weighted[-1] = channel.outliers / (np.pi * channel.width) * self.weighted[k].sum(axis=0)
-            self.heights.append(weighted)
-        self.outlying = np.array([(c.centre, c.width) for c in self.channels])
+            self.centre[k, :n], self.precision[k, :n] = channel.mean, 1.0 / channel.sd
+            self.centre[k, -1], self.precision[k, -1] = channel.centre, 1.0 / channel.width
+            self.heights[k, :n] = channel.height[:, None] * self.weighted[k][channel.owner]
+            self.heights[k, -1] = channel.outliers / (np.pi * channel.width) * total
 
-    def _shapes(self, readings: Floats, who: Indices) -> Floats:
-        """Return every component's bell at each reading, and last the outliers' law, ``(n, n_components + 1)``."""
-        mean, sd, outlying = (np.take(x, who, axis=0) for x in (self.mean, self.sd, self.outlying))
-        z = (readings[:, None] - mean) / sd
-        far = (readings - outlying[:, 0]) / outlying[:, 1]
-        shapes = np.empty((len(readings), mean.shape[1] + 1))
-        # Numbers too small to be normal would take the processor a hundred times as long.
-        np.exp(-0.5 * np.minimum(z * z, 500.0), out=shapes[:, :-1])
-        shapes[:, -1] = 1.0 / (1.0 + far * far)
+    def _shapes(self, who: Indices) -> Callable[[Floats], Floats]:
+        """Return a function of readings, these probes' ones: every component's bell there, last the outliers' law.
+
+        Its argument has the shape ``(…, n)``, its value ``(…, n, n_components + 1)``.
+        """
+        centre, precision = self.centre.take(who, axis=0), self.precision.take(who, axis=0)
+
+        def shapes(readings: Floats) -> Floats:
+            z = (readings[..., None] - centre) * precision
+            square = z * z
+            # Numbers too small to be normal would take the processor a hundred times as long.
+            shapes = np.exp(np.maximum(-0.5 * square, -250.0))
+            shapes[..., -1] = 1.0 / (1.0 + square[..., -1])
+            return np.asarray(shapes)
+
         return shapes
 
     def _sums(self, readings: Floats, who: Indices) -> Floats:
         """Return features and margins at each reading, joint with it, ``(n, n_features + n_margins)``."""
-        shapes = self._shapes(readings, who)
+        shapes = self._shapes(who)(readings)
         ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
         by_column = [self.heights[k].T @ shapes[a:b].T for k, (a, b) in enumerate(pairwise(ends))]
         return np.concatenate(by_column, axis=1).T  # laid out along readings, the way all that follows runs through it
 
     def cuts(self) -> list[Floats]:
         """Return the cuts of every probe."""
-        readings, who, sums = self._ever_read(*self._grid())
+        readings, who, sums = self._grid()
         cell, jumps = self._jumps(readings, who, sums)
         found, whose = [jumps], [who[cell]]
         if self.decisions:
@@ -227,7 +223,7 @@ class _Search:
                 whose.append(changes.who[~third])
                 changes = further
         every, mine = np.concatenate(found), np.concatenate(whose)
-        return [np.unique(every[mine == k]) for k in range(len(self.channels))]
+        return [np.array(sorted(set(every[mine == k].tolist()))) for k in range(len(self.channels))]
 
     def _grid(self) -> tuple[Floats, Indices, Floats]:
         """Return the readings at which everything is sampled, whose they are, and the sums there."""
@@ -235,25 +231,28 @@ class _Search:
         if self.endings.groups.cuts:  # each point needs a minimum cut
             thinned = [1 + len(grid) // MOST_CUT_POINTS for grid, _ in sampled]
             sampled = [(grid[::n], density[::n]) for n, (grid, density) in zip(thinned, sampled, strict=True)]
-        who = np.repeat(np.arange(len(sampled)), [len(grid) for grid, _ in sampled])
+        kept = [self._ever_read(*own, weighted[:, 0]) for own, weighted in zip(sampled, self.weighted, strict=True)]
+        sampled = [(grid[own], density[own]) for own, (grid, density) in zip(kept, sampled, strict=True)]
         readings = np.concatenate([grid for grid, _ in sampled])
-        sums = np.concatenate([self.weighted[k].T @ density.T for k, (_, density) in enumerate(sampled)], axis=1).T
+        ends = np.cumsum([0, *(len(grid) for grid, _ in sampled)]).tolist()
+        who = np.repeat(np.arange(len(sampled)), np.diff(ends))
+        by_column = np.empty((self.weighted[0].shape[1], len(readings)))
+        for (_, density), weighted, (a, b) in zip(sampled, self.weighted, pairwise(ends), strict=True):
+            np.matmul(weighted.T, density.T, out=by_column[:, a:b])
         if not self.n_verdicts:
-            return readings, who, sums
-        turning, whose = self._turning_points(readings, who, sums)
+            return readings, who, by_column.T
+        turning, whose = self._turning_points(readings, who, by_column.T)
         readings, who = np.concatenate([readings, turning]), np.concatenate([who, whose])
         order = np.lexsort((readings, who))
-        return readings[order], who[order], np.concatenate([sums, self._sums(turning, whose)])[order]
+        return readings[order], who[order], np.concatenate([by_column.T, self._sums(turning, whose)])[order]
+
+    def _ever_read(self, grid: Floats, density: Floats, weight: Floats) -> Bools:
+        """Return which readings of a probe ever come; between two of them may lie a gap, and a change of decision."""
+        gap = np.concatenate([[0.0], grid[1:] - grid[:-1], [0.0]])
+        return np.asarray(density @ weight * np.maximum(gap[:-1], gap[1:]) > NEGLIGIBLE)
 
     def _slopes(self, sums: Floats, who: Indices) -> Slopes:
         return self.endings.slopes(sums[:, : self.n_features], self.answered[who])
-
-    def _ever_read(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Floats, Indices, Floats]:
-        """Return those readings that ever come; between two of them may lie a gap, and a change of decision in it."""
-        gap = np.where(who[:-1] == who[1:], np.diff(readings), 0.0)
-        width = np.maximum(np.append(gap, 0.0), np.insert(gap, 0, 0.0))
-        kept = sums[:, 0] * width > NEGLIGIBLE
-        return readings[kept], who[kept], sums.T.take(np.flatnonzero(kept), axis=1).T
 
     def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
         """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""
@@ -302,15 +301,14 @@ class _Search:
         """
         ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
         heights = np.concatenate([functions[a:b] @ self.heights[k].T for k, (a, b) in enumerate(pairwise(ends))])
-        positive, negative = np.maximum(heights, 0.0), np.maximum(-heights, 0.0)
+        parts, shapes = np.stack([np.maximum(heights, 0.0), np.maximum(-heights, 0.0)]), self._shapes(who)
 
         def at(readings: Floats) -> Floats:
-            shapes = self._shapes(readings, who)
-            above, below = np.einsum("ij,ij->i", shapes, positive), np.einsum("ij,ij->i", shapes, negative)
-            return np.asarray(np.log(above / below))
+            positive, negative = np.einsum("...ij,pij->p...i", shapes(readings), parts)
+            return np.asarray(np.log(positive / negative))
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            a, b, at_a, at_b = left, right, at(left), at(right)
+            a, b, (at_a, at_b) = left, right, at(np.stack([left, right]))
             for _ in range(steps if len(left) else 0):
                 if not (np.abs(at_b) > SAME_READING).any():  # all found
                     break

@@ -79,7 +79,7 @@ def _caught(state: InformationState, channel: Channel) -> Floats:
             (after[:, :-1] * (after[:, :-1] >= REJECT_AT * after[:, -1:]) * (after[:, -1:] > 0)).sum(axis=0)
         )
     channel = cast(Readings, channel)
-    by_label = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float) @ joint
+    by_label = channel.alike @ joint
     at = channel.sampled[1] @ by_label
     margin = at[:, :-1] / np.where(at[:, -1:] > 0.0, at[:, -1:], 1.0) - REJECT_AT
     before, after = np.vstack([margin[:1], margin]), np.vstack([margin, margin[-1:]])

@@ -68,19 +68,21 @@ class _Support:
 
 
 @dataclass(frozen=True, eq=False)
-class _NewValues:
-    """The new values as arrays."""
+class _Rules:
+    """What may stand in the way of new values and of evidence, as rows of one table of obstacles.
 
-    owner: Indices
-    """Shape ``(n_values,)``; position among the priced beliefs of each one's belief."""
-    reader: Indices
-    """Shape ``(n_values,)``; the probe that must have read it; -1 where none need."""
-    read: Indices
-    """Those that a probe must have read."""
-    ruled: Indices
-    """Those of beliefs that need support."""
-    needing: Indices
-    """Which of the beliefs that need support each of these belongs to."""
+    The rows: nothing; each probe that has not answered, and nobody; each condition that is broken; each belief that
+    lacks support.
+    """
+
+    conditions: slice
+    lacking: slice
+    restricted: Indices
+    """The new values that something may bar."""
+    bars: Indices
+    """Shape ``(3, n_restricted)``; what bars each of them: its probe's silence, its own condition, its support."""
+    unusable: Indices
+    """Shape ``(2, n_pairs)``; what makes evidence unusable: its probe's silence, its source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +101,8 @@ class Local:
 
     @cached_property
     def gain(self) -> Floats:
-        """What not covering it costs beyond that."""
-        hopeless = np.isinf(self.base)
-        if not hopeless.any():
-            return self.keep - self.base
-        return np.where(hopeless, 0.0, self.keep - np.where(hopeless, 0.0, self.base))
+        """What not covering it costs beyond that; nothing where it is hopeless either way."""
+        return np.subtract(self.keep, self.base, out=np.zeros_like(self.keep), where=np.isfinite(self.base))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,14 +178,32 @@ class Endings:
         return tuple(slice(a, b) for a, b in pairwise(ends))  # type: ignore[return-value]
 
     @cached_property
-    def _values(self) -> _NewValues:
+    def _owner(self) -> Indices:
+        """Shape ``(n_values,)``; position among the priced beliefs of each new value's belief."""
         at = {int(b): i for i, b in enumerate(self.beliefs)}
-        owner = np.array([at[value.belief] for value in self.new_values], dtype=np.intp)
+        return np.array([at[value.belief] for value in self.new_values], dtype=np.intp)
+
+    @cached_property
+    def _ruled(self) -> Indices:
+        """The new values of beliefs that need support."""
+        return np.flatnonzero(np.isin(self._owner, self.support.beliefs))
+
+    @cached_property
+    def _rules(self) -> _Rules:
+        needing, ruled, n_probes = self.support.beliefs, self._ruled, len(self.source)
+        conditions = slice(1 + n_probes, 1 + n_probes + len(self.condition_columns[0]))
+        lacking = slice(conditions.stop, conditions.stop + len(needing))
+        sources = conditions.start + len(needing)
+        unsound = np.where(self.source >= 0, sources + self.source, 0)
         reader = np.array([-1 if value.probe is None else value.probe for value in self.new_values], dtype=np.intp)
-        needing = np.full(len(self.beliefs), -1)
-        needing[self.support.beliefs] = np.arange(len(self.support.beliefs))
-        read, ruled = np.flatnonzero(reader >= 0), np.flatnonzero(needing[owner] >= 0)
-        return _NewValues(owner, reader, read, ruled, needing[owner[ruled]])
+        bars = np.zeros((3, len(reader)), dtype=np.intp)
+        bars[0] = 1 + reader  # none where nobody need have read it
+        bars[1, ruled] = sources + self.n_sources + np.arange(len(ruled))
+        belief = np.searchsorted(needing, self._owner[ruled])
+        bars[2, ruled] = np.where(reader[ruled] >= 0, unsound[reader[ruled]], lacking.start + belief)
+        restricted = np.flatnonzero(bars.any(axis=0))
+        unusable = np.array([np.where(self.support.before, 0, 1 + self.support.probe), unsound[self.support.probe]])
+        return _Rules(conditions, lacking, restricted, bars[:, restricted], unusable)
 
     def risks(self, sums: Floats) -> Floats:
         """Return each branch's loss of keeping each priced belief, support aside, shape ``(n_branches, n_priced)``."""
@@ -209,11 +226,11 @@ class Endings:
     @cached_property
     def condition_columns(self) -> tuple[Indices, Floats]:
         """Which features the conditions of support are about, and the weight that each carries."""
-        own, ruled = self.support.beliefs, self._values.ruled
+        own, ruled = self.support.beliefs, self._ruled
         sources = np.arange(self._columns[2].start, self._columns[2].stop)
         columns = np.concatenate([1 + own, sources, self._columns[1].start + ruled]).astype(np.intp)
         return columns, np.concatenate(
-            [self.weight[own], np.ones(self.n_sources), self.weight[self._values.owner[ruled]]]
+            [self.weight[own], np.ones(self.n_sources), self.weight[self._owner[ruled]]]
         )
 
     @cached_property
@@ -232,68 +249,54 @@ class Endings:
         keep = by_column[1 : 1 + len(self.beliefs)]
         if self._special:
             keep = _scaled(keep, self.hard, self.residual)
-        correct = np.zeros_like(keep)
-        broken = self.conditions_of(sums) if len(self.support.beliefs) and not relaxed else None
-        known = _with_nobody(answered).T
-        lacking = None if broken is None else self._lacking(broken, known)
-        wrong = None
+        correct, wrong = np.zeros_like(keep), None
+        rules, obstacles = self._rules, self._obstacles(sums, answered, relaxed)
         if len(self.supported):
             wrong = by_column[self._columns[1]]
             if self._special:
-                owner = self._values.owner
-                wrong = _scaled(wrong, np.isinf(self.residual[owner]), self.residual[owner])
-            wrong = self._allowed(wrong, known, broken, lacking)
+                wrong = _scaled(wrong, np.isinf(self.residual[self._owner]), self.residual[self._owner])
+            wrong = wrong.copy()
+            wrong[rules.restricted] = np.where(obstacles[rules.bars].any(axis=0), math.inf, wrong[rules.restricted])
             correct[self.supported] = _reduced(np.minimum, wrong, self.first_value)
-        if broken is not None and lacking is not None:
-            own = self.support.beliefs
+        own = self.support.beliefs
+        if len(own):
+            broken = obstacles[rules.conditions][: len(own)] | obstacles[rules.lacking]
             keep = keep.copy()
-            keep[own] = np.where(broken[: len(own)] | lacking, math.inf, keep[own])
+            keep[own] = np.where(broken, math.inf, keep[own])
         return Local(keep, correct, wrong)
 
-    def _lacking(self, broken: Bools, known: Bools) -> Bools:
-        """Return which of the beliefs that need support have no usable evidence, ``(n_needing, n_branches)``."""
-        sourced = self.source >= 0
-        sound = np.ones((len(self.source), broken.shape[1]), dtype=bool)
-        sound[sourced] = ~broken[len(self.support.beliefs) + self.source[sourced]]
-        sound[-1] = False  # nobody's evidence
-        there = sound[self.support.probe] & (self.support.before[:, None] | known[self.support.probe])
-        return np.asarray(~_reduced(np.logical_or, there, self.support.first))
-
-    def _allowed(self, wrong: Floats, known: Bools, broken: Bools | None, lacking: Bools | None) -> Floats:
-        """Return the values' losses, infinite where one may not be declared, ``(n_values, n_branches)``."""
-        values = self._values
-        wrong = wrong.copy()
-        wrong[values.read] = np.where(known[values.reader[values.read]], wrong[values.read], math.inf)
-        if broken is None or lacking is None or not len(values.ruled):
-            return wrong
-        reader, n_needing = values.reader[values.ruled], len(self.support.beliefs)
-        doubtful = broken[n_needing + self.n_sources :]
-        source = self.source[reader]
-        unsound = broken[n_needing : n_needing + self.n_sources][source] if self.n_sources else np.zeros_like(doubtful)
-        unsound = np.where((source >= 0)[:, None], unsound, False)
-        unsupported = np.where((reader >= 0)[:, None], unsound, lacking[values.needing])
-        wrong[values.ruled] = np.where(doubtful | unsupported, math.inf, wrong[values.ruled])
-        return wrong
+    def _obstacles(self, sums: Floats, answered: Bools, relaxed: bool) -> Bools:
+        """Return which of the rows of ``_Rules`` hold in each branch, ``(n_rows, n_branches)``."""
+        rules = self._rules
+        obstacles = np.zeros((rules.lacking.stop, len(sums)), dtype=bool)
+        obstacles[1 : len(self.source)] = ~np.atleast_2d(answered).T
+        obstacles[len(self.source)] = True  # nobody never answers
+        if len(self.support.beliefs) and not relaxed:
+            obstacles[rules.conditions] = self.conditions_of(sums)
+            unusable = obstacles[rules.unusable].any(axis=0)
+            obstacles[rules.lacking] = _reduced(np.logical_and, unusable, self.support.first)
+        return obstacles
 
     def _correction_values(self, sums: Floats, answered: Bools, relaxed: bool) -> Floats:
         """Return each branch's least loss over all correction sets, shape ``(n_branches,)``."""
         if self.plain:
-            return self._covering_values(sums[:, 0], self.risks(sums))
+            return self._covering_values(sums[:, 0], self.risks(sums).T)
         local = self.locally(sums, answered, relaxed=relaxed)
-        return np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain.T))
+        return np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain))
 
     def _covering_values(self, mass: Floats, gain: Floats) -> Floats:
         """Return each branch's least cost of covering beliefs and losses of not covering the others."""
-        value = np.minimum(gain[:, self.groups.solo], mass[:, None] * self.groups.solo_cost).sum(axis=1)
-        if len(self.groups.stuck):
-            value = value + gain[:, self.groups.stuck].sum(axis=1)
-        for group in self.groups.listed:
-            value = value + group.losses(mass, gain).min(axis=1)
-        for cut in self.groups.cuts:
-            forced = np.isinf(gain[:, cut.members])
-            own = np.where(forced, 0.0, gain[:, cut.members])
+        groups = self.groups
+        value = np.minimum(gain[groups.solo], groups.solo_cost[:, None] * mass).sum(axis=0)
+        if len(groups.stuck):
+            value = value + gain[groups.stuck].sum(axis=0)
+        for group in groups.listed:
+            value = value + group.losses(mass, gain).min(axis=0)
+        for cut in groups.cuts:
+            forced = np.isinf(gain[cut.members])
+            own = np.where(forced, 0.0, gain[cut.members])
             scale = np.where(mass > 0, mass, 1.0)
-            best = [cut.best(g / m, f)[0] * m for g, f, m in zip(own, forced, scale, strict=True)]
+            best = [cut.best(g / m, f)[0] * m for g, f, m in zip(own.T, forced.T, scale, strict=True)]
             value = value + np.array(best)
         return np.asarray(value)
 
@@ -364,7 +367,8 @@ class Endings:
             rivals.append(self.flat * mass)
         if not rivals:
             rivals.append(np.full(len(sums), math.inf))
-        winner, hopeless = np.argmin(rivals, axis=0), np.isinf(np.min(rivals, axis=0))
+        losses = np.array(rivals)
+        winner, hopeless = losses.argmin(axis=0), np.isinf(losses.min(axis=0))
         paid &= (winner < n_corrections) & ~hopeless
         for v in range(n_varying):
             paid[self._columns[3].start + v] = (winner == n_corrections + v) & ~hopeless
@@ -386,16 +390,16 @@ class Endings:
 
     def _correction_slopes(self, cost: Floats, paid: Bools, local: Local, mass: Floats) -> Floats:
         """Write the slopes of the best correction set, its cost and the losses that it leaves; return its loss."""
-        groups, gain = self.groups, local.gain.T
+        groups, gain = self.groups, local.gain
         covered = np.zeros((len(self.beliefs), len(mass)), dtype=bool)
-        covered[groups.solo] = local.gain[groups.solo] > groups.solo_cost[:, None] * mass
+        covered[groups.solo] = gain[groups.solo] > groups.solo_cost[:, None] * mass
         cost += groups.solo_cost @ covered[groups.solo]
         for group in groups.listed:
-            best = group.losses(mass, gain).argmin(axis=1)
+            best = group.losses(mass, gain).argmin(axis=0)
             covered[group.members] = (group.keep == 0)[:, best]
             cost += group.cost[best]
         for cut in groups.cuts:
-            for k, own in enumerate(gain[:, cut.members]):
+            for k, own in enumerate(gain[cut.members].T):
                 forced = np.isinf(own)
                 least, chosen = cut.best(np.where(forced, 0.0, own) / (mass[k] or 1.0), forced)
                 covered[cut.members, k] = chosen
@@ -404,11 +408,14 @@ class Endings:
         paid[self._columns[0]] = ~corrected & ((self.residual > 0) & ~self.hard)[:, None]
         if local.wrong is not None:
             corrected &= (self.residual > 0)[:, None]
-            owner, declared = self._values.owner, paid[self._columns[1]]
-            declared[:] = (local.wrong == local.correct[owner]) & corrected[owner]
+            declared = paid[self._columns[1]]
+            ends = pairwise([*self.first_value.tolist(), len(declared)])
+            own = [(i, slice(*pair)) for i, pair in zip(self.supported.tolist(), ends, strict=True)]
+            for i, values in own:
+                declared[values] = (local.wrong[values] == local.correct[i]) & corrected[i]
             if np.count_nonzero(declared) > np.count_nonzero(corrected[self.supported]):  # of those that tie, the first
-                for start, end in pairwise([*self.first_value.tolist(), len(declared)]):
-                    declared[start:end] &= np.cumsum(declared[start:end], axis=0) == 1
+                for _, values in own:
+                    declared[values] &= np.cumsum(declared[values], axis=0) == 1
         return np.asarray(mass * cost + np.where(covered, local.base, local.keep).sum(axis=0))
 
     @cached_property
@@ -462,12 +469,6 @@ def _reduced(by: np.ufunc, rows: NDArray[Any], first: Indices) -> NDArray[Any]:
     if len(first) > rows.shape[1]:
         return np.asarray(by.reduceat(rows, first, axis=0))
     return np.array([by.reduce(rows[start:end], axis=0) for start, end in pairwise([*first.tolist(), len(rows)])])
-
-
-def _with_nobody(answered: Bools) -> Bools:
-    """Return who has answered as rows, with one more probe that never does."""
-    rows = np.atleast_2d(answered)
-    return np.hstack([rows, np.zeros((len(rows), 1), dtype=bool)])
 
 
 def _scaled(wrong: Floats, barred: Bools, residual: Floats) -> Floats:

@@ -253,6 +253,11 @@ class Readings:
         """How many different mixtures there are."""
         return int(self.owner[-1]) + 1
 
+    @cached_property
+    def alike(self) -> Floats:
+        """Shape ``(n_labels, n_hypotheses)``; one where a hypothesis has the label."""
+        return frozen((np.arange(self.n_labels)[:, None] == self.of).astype(float))
+
     @property
     def sharpest(self) -> float:
         """The smallest standard deviation."""
