@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -49,16 +50,24 @@ class Branches:
     """The answers of several probes, one under the other."""
 
     probes: tuple[str, ...]
-    first: NDArray[np.intp]
+    first: Indices
     """Shape ``(n_probes,)``; where each probe's branches start."""
     likelihood: Floats
     """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
     cost: Floats
     """Shape ``(n_probes,)``."""
-    answered: Bools
-    """Shape ``(n_branches, n_all_probes)``; who has answered in each branch, those before included."""
+    before: Bools
+    """Shape ``(n_all_probes,)``; who has answered before."""
+    index: tuple[int, ...]
+    """Each probe's position among all."""
     cuts: tuple[Floats | None, ...]
     """For each probe, where its intervals of readings meet; None for outcomes."""
+
+    @cached_property
+    def answered(self) -> Bools:
+        """Shape ``(n_branches, n_all_probes)``; who has answered in each branch."""
+        known = _known(self.before, self.index)
+        return np.repeat(known, np.diff([*self.first, len(self.likelihood)]), axis=0)
 
     def of(self, probe: str) -> slice:
         """Return where a probe's branches stand."""
@@ -76,15 +85,20 @@ def branches_of(
     """
     views = [state.probe(name) for name in probes]
     if all(isinstance(view.channel, Outcomes) for view in views):
-        stacked, first, which = _stacks(state.problem, tuple(probes))
+        stacked, first = _stacks(state.problem, tuple(probes))
         cuts: list[Floats | None] = [None] * len(views)
     else:
         cuts = decision_cuts(state, views, decisions=decisions, verdicts=verdicts)
-        stacked, first, which = _stacked(_likelihoods(views, cuts))
-    answered = state.answered[None, :] | (np.array([view.index for view in views], dtype=np.intp)[which, None]
-                                          == np.arange(len(state.answered)))  # fmt: skip
-    cost = np.array([view.cost for view in views])
-    return Branches(tuple(probes), first, stacked, cost, answered, tuple(cuts))
+        stacked, first = _stacked(_likelihoods(views, cuts))
+    cost, index = np.array([view.cost for view in views]), tuple(view.index for view in views)
+    return Branches(tuple(probes), first, stacked, cost, state.answered, index, tuple(cuts))
+
+
+def _known(before: Bools, index: Sequence[int]) -> Bools:
+    """Return who has answered once each of these probes has, ``(n_probes, n_all_probes)``."""
+    known = np.repeat(before[None, :], len(index), axis=0)
+    known[np.arange(len(index)), index] = True
+    return known
 
 
 def _likelihoods(views: Sequence[ProbeView], cuts: Sequence[Floats | None]) -> list[Floats]:
@@ -94,19 +108,17 @@ def _likelihoods(views: Sequence[ProbeView], cuts: Sequence[Floats | None]) -> l
     return [v.channel.table.T if isinstance(v.channel, Outcomes) else next(tables)[v.channel.of].T for v in views]
 
 
-def _stacked(blocks: Sequence[Floats]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    sizes = [len(block) for block in blocks]
-    first = np.cumsum([0, *sizes], dtype=np.intp)[:-1]
-    stacked = np.ascontiguousarray(np.vstack(blocks).T).T
-    return stacked, first, np.repeat(np.arange(len(blocks)), sizes)
+def _stacked(blocks: Sequence[Floats]) -> tuple[Floats, Indices]:
+    first = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.intp)[:-1]
+    return np.ascontiguousarray(np.vstack(blocks).T).T, first
 
 
 @remembered
-def _stacks(problem: Problem, probes: tuple[str, ...]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+def _stacks(problem: Problem, probes: tuple[str, ...]) -> tuple[Floats, Indices]:
     """Return the outcomes of these probes stacked; they depend on no state."""
     blocks = [channel.table.T for probe in probes if isinstance(channel := problem.model.channels[probe], Outcomes)]
     if not blocks:
-        return np.zeros((0, len(problem.model.hypotheses))), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        return np.zeros((0, len(problem.model.hypotheses))), np.zeros(0, dtype=np.intp)
     return _stacked(blocks)
 
 
@@ -166,8 +178,7 @@ class _Search:
             margins = np.hstack([margins, state.problem.invalid - REJECT_AT])
         weighted = state.posterior[:, None] * np.hstack([features, margins])
         self.weighted = [channel.alike @ weighted for channel in self.channels]
-        own = np.array([view.index for view in views], dtype=np.intp)
-        self.answered = state.answered[None, :] | (own[:, None] == np.arange(len(state.answered)))
+        self.known = _known(state.answered, [view.index for view in views])
         self._bank(weighted.sum(axis=0))
 
     def _bank(self, total: Floats) -> None:
@@ -252,7 +263,7 @@ class _Search:
         return np.asarray(density @ weight * np.maximum(gap[:-1], gap[1:]) > NEGLIGIBLE)
 
     def _slopes(self, sums: Floats, who: Indices) -> Slopes:
-        return self.endings.slopes(sums[:, : self.n_features], self.answered[who])
+        return self.endings.slopes(sums[:, : self.n_features], self.known[who])
 
     def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
         """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""

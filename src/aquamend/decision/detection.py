@@ -93,12 +93,12 @@ def _rejection_rates(state: InformationState, branches: Branches, condition: Flo
     invalid = state.problem.invalid
     if not branches.probes:
         return np.zeros((0, invalid.shape[1]))
-    weight = state.posterior[:, None]
-    joint_invalid = branches.likelihood @ (weight * invalid)
-    mass = (branches.likelihood @ state.posterior)[:, None]
+    # Transposed, so that all runs along the branches.
+    joint_invalid = (state.posterior * invalid.T) @ branches.likelihood.T
+    mass = branches.likelihood @ state.posterior
     rejects = (joint_invalid >= REJECT_AT * mass) & (mass > 0)
-    joint = joint_invalid if condition is invalid else branches.likelihood @ (weight * condition)
-    caught = np.add.reduceat(joint * rejects, branches.first, axis=0)
+    joint = joint_invalid if condition is invalid else (state.posterior * condition.T) @ branches.likelihood.T
+    caught = np.add.reduceat(joint * rejects, branches.first, axis=1).T
     total = state.posterior @ condition
     return np.where(total > 0.0, caught / np.where(total > 0.0, total, 1.0), np.nan)
 
@@ -135,14 +135,15 @@ class PowerScreen:
         """Return the union of the per-declaration maximisers and of what a rejected declaration needs."""
         score = power_per_cost(state)
         best = score.max(axis=0, initial=0.0)
-        first = np.argmax(score >= best * (1 - 1e-12), axis=0) if len(score) else np.zeros(0, dtype=np.intp)
+        first = (score >= best * (1 - 1e-12)).argmax(axis=0) if len(score) else np.zeros(len(best), dtype=np.intp)
         legal, q = state.legal_probes, state.posterior @ state.problem.invalid
         kept: set[str] = set()
-        for j, declaration in enumerate(state.problem.declarations):
-            if rejected(float(q[j])):
+        declarations = zip(state.problem.declarations, q.tolist(), best.tolist(), first.tolist(), strict=True)
+        for declaration, doubt, power, probe in declarations:
+            if rejected(doubt):
                 kept |= _needed_after_rejection(state, declaration.belief, declaration.support)
-            elif best[j] > 0.0:
-                kept.add(legal[first[j]])
+            elif power > 0.0:
+                kept.add(legal[probe])
         return tuple(probe for probe in legal if probe in kept)
 
 

@@ -229,9 +229,7 @@ class Endings:
         own, ruled = self.support.beliefs, self._ruled
         sources = np.arange(self._columns[2].start, self._columns[2].stop)
         columns = np.concatenate([1 + own, sources, self._columns[1].start + ruled]).astype(np.intp)
-        return columns, np.concatenate(
-            [self.weight[own], np.ones(self.n_sources), self.weight[self._owner[ruled]]]
-        )
+        return columns, np.concatenate([self.weight[own], np.ones(self.n_sources), self.weight[self._owner[ruled]]])
 
     @cached_property
     def margins(self) -> Floats:
