@@ -307,8 +307,8 @@ class _Search:
         """Return where functions that are linear in the sums, one for each interval, are zero.
 
         log(P/N), with P and N a function's positive and negative part, is straight for two normals of one width and
-        nearly so for others: the secant method that keeps a bracket (Illinois) needs few steps. Where a function has
-        no root, somewhere between.
+        nearly so for others: the secant method that keeps a bracket (Anderson and Björck's) needs few steps. Where a
+        function has no root, somewhere between.
         """
         ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
         heights = np.concatenate([functions[a:b] @ self.heights[k].T for k, (a, b) in enumerate(pairwise(ends))])
@@ -326,8 +326,9 @@ class _Search:
                 middle = b - at_b * (b - a) / (at_b - at_a)
                 middle = np.where((middle - a) * (middle - b) <= 0, middle, 0.5 * (a + b))
                 value = at(middle)
-                crossed = value * at_b < 0
-                a, at_a = np.where(crossed, b, a), np.where(crossed, at_b, 0.5 * at_a)
+                crossed, share = value * at_b < 0, 1.0 - value / at_b
+                a = np.where(crossed, b, a)
+                at_a = np.where(crossed, at_b, np.where(share > 0.0, share, 0.5) * at_a)
                 b, at_b = middle, value
         return np.asarray(b)
 

@@ -271,8 +271,8 @@ class Endings:
         obstacles[len(self.source)] = True  # nobody never answers
         if len(self.support.beliefs) and not relaxed:
             obstacles[rules.conditions] = self.conditions_of(sums)
-            unusable = obstacles[rules.unusable].any(axis=0)
-            obstacles[rules.lacking] = _reduced(np.logical_and, unusable, self.support.first)
+            silent, unsound = obstacles[rules.unusable]
+            obstacles[rules.lacking] = _reduced(np.logical_and, silent | unsound, self.support.first)
         return obstacles
 
     def _correction_values(self, sums: Floats, answered: Bools, relaxed: bool) -> Floats:
