@@ -242,7 +242,7 @@ class _Search:
         if self.endings.groups.cuts:  # each point needs a minimum cut
             thinned = [1 + len(grid) // MOST_CUT_POINTS for grid, _ in sampled]
             sampled = [(grid[::n], density[::n]) for n, (grid, density) in zip(thinned, sampled, strict=True)]
-        kept = [self._ever_read(*own, weighted[:, 0]) for own, weighted in zip(sampled, self.weighted, strict=True)]
+        kept = [_ever_read(*own, weighted[:, 0]) for own, weighted in zip(sampled, self.weighted, strict=True)]
         sampled = [(grid[own], density[own]) for own, (grid, density) in zip(kept, sampled, strict=True)]
         readings = np.concatenate([grid for grid, _ in sampled])
         ends = np.cumsum([0, *(len(grid) for grid, _ in sampled)]).tolist()
@@ -256,11 +256,6 @@ class _Search:
         readings, who = np.concatenate([readings, turning]), np.concatenate([who, whose])
         order = np.lexsort((readings, who))
         return readings[order], who[order], np.concatenate([by_column.T, self._sums(turning, whose)])[order]
-
-    def _ever_read(self, grid: Floats, density: Floats, weight: Floats) -> Bools:
-        """Return which readings of a probe ever come; between two of them may lie a gap, and a change of decision."""
-        gap = np.concatenate([[0.0], grid[1:] - grid[:-1], [0.0]])
-        return np.asarray(density @ weight * np.maximum(gap[:-1], gap[1:]) > NEGLIGIBLE)
 
     def _slopes(self, sums: Floats, who: Indices) -> Slopes:
         return self.endings.slopes(sums[:, : self.n_features], self.known[who])
@@ -298,7 +293,7 @@ class _Search:
         functions[:, : self.n_features] = before - after
         cuts = self._roots(changes.left, changes.right, changes.who, functions, steps=SECANTS)
         sums = self._sums(cuts, changes.who)[:, : self.n_features]
-        here = self._slopes(sums, changes.who).as_matrix()
+        here = self._slopes(sums.copy(), changes.who).as_matrix()
         tied, least = np.minimum((before * sums).sum(axis=1), (after * sums).sum(axis=1)), (here * sums).sum(axis=1)
         third = finite & ((tied - least) * (changes.right - changes.left) > SAME_LOSS * (1.0 + tied / sums[:, 0]))
         return cuts, third, changes.around(cuts, here, third)
@@ -379,6 +374,12 @@ class _Changes:
             (slopes, self.after),
         )
         return _Changes(*(np.concatenate([x[third], y[third]])[order] for x, y in pairs))
+
+
+def _ever_read(grid: Floats, density: Floats, weight: Floats) -> Bools:
+    """Return which readings of a probe ever come; between two of them may lie a gap, and a change of decision in it."""
+    gap = np.concatenate([[0.0], grid[1:] - grid[:-1], [0.0]])
+    return np.asarray(density @ weight * np.maximum(gap[:-1], gap[1:]) > NEGLIGIBLE)
 
 
 def _vertex(at: tuple[Floats, Floats, Floats], value: Sequence[Floats]) -> Floats:

@@ -238,28 +238,27 @@ class Endings:
         distance = self.features[:, columns] / weight - REJECT_AT
         return distance[:, np.sort(np.unique(distance, axis=1, return_index=True)[1])]
 
-    def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False) -> Local:
+    def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
         """Return the losses of keeping and of correcting each priced belief in each branch.
 
-        ``answered``, whose last axis is the probes, says who has; ``relaxed`` leaves the rules of support out.
+        ``answered``, whose last axis is the probes, says who has; ``relaxed`` leaves the rules of support out;
+        ``overwrite`` lets the sums be used up.
         """
-        by_column = np.ascontiguousarray(sums.T)
+        by_column = np.ascontiguousarray(sums.T) if overwrite else sums.T.copy()
+        obstacles = self._obstacles(sums, answered, relaxed)
         keep = by_column[1 : 1 + len(self.beliefs)]
         if self._special:
             keep = _scaled(keep, self.hard, self.residual)
-        correct, wrong = np.zeros_like(keep), None
-        rules, obstacles = self._rules, self._obstacles(sums, answered, relaxed)
+        correct, wrong, rules = np.zeros_like(keep), None, self._rules
         if len(self.supported):
             wrong = by_column[self._columns[1]]
             if self._special:
                 wrong = _scaled(wrong, np.isinf(self.residual[self._owner]), self.residual[self._owner])
-            wrong = wrong.copy()
             wrong[rules.restricted] = np.where(obstacles[rules.bars].any(axis=0), math.inf, wrong[rules.restricted])
             correct[self.supported] = _reduced(np.minimum, wrong, self.first_value)
         own = self.support.beliefs
         if len(own):
             broken = obstacles[rules.conditions][: len(own)] | obstacles[rules.lacking]
-            keep = keep.copy()
             keep[own] = np.where(broken, math.inf, keep[own])
         return Local(keep, correct, wrong)
 
@@ -352,12 +351,13 @@ class Endings:
         return np.asarray(least)
 
     def slopes(self, sums: Floats, answered: Bools) -> Slopes:
-        """Return V_stop of every branch as a linear function of the sums nearby."""
+        """Return V_stop of every branch as a linear function of the sums nearby; the sums are used up."""
         mass = sums[:, 0]
         cost, paid = np.zeros(len(sums)), np.zeros(sums.T.shape, dtype=bool)
         rivals: list[Floats] = []
         if self.corrections:
-            rivals.append(self._correction_slopes(cost, paid, self.locally(sums, answered), mass))
+            local = self.locally(sums, answered, overwrite=True)
+            rivals.append(self._correction_slopes(cost, paid, local, mass))
         n_corrections, n_varying = int(self.corrections), len(self.varying) - self._n_varying_last
         if n_varying:
             rivals += list(self._varying_values(sums)[:, :n_varying].T)
@@ -410,7 +410,8 @@ class Endings:
             ends = pairwise([*self.first_value.tolist(), len(declared)])
             own = [(i, slice(*pair)) for i, pair in zip(self.supported.tolist(), ends, strict=True)]
             for i, values in own:
-                declared[values] = (local.wrong[values] == local.correct[i]) & corrected[i]
+                np.equal(local.wrong[values], local.correct[i], out=declared[values])
+            declared &= corrected[self._owner]
             if np.count_nonzero(declared) > np.count_nonzero(corrected[self.supported]):  # of those that tie, the first
                 for _, values in own:
                     declared[values] &= np.cumsum(declared[values], axis=0) == 1
