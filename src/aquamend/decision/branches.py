@@ -30,7 +30,7 @@ MOST_CUT_POINTS = 512
 """Readings of one probe at which decisions are sampled where each needs a minimum cut, a millisecond or more."""
 PARTS = 3
 """Parts of a grid interval that are looked at where the decision changes in it."""
-SECANTS, JUMP_SECANTS = 4, 40
+SECANTS, JUMP_SECANTS = 6, 40
 """Most steps of the search for a root. Two decisions cost the same where one gives way to the other, so that a cut out
 of place by δ costs δ²; where something comes to be rejected the loss may jump: that cut must be right to all digits."""
 MOST_BETWEEN = 8
