@@ -130,7 +130,7 @@ def test_every_group_is_priced_as_by_trying_all_sets(random_problem, monkeypatch
         groups = grouped(graph, np.arange(n))
         cuts += len(groups.cuts)
         total = float(np.minimum(gain[groups.solo], groups.solo_cost).sum() + gain[groups.stuck].sum())
-        total += sum(float(group.losses(np.ones(1), gain[None, :]).min()) for group in groups.listed)
+        total += sum(float(group.losses(np.ones(1), gain[:, None]).min()) for group in groups.listed)
         for cut in groups.cuts:
             own = gain[cut.members]
             total += cut.best(np.where(np.isinf(own), 0.0, own), np.isinf(own))[0]

@@ -65,7 +65,7 @@ def test_slopes_times_sums_are_the_values_and_infinite_where_these_are(planned):
         state = planned(seed)
         endings = endings_of(state.problem)
         sums = branch_weights(len(state.posterior), seed) @ endings.features
-        values, slopes = endings.values(sums, state.answered), endings.slopes(sums, state.answered)
+        values, slopes = endings.values(sums, state.answered), endings.slopes(sums.copy(), state.answered).as_matrix()
         finite = np.isfinite(values)
         np.testing.assert_allclose((slopes[finite] * sums[finite]).sum(axis=1), values[finite], atol=1e-9)
         assert np.isinf(slopes[~finite, 0]).all(), seed
@@ -80,7 +80,7 @@ def test_between_two_branches_of_equal_slopes_and_conditions_the_price_is_the_sa
         state = planned(seed)
         endings = endings_of(state.problem)
         sums = branch_weights(len(state.posterior), seed) @ endings.features
-        slopes, broken = endings.slopes(sums, state.answered), endings.conditions_of(sums)
+        slopes, broken = endings.slopes(sums.copy(), state.answered).as_matrix(), endings.conditions_of(sums)
         values = endings.values(sums, state.answered)
         for i in range(len(sums) - 1):
             alike = (slopes[i] == slopes[i + 1]).all() and (broken[:, i] == broken[:, i + 1]).all()
@@ -296,7 +296,7 @@ def test_cutting_decides_as_listing_does_where_corrections_need_values_and_suppo
                 endings_of(listed.problem).values(sums, listed.answered, relaxed=relaxed),
                 rtol=1e-9,
             )
-        values, slopes = endings.values(sums, listed.answered), endings.slopes(sums, listed.answered)
+        values, slopes = endings.values(sums, listed.answered), endings.slopes(sums.copy(), listed.answered).as_matrix()
         finite = np.isfinite(values)
         np.testing.assert_allclose((slopes[finite] * sums[finite]).sum(axis=1), values[finite], rtol=1e-8, atol=1e-8)
         assert (clairvoyant_losses(solved) <= clairvoyant_losses(listed) + 1e-9).all(), seed

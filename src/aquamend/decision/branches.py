@@ -7,14 +7,15 @@ no loss of precision beyond where the cuts are put.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.endings import endings_of
+from aquamend.decision.endings import Slopes, endings_of
 from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes, Readings, interval_tables
@@ -29,7 +30,7 @@ MOST_CUT_POINTS = 512
 """Readings of one probe at which decisions are sampled where each needs a minimum cut, a millisecond or more."""
 PARTS = 3
 """Parts of a grid interval that are looked at where the decision changes in it."""
-SECANTS, JUMP_SECANTS = 4, 40
+SECANTS, JUMP_SECANTS = 6, 40
 """Most steps of the search for a root. Two decisions cost the same where one gives way to the other, so that a cut out
 of place by δ costs δ²; where something comes to be rejected the loss may jump: that cut must be right to all digits."""
 MOST_BETWEEN = 8
@@ -49,16 +50,24 @@ class Branches:
     """The answers of several probes, one under the other."""
 
     probes: tuple[str, ...]
-    first: NDArray[np.intp]
+    first: Indices
     """Shape ``(n_probes,)``; where each probe's branches start."""
     likelihood: Floats
     """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
     cost: Floats
     """Shape ``(n_probes,)``."""
-    answered: Bools
-    """Shape ``(n_branches, n_all_probes)``; who has answered in each branch, those before included."""
+    before: Bools
+    """Shape ``(n_all_probes,)``; who has answered before."""
+    index: tuple[int, ...]
+    """Each probe's position among all."""
     cuts: tuple[Floats | None, ...]
     """For each probe, where its intervals of readings meet; None for outcomes."""
+
+    @cached_property
+    def answered(self) -> Bools:
+        """Shape ``(n_branches, n_all_probes)``; who has answered in each branch."""
+        known = _known(self.before, self.index)
+        return np.repeat(known, np.diff([*self.first, len(self.likelihood)]), axis=0)
 
     def of(self, probe: str) -> slice:
         """Return where a probe's branches stand."""
@@ -76,15 +85,20 @@ def branches_of(
     """
     views = [state.probe(name) for name in probes]
     if all(isinstance(view.channel, Outcomes) for view in views):
-        stacked, first, which = _stacks(state.problem, tuple(probes))
+        stacked, first = _stacks(state.problem, tuple(probes))
         cuts: list[Floats | None] = [None] * len(views)
     else:
         cuts = decision_cuts(state, views, decisions=decisions, verdicts=verdicts)
-        stacked, first, which = _stacked(_likelihoods(views, cuts))
-    answered = state.answered[None, :] | (np.array([view.index for view in views], dtype=np.intp)[which, None]
-                                          == np.arange(len(state.answered)))  # fmt: skip
-    cost = np.array([view.cost for view in views])
-    return Branches(tuple(probes), first, stacked, cost, answered, tuple(cuts))
+        stacked, first = _stacked(_likelihoods(views, cuts))
+    cost, index = np.array([view.cost for view in views]), tuple(view.index for view in views)
+    return Branches(tuple(probes), first, stacked, cost, state.answered, index, tuple(cuts))
+
+
+def _known(before: Bools, index: Sequence[int]) -> Bools:
+    """Return who has answered once each of these probes has, ``(n_probes, n_all_probes)``."""
+    known = np.repeat(before[None, :], len(index), axis=0)
+    known[np.arange(len(index)), index] = True
+    return known
 
 
 def _likelihoods(views: Sequence[ProbeView], cuts: Sequence[Floats | None]) -> list[Floats]:
@@ -94,19 +108,17 @@ def _likelihoods(views: Sequence[ProbeView], cuts: Sequence[Floats | None]) -> l
     return [v.channel.table.T if isinstance(v.channel, Outcomes) else next(tables)[v.channel.of].T for v in views]
 
 
-def _stacked(blocks: Sequence[Floats]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    sizes = [len(block) for block in blocks]
-    first = np.cumsum([0, *sizes], dtype=np.intp)[:-1]
-    stacked = np.ascontiguousarray(np.vstack(blocks).T).T
-    return stacked, first, np.repeat(np.arange(len(blocks)), sizes)
+def _stacked(blocks: Sequence[Floats]) -> tuple[Floats, Indices]:
+    first = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.intp)[:-1]
+    return np.ascontiguousarray(np.vstack(blocks).T).T, first
 
 
 @remembered
-def _stacks(problem: Problem, probes: tuple[str, ...]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+def _stacks(problem: Problem, probes: tuple[str, ...]) -> tuple[Floats, Indices]:
     """Return the outcomes of these probes stacked; they depend on no state."""
     blocks = [channel.table.T for probe in probes if isinstance(channel := problem.model.channels[probe], Outcomes)]
     if not blocks:
-        return np.zeros((0, len(problem.model.hypotheses))), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        return np.zeros((0, len(problem.model.hypotheses))), np.zeros(0, dtype=np.intp)
     return _stacked(blocks)
 
 
@@ -128,16 +140,8 @@ def planning_likelihood(state: InformationState, view: ProbeView) -> Floats:
 
 def predictive_quantiles(state: InformationState, channel: Readings, levels: Floats) -> Floats:
     """Return the readings at which the predictive distribution reaches these levels, to the accuracy of a fine grid."""
-    weight = _by_label(channel, state.posterior)
-    readings = channel.sampled[0]
-    below = np.cumsum(weight @ channel.intervals(readings))[:-1]
-    return np.asarray(np.interp(levels, below, readings))
-
-
-def _by_label(channel: Readings, mass: Floats) -> Floats:
-    """Return what hypotheses that read alike have together, ``(n_labels,)`` or ``(n_labels, n_columns)``."""
-    alike = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float)
-    return np.asarray(alike @ mass)
+    below = np.cumsum(channel.alike @ state.posterior @ channel.cells)[:-1]
+    return np.asarray(np.interp(levels, below, channel.sampled[0]))
 
 
 def decision_cuts(
@@ -173,50 +177,53 @@ class _Search:
         if verdicts:
             margins = np.hstack([margins, state.problem.invalid - REJECT_AT])
         weighted = state.posterior[:, None] * np.hstack([features, margins])
-        self.weighted = [_by_label(channel, weighted) for channel in self.channels]
-        own = np.array([view.index for view in views], dtype=np.intp)
-        self.answered = state.answered[None, :] | (own[:, None] == np.arange(len(state.answered)))
-        self._bank()
+        self.weighted = [channel.alike @ weighted for channel in self.channels]
+        self.known = _known(state.answered, [view.index for view in views])
+        self._bank(weighted.sum(axis=0))
 
-    def _bank(self) -> None:
+    def _bank(self, total: Floats) -> None:
         """Lay the components of all probes side by side, so that one exponential serves them all."""
         size = max(len(channel.mean) for channel in self.channels)
-        self.mean, self.sd = np.zeros((len(self.channels), size)), np.ones((len(self.channels), size))
-        self.heights: list[Floats] = []
+        self.centre, self.precision = np.zeros((2, len(self.channels), size + 1))
+        self.heights = np.zeros((len(self.channels), size + 1, self.weighted[0].shape[1]))
         for k, channel in enumerate(self.channels):
             n = len(channel.mean)
-            self.mean[k, :n], self.sd[k, :n] = channel.mean, channel.sd
-            weighted = np.zeros((size + 1, self.weighted[k].shape[1]))
-            weighted[:n] = channel.height[:, None] * self.weighted[k][channel.owner]
-            weighted[-1] = channel.outliers / (np.pi * channel.width) * self.weighted[k].sum(axis=0)
-            self.heights.append(weighted)
-        self.outlying = np.array([(c.centre, c.width) for c in self.channels])
+            self.centre[k, :n], self.precision[k, :n] = channel.mean, 1.0 / channel.sd
+            self.centre[k, -1], self.precision[k, -1] = channel.centre, 1.0 / channel.width
+            self.heights[k, :n] = channel.height[:, None] * self.weighted[k][channel.owner]
+            self.heights[k, -1] = channel.outliers / (np.pi * channel.width) * total
 
-    def _shapes(self, readings: Floats, who: Indices) -> Floats:
-        """Return every component's bell at each reading, and last the outliers' law, ``(n, n_components + 1)``."""
-        mean, sd, outlying = (np.take(x, who, axis=0) for x in (self.mean, self.sd, self.outlying))
-        z = (readings[:, None] - mean) / sd
-        far = (readings - outlying[:, 0]) / outlying[:, 1]
-        shapes = np.empty((len(readings), mean.shape[1] + 1))
-        # Numbers too small to be normal would take the processor a hundred times as long.
-        np.exp(-0.5 * np.minimum(z * z, 500.0), out=shapes[:, :-1])
-        shapes[:, -1] = 1.0 / (1.0 + far * far)
+    def _shapes(self, who: Indices) -> Callable[[Floats], Floats]:
+        """Return a function of readings, these probes' ones: every component's bell there, last the outliers' law.
+
+        Its argument has the shape ``(…, n)``, its value ``(…, n, n_components + 1)``.
+        """
+        centre, precision = self.centre.take(who, axis=0), self.precision.take(who, axis=0)
+
+        def shapes(readings: Floats) -> Floats:
+            z = (readings[..., None] - centre) * precision
+            square = z * z
+            # Numbers too small to be normal would take the processor a hundred times as long.
+            shapes = np.exp(np.maximum(-0.5 * square, -250.0))
+            shapes[..., -1] = 1.0 / (1.0 + square[..., -1])
+            return np.asarray(shapes)
+
         return shapes
 
     def _sums(self, readings: Floats, who: Indices) -> Floats:
         """Return features and margins at each reading, joint with it, ``(n, n_features + n_margins)``."""
-        shapes = self._shapes(readings, who)
+        shapes = self._shapes(who)(readings)
         ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
         by_column = [self.heights[k].T @ shapes[a:b].T for k, (a, b) in enumerate(pairwise(ends))]
         return np.concatenate(by_column, axis=1).T  # laid out along readings, the way all that follows runs through it
 
     def cuts(self) -> list[Floats]:
         """Return the cuts of every probe."""
-        readings, who, sums = self._ever_read(*self._grid())
+        readings, who, sums = self._grid()
         cell, jumps = self._jumps(readings, who, sums)
         found, whose = [jumps], [who[cell]]
         if self.decisions:
-            differ = self._differ(who, self._slopes(sums, who))
+            differ = self._slopes(sums, who).change() & (who[:-1] == who[1:])
             cells = np.union1d(np.flatnonzero(differ), cell)
             changes = self._finer(readings[cells], readings[cells + 1], who[cells], jumps, who[cell])
             for _ in range(MOST_BETWEEN):
@@ -227,7 +234,7 @@ class _Search:
                 whose.append(changes.who[~third])
                 changes = further
         every, mine = np.concatenate(found), np.concatenate(whose)
-        return [np.unique(every[mine == k]) for k in range(len(self.channels))]
+        return [np.array(sorted(set(every[mine == k].tolist()))) for k in range(len(self.channels))]
 
     def _grid(self) -> tuple[Floats, Indices, Floats]:
         """Return the readings at which everything is sampled, whose they are, and the sums there."""
@@ -235,29 +242,23 @@ class _Search:
         if self.endings.groups.cuts:  # each point needs a minimum cut
             thinned = [1 + len(grid) // MOST_CUT_POINTS for grid, _ in sampled]
             sampled = [(grid[::n], density[::n]) for n, (grid, density) in zip(thinned, sampled, strict=True)]
-        who = np.repeat(np.arange(len(sampled)), [len(grid) for grid, _ in sampled])
+        kept = [_ever_read(*own, weighted[:, 0]) for own, weighted in zip(sampled, self.weighted, strict=True)]
+        sampled = [(grid[own], density[own]) for own, (grid, density) in zip(kept, sampled, strict=True)]
         readings = np.concatenate([grid for grid, _ in sampled])
-        sums = np.concatenate([self.weighted[k].T @ density.T for k, (_, density) in enumerate(sampled)], axis=1).T
+        ends = np.cumsum([0, *(len(grid) for grid, _ in sampled)]).tolist()
+        who = np.repeat(np.arange(len(sampled)), np.diff(ends))
+        by_column = np.empty((self.weighted[0].shape[1], len(readings)))
+        for (_, density), weighted, (a, b) in zip(sampled, self.weighted, pairwise(ends), strict=True):
+            np.matmul(weighted.T, density.T, out=by_column[:, a:b])
         if not self.n_verdicts:
-            return readings, who, sums
-        turning, whose = self._turning_points(readings, who, sums)
+            return readings, who, by_column.T
+        turning, whose = self._turning_points(readings, who, by_column.T)
         readings, who = np.concatenate([readings, turning]), np.concatenate([who, whose])
         order = np.lexsort((readings, who))
-        return readings[order], who[order], np.concatenate([sums, self._sums(turning, whose)])[order]
+        return readings[order], who[order], np.concatenate([by_column.T, self._sums(turning, whose)])[order]
 
-    def _slopes(self, sums: Floats, who: Indices) -> Floats:
-        return self.endings.slopes(sums[:, : self.n_features], self.answered[who])
-
-    def _ever_read(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Floats, Indices, Floats]:
-        """Return those readings that ever come; between two of them may lie a gap, and a change of decision in it."""
-        gap = np.where(who[:-1] == who[1:], np.diff(readings), 0.0)
-        width = np.maximum(np.append(gap, 0.0), np.insert(gap, 0, 0.0))
-        kept = sums[:, 0] * width > NEGLIGIBLE
-        return readings[kept], who[kept], sums[kept]
-
-    def _differ(self, who: Indices, slopes: Floats) -> Bools:
-        """Return between which neighbouring readings the decision changes."""
-        return np.asarray((slopes[:-1] != slopes[1:]).any(axis=1) & (who[:-1] == who[1:]))
+    def _slopes(self, sums: Floats, who: Indices) -> Slopes:
+        return self.endings.slopes(sums[:, : self.n_features], self.known[who])
 
     def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
         """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""
@@ -275,11 +276,11 @@ class _Search:
         readings, who = np.concatenate([points, beside]), np.concatenate([np.repeat(who, PARTS + 1), whose, whose])
         order = np.lexsort((readings, who))
         readings, who = readings[order], who[order]
-        sums = self._sums(readings, who)
-        slopes = self._slopes(sums, who)
+        slopes = self._slopes(self._sums(readings, who), who)
         apart = np.diff(readings) > 4.0 * SAME_READING * np.abs(readings[1:])  # not the two sides of one jump
-        at = np.flatnonzero(self._differ(who, slopes) & apart)
-        return _Changes(readings[at], readings[at + 1], who[at], slopes[at], slopes[at + 1])
+        at = np.flatnonzero(slopes.change() & apart & (who[:-1] == who[1:]))
+        matrix = slopes.as_matrix()
+        return _Changes(readings[at], readings[at + 1], who[at], matrix[at], matrix[at + 1])
 
     def _placed(self, changes: _Changes) -> tuple[Floats, Bools, _Changes]:
         """Return the root of the two decisions' difference in every interval, and where a third is better there.
@@ -292,7 +293,7 @@ class _Search:
         functions[:, : self.n_features] = before - after
         cuts = self._roots(changes.left, changes.right, changes.who, functions, steps=SECANTS)
         sums = self._sums(cuts, changes.who)[:, : self.n_features]
-        here = self.endings.slopes(sums, self.answered[changes.who])
+        here = self._slopes(sums.copy(), changes.who).as_matrix()
         tied, least = np.minimum((before * sums).sum(axis=1), (after * sums).sum(axis=1)), (here * sums).sum(axis=1)
         third = finite & ((tied - least) * (changes.right - changes.left) > SAME_LOSS * (1.0 + tied / sums[:, 0]))
         return cuts, third, changes.around(cuts, here, third)
@@ -301,28 +302,28 @@ class _Search:
         """Return where functions that are linear in the sums, one for each interval, are zero.
 
         log(P/N), with P and N a function's positive and negative part, is straight for two normals of one width and
-        nearly so for others: the secant method that keeps a bracket (Illinois) needs few steps. Where a function has
-        no root, somewhere between.
+        nearly so for others: the secant method that keeps a bracket (Anderson and Björck's) needs few steps. Where a
+        function has no root, somewhere between.
         """
         ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
         heights = np.concatenate([functions[a:b] @ self.heights[k].T for k, (a, b) in enumerate(pairwise(ends))])
-        positive, negative = np.maximum(heights, 0.0), np.maximum(-heights, 0.0)
+        parts, shapes = np.stack([np.maximum(heights, 0.0), np.maximum(-heights, 0.0)]), self._shapes(who)
 
         def at(readings: Floats) -> Floats:
-            shapes = self._shapes(readings, who)
-            above, below = np.einsum("ij,ij->i", shapes, positive), np.einsum("ij,ij->i", shapes, negative)
-            return np.asarray(np.log(above / below))
+            positive, negative = np.einsum("...ij,pij->p...i", shapes(readings), parts)
+            return np.asarray(np.log(positive / negative))
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            a, b, at_a, at_b = left, right, at(left), at(right)
+            a, b, (at_a, at_b) = left, right, at(np.stack([left, right]))
             for _ in range(steps if len(left) else 0):
                 if not (np.abs(at_b) > SAME_READING).any():  # all found
                     break
                 middle = b - at_b * (b - a) / (at_b - at_a)
                 middle = np.where((middle - a) * (middle - b) <= 0, middle, 0.5 * (a + b))
                 value = at(middle)
-                crossed = value * at_b < 0
-                a, at_a = np.where(crossed, b, a), np.where(crossed, at_b, 0.5 * at_a)
+                crossed, share = value * at_b < 0, 1.0 - value / at_b
+                a = np.where(crossed, b, a)
+                at_a = np.where(crossed, at_b, np.where(share > 0.0, share, 0.5) * at_a)
                 b, at_b = middle, value
         return np.asarray(b)
 
@@ -373,6 +374,12 @@ class _Changes:
             (slopes, self.after),
         )
         return _Changes(*(np.concatenate([x[third], y[third]])[order] for x, y in pairs))
+
+
+def _ever_read(grid: Floats, density: Floats, weight: Floats) -> Bools:
+    """Return which readings of a probe ever come; between two of them may lie a gap, and a change of decision in it."""
+    gap = np.concatenate([[0.0], grid[1:] - grid[:-1], [0.0]])
+    return np.asarray(density @ weight * np.maximum(gap[:-1], gap[1:]) > NEGLIGIBLE)
 
 
 def _vertex(at: tuple[Floats, Floats, Floats], value: Sequence[Floats]) -> Floats:

@@ -35,13 +35,13 @@ class Closures:
     """Shape ``(n_closures,)``; finite."""
 
     def losses(self, mass: Floats, gain: Floats) -> Floats:
-        """Return each branch's loss of every closure, shape ``(n_branches, n_closures)``."""
-        own = gain[:, self.members]
+        """Return each branch's loss of every closure, ``(n_closures, n_branches)``; rows of ``gain`` are beliefs."""
+        own = gain[self.members]
         barred = np.isinf(own)
         if not barred.any():
-            return np.asarray(own @ self.keep + mass[:, None] * self.cost)
-        losses = np.where(barred, 0.0, own) @ self.keep + mass[:, None] * self.cost
-        return np.where(barred.astype(float) @ self.keep > 0, math.inf, losses)
+            return np.asarray(self.keep.T @ own + self.cost[:, None] * mass)
+        losses = self.keep.T @ np.where(barred, 0.0, own) + self.cost[:, None] * mass
+        return np.where(self.keep.T @ barred.astype(float) > 0, math.inf, losses)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.inference import InformationState, rejected
 from aquamend.inference.state import REJECT_AT
-from aquamend.model.kernels import Channel, Outcomes, Readings
+from aquamend.model.kernels import Outcomes, Readings
 from aquamend.remembering import remembered
 
 Floats = NDArray[np.float64]
@@ -64,28 +65,38 @@ def detection_power(state: InformationState) -> Floats:
     """
     if all(isinstance(view.channel, Outcomes) for view in state.legal):  # nothing to sample: exact in one product
         return _rejection_rates(state, tested_branches(state), state.problem.invalid)
-    total = state.posterior @ state.problem.invalid
-    caught = [_caught(state, view.channel) for view in state.legal]
-    rates = np.array(caught).reshape(len(caught), len(total))
-    return np.where(total > 0.0, rates / np.where(total > 0.0, total, 1.0), np.nan)
-
-
-def _caught(state: InformationState, channel: Channel) -> Floats:
-    """Return the probability that each declaration is invalid and is rejected after one use, ``(n_declarations,)``."""
     joint = state.posterior[:, None] * np.column_stack([state.problem.invalid, np.ones(len(state.posterior))])
-    if isinstance(channel, Outcomes):
-        after = channel.table.T @ joint
-        return np.asarray(
-            (after[:, :-1] * (after[:, :-1] >= REJECT_AT * after[:, -1:]) * (after[:, -1:] > 0)).sum(axis=0)
-        )
-    channel = cast(Readings, channel)
-    by_label = (np.arange(channel.n_labels)[:, None] == channel.of).astype(float) @ joint
-    at = channel.sampled[1] @ by_label
-    margin = at[:, :-1] / np.where(at[:, -1:] > 0.0, at[:, -1:], 1.0) - REJECT_AT
-    before, after = np.vstack([margin[:1], margin]), np.vstack([margin, margin[-1:]])
-    above, below = np.maximum(before, 0) + np.maximum(after, 0), np.maximum(-before, 0) + np.maximum(-after, 0)
+    caught = np.zeros((len(state.legal), joint.shape[1] - 1))
+    reading = [i for i, view in enumerate(state.legal) if isinstance(view.channel, Readings)]
+    caught[reading] = _caught_reading([cast(Readings, state.legal[i].channel) for i in reading], joint)
+    for i, view in enumerate(state.legal):
+        if isinstance(view.channel, Outcomes):
+            after = view.channel.table.T @ joint
+            caught[i] = (after[:, :-1] * (after[:, :-1] >= REJECT_AT * after[:, -1:])).sum(axis=0)
+    total = joint[:, :-1].sum(axis=0)
+    return np.where(total > 0.0, caught / np.where(total > 0.0, total, 1.0), np.nan)
+
+
+def _caught_reading(channels: Sequence[Readings], joint: Floats) -> Floats:
+    """Return the probability that each declaration is invalid and rejected after one use, ``(n_channels, n_declared)``.
+
+    All channels side by side; each one's first and last reading stand twice, for what lies beyond them.
+    """
+    sizes = [len(channel.sampled[0]) for channel in channels]
+    *first, size = accumulate([0, *(n + 2 for n in sizes)])
+    last = [start + n + 1 for start, n in zip(first, sizes, strict=True)]
+    at, within = np.empty((joint.shape[1], size)), np.empty((joint.shape[1] - 1, size))
+    for channel, start, end in zip(channels, first, last, strict=True):
+        by_label = (channel.alike @ joint).T
+        np.matmul(by_label, channel.sampled[1].T, out=at[:, start + 1 : end])
+        np.matmul(by_label[:-1], channel.cells, out=within[:, start:end])
+        at[:, start], at[:, end], within[:, end] = at[:, start + 1], at[:, end - 1], 0.0
+    margin = at[:-1] / np.where(at[-1] > 0.0, at[-1], 1.0) - REJECT_AT
+    over = np.maximum(margin, 0.0)
+    under = over - margin
+    above, below = over[:, :-1] + over[:, 1:], under[:, :-1] + under[:, 1:]
     share = above / np.where(above + below > 0.0, above + below, 1.0)
-    return np.asarray((channel.cells.T @ by_label[:, :-1] * share).sum(axis=0))
+    return np.asarray(np.add.reduceat(within[:, :-1] * share, first, axis=1).T)
 
 
 def _rejection_rates(state: InformationState, branches: Branches, condition: Floats) -> Floats:
@@ -93,12 +104,12 @@ def _rejection_rates(state: InformationState, branches: Branches, condition: Flo
     invalid = state.problem.invalid
     if not branches.probes:
         return np.zeros((0, invalid.shape[1]))
-    weight = state.posterior[:, None]
-    joint_invalid = branches.likelihood @ (weight * invalid)
-    mass = (branches.likelihood @ state.posterior)[:, None]
+    # Transposed, so that all runs along the branches.
+    joint_invalid = (state.posterior * invalid.T) @ branches.likelihood.T
+    mass = branches.likelihood @ state.posterior
     rejects = (joint_invalid >= REJECT_AT * mass) & (mass > 0)
-    joint = joint_invalid if condition is invalid else branches.likelihood @ (weight * condition)
-    caught = np.add.reduceat(joint * rejects, branches.first, axis=0)
+    joint = joint_invalid if condition is invalid else (state.posterior * condition.T) @ branches.likelihood.T
+    caught = np.add.reduceat(joint * rejects, branches.first, axis=1).T
     total = state.posterior @ condition
     return np.where(total > 0.0, caught / np.where(total > 0.0, total, 1.0), np.nan)
 
@@ -135,14 +146,15 @@ class PowerScreen:
         """Return the union of the per-declaration maximisers and of what a rejected declaration needs."""
         score = power_per_cost(state)
         best = score.max(axis=0, initial=0.0)
-        first = np.argmax(score >= best * (1 - 1e-12), axis=0) if len(score) else np.zeros(0, dtype=np.intp)
+        first = (score >= best * (1 - 1e-12)).argmax(axis=0) if len(score) else np.zeros(len(best), dtype=np.intp)
         legal, q = state.legal_probes, state.posterior @ state.problem.invalid
         kept: set[str] = set()
-        for j, declaration in enumerate(state.problem.declarations):
-            if rejected(float(q[j])):
+        declarations = zip(state.problem.declarations, q.tolist(), best.tolist(), first.tolist(), strict=True)
+        for declaration, doubt, power, probe in declarations:
+            if rejected(doubt):
                 kept |= _needed_after_rejection(state, declaration.belief, declaration.support)
-            elif best[j] > 0.0:
-                kept.add(legal[first[j]])
+            elif power > 0.0:
+                kept.add(legal[probe])
         return tuple(probe for probe in legal if probe in kept)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,19 +68,21 @@ class _Support:
 
 
 @dataclass(frozen=True, eq=False)
-class _NewValues:
-    """The new values as arrays."""
+class _Rules:
+    """What may stand in the way of new values and of evidence, as rows of one table of obstacles.
 
-    owner: Indices
-    """Shape ``(n_values,)``; position among the priced beliefs of each one's belief."""
-    reader: Indices
-    """Shape ``(n_values,)``; the probe that must have read it; -1 where none need."""
-    read: Indices
-    """Those that a probe must have read."""
-    ruled: Indices
-    """Those of beliefs that need support."""
-    needing: Indices
-    """Which of the beliefs that need support each of these belongs to."""
+    The rows: nothing; each probe that has not answered, and nobody; each condition that is broken; each belief that
+    lacks support.
+    """
+
+    conditions: slice
+    lacking: slice
+    restricted: Indices
+    """The new values that something may bar."""
+    bars: Indices
+    """Shape ``(3, n_restricted)``; what bars each of them: its probe's silence, its own condition, its support."""
+    unusable: Indices
+    """Shape ``(2, n_pairs)``; what makes evidence unusable: its probe's silence, its source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +101,31 @@ class Local:
 
     @cached_property
     def gain(self) -> Floats:
-        """What not covering it costs beyond that."""
-        hopeless = np.isinf(self.base)
-        if not hopeless.any():
-            return self.keep - self.base
-        return np.where(hopeless, 0.0, self.keep - np.where(hopeless, 0.0, self.base))
+        """What not covering it costs beyond that; nothing where it is hopeless either way."""
+        return np.subtract(self.keep, self.base, out=np.zeros_like(self.keep), where=np.isfinite(self.base))
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """V_stop of each branch as a linear function of its sums nearby: a cost times its mass, and some of the features.
+
+    Two branches with the same slopes decide at the same price.
+    """
+
+    cost: Floats
+    """Shape ``(n_branches,)``; infinite where nothing is admissible."""
+    paid: Bools
+    """Shape ``(n_features, n_branches)``; which features are paid, the mass aside."""
+
+    def change(self) -> Bools:
+        """Return between which neighbouring branches they differ, ``(n_branches - 1,)``."""
+        return np.asarray((self.paid[:, 1:] != self.paid[:, :-1]).any(axis=0) | (self.cost[1:] != self.cost[:-1]))
+
+    def as_matrix(self) -> Floats:
+        """Return what each feature is multiplied by, ``(n_branches, n_features)``."""
+        matrix = self.paid.T.astype(float)
+        matrix[:, 0] = self.cost
+        return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,14 +178,32 @@ class Endings:
         return tuple(slice(a, b) for a, b in pairwise(ends))  # type: ignore[return-value]
 
     @cached_property
-    def _values(self) -> _NewValues:
+    def _owner(self) -> Indices:
+        """Shape ``(n_values,)``; position among the priced beliefs of each new value's belief."""
         at = {int(b): i for i, b in enumerate(self.beliefs)}
-        owner = np.array([at[value.belief] for value in self.new_values], dtype=np.intp)
+        return np.array([at[value.belief] for value in self.new_values], dtype=np.intp)
+
+    @cached_property
+    def _ruled(self) -> Indices:
+        """The new values of beliefs that need support."""
+        return np.flatnonzero(np.isin(self._owner, self.support.beliefs))
+
+    @cached_property
+    def _rules(self) -> _Rules:
+        needing, ruled, n_probes = self.support.beliefs, self._ruled, len(self.source)
+        conditions = slice(1 + n_probes, 1 + n_probes + len(self.condition_columns[0]))
+        lacking = slice(conditions.stop, conditions.stop + len(needing))
+        sources = conditions.start + len(needing)
+        unsound = np.where(self.source >= 0, sources + self.source, 0)
         reader = np.array([-1 if value.probe is None else value.probe for value in self.new_values], dtype=np.intp)
-        needing = np.full(len(self.beliefs), -1)
-        needing[self.support.beliefs] = np.arange(len(self.support.beliefs))
-        read, ruled = np.flatnonzero(reader >= 0), np.flatnonzero(needing[owner] >= 0)
-        return _NewValues(owner, reader, read, ruled, needing[owner[ruled]])
+        bars = np.zeros((3, len(reader)), dtype=np.intp)
+        bars[0] = 1 + reader  # none where nobody need have read it
+        bars[1, ruled] = sources + self.n_sources + np.arange(len(ruled))
+        belief = np.searchsorted(needing, self._owner[ruled])
+        bars[2, ruled] = np.where(reader[ruled] >= 0, unsound[reader[ruled]], lacking.start + belief)
+        restricted = np.flatnonzero(bars.any(axis=0))
+        unusable = np.array([np.where(self.support.before, 0, 1 + self.support.probe), unsound[self.support.probe]])
+        return _Rules(conditions, lacking, restricted, bars[:, restricted], unusable)
 
     def risks(self, sums: Floats) -> Floats:
         """Return each branch's loss of keeping each priced belief, support aside, shape ``(n_branches, n_priced)``."""
@@ -185,12 +226,10 @@ class Endings:
     @cached_property
     def condition_columns(self) -> tuple[Indices, Floats]:
         """Which features the conditions of support are about, and the weight that each carries."""
-        own, ruled = self.support.beliefs, self._values.ruled
+        own, ruled = self.support.beliefs, self._ruled
         sources = np.arange(self._columns[2].start, self._columns[2].stop)
         columns = np.concatenate([1 + own, sources, self._columns[1].start + ruled]).astype(np.intp)
-        return columns, np.concatenate(
-            [self.weight[own], np.ones(self.n_sources), self.weight[self._values.owner[ruled]]]
-        )
+        return columns, np.concatenate([self.weight[own], np.ones(self.n_sources), self.weight[self._owner[ruled]]])
 
     @cached_property
     def margins(self) -> Floats:
@@ -199,77 +238,62 @@ class Endings:
         distance = self.features[:, columns] / weight - REJECT_AT
         return distance[:, np.sort(np.unique(distance, axis=1, return_index=True)[1])]
 
-    def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False) -> Local:
+    def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
         """Return the losses of keeping and of correcting each priced belief in each branch.
 
-        ``answered``, whose last axis is the probes, says who has; ``relaxed`` leaves the rules of support out.
+        ``answered``, whose last axis is the probes, says who has; ``relaxed`` leaves the rules of support out;
+        ``overwrite`` lets the sums be used up.
         """
-        by_column = np.ascontiguousarray(sums.T)
+        by_column = np.ascontiguousarray(sums.T) if overwrite else sums.T.copy()
+        obstacles = self._obstacles(sums, answered, relaxed)
         keep = by_column[1 : 1 + len(self.beliefs)]
         if self._special:
             keep = _scaled(keep, self.hard, self.residual)
-        correct = np.zeros_like(keep)
-        broken = self.conditions_of(sums) if len(self.support.beliefs) and not relaxed else None
-        known = _with_nobody(answered).T
-        lacking = None if broken is None else self._lacking(broken, known)
-        wrong = None
+        correct, wrong, rules = np.zeros_like(keep), None, self._rules
         if len(self.supported):
             wrong = by_column[self._columns[1]]
             if self._special:
-                owner = self._values.owner
-                wrong = _scaled(wrong, np.isinf(self.residual[owner]), self.residual[owner])
-            wrong = self._allowed(wrong, known, broken, lacking)
-            correct[self.supported] = np.minimum.reduceat(wrong, self.first_value, axis=0)
-        if broken is not None and lacking is not None:
-            own = self.support.beliefs
-            keep = keep.copy()
-            keep[own] = np.where(broken[: len(own)] | lacking, math.inf, keep[own])
+                wrong = _scaled(wrong, np.isinf(self.residual[self._owner]), self.residual[self._owner])
+            wrong[rules.restricted] = np.where(obstacles[rules.bars].any(axis=0), math.inf, wrong[rules.restricted])
+            correct[self.supported] = _reduced(np.minimum, wrong, self.first_value)
+        own = self.support.beliefs
+        if len(own):
+            broken = obstacles[rules.conditions][: len(own)] | obstacles[rules.lacking]
+            keep[own] = np.where(broken, math.inf, keep[own])
         return Local(keep, correct, wrong)
 
-    def _lacking(self, broken: Bools, known: Bools) -> Bools:
-        """Return which of the beliefs that need support have no usable evidence, ``(n_needing, n_branches)``."""
-        sourced = self.source >= 0
-        sound = np.ones((len(self.source), broken.shape[1]), dtype=bool)
-        sound[sourced] = ~broken[len(self.support.beliefs) + self.source[sourced]]
-        sound[-1] = False  # nobody's evidence
-        there = sound[self.support.probe] & (self.support.before[:, None] | known[self.support.probe])
-        return np.asarray(~np.logical_or.reduceat(there, self.support.first, axis=0))
-
-    def _allowed(self, wrong: Floats, known: Bools, broken: Bools | None, lacking: Bools | None) -> Floats:
-        """Return the values' losses, infinite where one may not be declared, ``(n_values, n_branches)``."""
-        values = self._values
-        wrong = wrong.copy()
-        wrong[values.read] = np.where(known[values.reader[values.read]], wrong[values.read], math.inf)
-        if broken is None or lacking is None or not len(values.ruled):
-            return wrong
-        reader, n_needing = values.reader[values.ruled], len(self.support.beliefs)
-        doubtful = broken[n_needing + self.n_sources :]
-        source = self.source[reader]
-        unsound = broken[n_needing : n_needing + self.n_sources][source] if self.n_sources else np.zeros_like(doubtful)
-        unsound = np.where((source >= 0)[:, None], unsound, False)
-        unsupported = np.where((reader >= 0)[:, None], unsound, lacking[values.needing])
-        wrong[values.ruled] = np.where(doubtful | unsupported, math.inf, wrong[values.ruled])
-        return wrong
+    def _obstacles(self, sums: Floats, answered: Bools, relaxed: bool) -> Bools:
+        """Return which of the rows of ``_Rules`` hold in each branch, ``(n_rows, n_branches)``."""
+        rules = self._rules
+        obstacles = np.zeros((rules.lacking.stop, len(sums)), dtype=bool)
+        obstacles[1 : len(self.source)] = ~np.atleast_2d(answered).T
+        obstacles[len(self.source)] = True  # nobody never answers
+        if len(self.support.beliefs) and not relaxed:
+            obstacles[rules.conditions] = self.conditions_of(sums)
+            silent, unsound = obstacles[rules.unusable]
+            obstacles[rules.lacking] = _reduced(np.logical_and, silent | unsound, self.support.first)
+        return obstacles
 
     def _correction_values(self, sums: Floats, answered: Bools, relaxed: bool) -> Floats:
         """Return each branch's least loss over all correction sets, shape ``(n_branches,)``."""
         if self.plain:
-            return self._covering_values(sums[:, 0], self.risks(sums))
+            return self._covering_values(sums[:, 0], self.risks(sums).T)
         local = self.locally(sums, answered, relaxed=relaxed)
-        return np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain.T))
+        return np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain))
 
     def _covering_values(self, mass: Floats, gain: Floats) -> Floats:
         """Return each branch's least cost of covering beliefs and losses of not covering the others."""
-        value = np.minimum(gain[:, self.groups.solo], mass[:, None] * self.groups.solo_cost).sum(axis=1)
-        if len(self.groups.stuck):
-            value = value + gain[:, self.groups.stuck].sum(axis=1)
-        for group in self.groups.listed:
-            value = value + group.losses(mass, gain).min(axis=1)
-        for cut in self.groups.cuts:
-            forced = np.isinf(gain[:, cut.members])
-            own = np.where(forced, 0.0, gain[:, cut.members])
+        groups = self.groups
+        value = np.minimum(gain[groups.solo], groups.solo_cost[:, None] * mass).sum(axis=0)
+        if len(groups.stuck):
+            value = value + gain[groups.stuck].sum(axis=0)
+        for group in groups.listed:
+            value = value + group.losses(mass, gain).min(axis=0)
+        for cut in groups.cuts:
+            forced = np.isinf(gain[cut.members])
+            own = np.where(forced, 0.0, gain[cut.members])
             scale = np.where(mass > 0, mass, 1.0)
-            best = [cut.best(g / m, f)[0] * m for g, f, m in zip(own, forced, scale, strict=True)]
+            best = [cut.best(g / m, f)[0] * m for g, f, m in zip(own.T, forced.T, scale, strict=True)]
             value = value + np.array(best)
         return np.asarray(value)
 
@@ -326,73 +350,72 @@ class Endings:
             least = np.minimum(least, self._varying_values(sums)[:, -self._n_varying_last :].min(axis=1))
         return np.asarray(least)
 
-    def slopes(self, sums: Floats, answered: Bools) -> Floats:
-        """Return V_stop as a linear function of the sums nearby, ``(n_branches, n_features)``: V = slopes · sums.
-
-        Two branches with the same slopes decide at the same price. Infinite in the first column where nothing is
-        admissible.
-        """
-        mass, slopes = sums[:, 0], np.zeros_like(sums)
+    def slopes(self, sums: Floats, answered: Bools) -> Slopes:
+        """Return V_stop of every branch as a linear function of the sums nearby; the sums are used up."""
+        mass = sums[:, 0]
+        cost, paid = np.zeros(len(sums)), np.zeros(sums.T.shape, dtype=bool)
         rivals: list[Floats] = []
         if self.corrections:
-            local = self.locally(sums, answered)
-            gain = local.gain.T
-            rivals.append(local.base.sum(axis=0) + self._covering_values(mass, gain))
-            self._correction_slopes(slopes, local, mass, gain)
+            local = self.locally(sums, answered, overwrite=True)
+            rivals.append(self._correction_slopes(cost, paid, local, mass))
         n_corrections, n_varying = int(self.corrections), len(self.varying) - self._n_varying_last
         if n_varying:
             rivals += list(self._varying_values(sums)[:, :n_varying].T)
         if self.flat < math.inf:
             rivals.append(self.flat * mass)
-        winner = np.argmin(rivals, axis=0) if rivals else np.full(len(sums), n_corrections + n_varying)
-        slopes[winner >= n_corrections] = 0.0
+        if not rivals:
+            rivals.append(np.full(len(sums), math.inf))
+        losses = np.array(rivals)
+        winner, hopeless = losses.argmin(axis=0), np.isinf(losses.min(axis=0))
+        paid &= (winner < n_corrections) & ~hopeless
         for v in range(n_varying):
-            slopes[winner == n_corrections + v, self._columns[3].start + v] = 1.0
-        slopes[winner == n_corrections + n_varying, 0] = self.flat
-        if rivals:
-            slopes[np.isinf(np.min(rivals, axis=0)), 0] = math.inf
+            paid[self._columns[3].start + v] = (winner == n_corrections + v) & ~hopeless
+        cost = np.where(winner < n_corrections, cost, np.where(winner < n_corrections + n_varying, 0.0, self.flat))
+        cost[hopeless] = math.inf
         if self.last_resorts:
-            self._last_resort_slopes(slopes, sums)
-        return slopes
+            self._last_resort_slopes(cost, paid, sums)
+        return Slopes(cost, paid)
 
-    def _last_resort_slopes(self, slopes: Floats, sums: Floats) -> None:
+    def _last_resort_slopes(self, cost: Floats, paid: Bools, sums: Floats) -> None:
         """Write the slopes of the best last resort where nothing else is admissible."""
-        rows, n_others = np.isinf(slopes[:, 0]), len(self.varying) - self._n_varying_last
+        rows, n_others = np.flatnonzero(np.isinf(cost)), len(self.varying) - self._n_varying_last
         losses = np.column_stack([self._last_flat_values(sums[rows]), self._varying_values(sums[rows])[:, n_others:]])
-        last = np.zeros((len(losses), slopes.shape[1]))
         best = losses.argmin(axis=1)
-        last[best == 0, 0] = self._last_flat
-        varying = best > 0
-        last[varying, self._columns[3].start + n_others + best[varying] - 1] = 1.0
-        last[np.isinf(losses.min(axis=1)), 0] = math.inf
-        slopes[rows] = last
+        finite = np.isfinite(losses.min(axis=1))
+        cost[rows] = np.where(finite, np.where(best == 0, self._last_flat, 0.0), math.inf)
+        varying = (best > 0) & finite
+        paid[self._columns[3].start + n_others + best[varying] - 1, rows[varying]] = True
 
-    def _correction_slopes(self, slopes: Floats, local: Local, mass: Floats, gain: Floats) -> None:
-        """Write the slopes of the best correction set: its cost, and the losses that it leaves."""
-        groups, n = self.groups, len(self.beliefs)
-        covered = np.zeros((len(mass), n), dtype=bool)
-        paid = gain[:, groups.solo] > mass[:, None] * groups.solo_cost
-        covered[:, groups.solo] = paid
-        slopes[:, 0] = paid @ groups.solo_cost
+    def _correction_slopes(self, cost: Floats, paid: Bools, local: Local, mass: Floats) -> Floats:
+        """Write the slopes of the best correction set, its cost and the losses that it leaves; return its loss."""
+        groups, gain = self.groups, local.gain
+        covered = np.zeros((len(self.beliefs), len(mass)), dtype=bool)
+        covered[groups.solo] = gain[groups.solo] > groups.solo_cost[:, None] * mass
+        cost += groups.solo_cost @ covered[groups.solo]
         for group in groups.listed:
-            best = group.losses(mass, gain).argmin(axis=1)
-            covered[:, group.members] = group.keep.T[best] == 0
-            slopes[:, 0] += group.cost[best]
+            best = group.losses(mass, gain).argmin(axis=0)
+            covered[group.members] = (group.keep == 0)[:, best]
+            cost += group.cost[best]
         for cut in groups.cuts:
-            for k, own in enumerate(gain[:, cut.members]):
+            for k, own in enumerate(gain[cut.members].T):
                 forced = np.isinf(own)
-                best, chosen = cut.best(np.where(forced, 0.0, own) / (mass[k] or 1.0), forced)
-                covered[k, cut.members] = chosen
-                slopes[k, 0] += best - own[~chosen].sum() / (mass[k] or 1.0)
-        corrected = covered & (local.correct < local.keep).T
-        slopes[:, 1 : 1 + n] = ~corrected & (self.residual > 0) & ~self.hard
-        if local.wrong is None:
-            return
-        ends = [*self.first_value.tolist(), len(local.wrong)]
-        for i, (start, end) in zip(self.supported.tolist(), pairwise(ends), strict=True):
-            rows = np.flatnonzero(corrected[:, i]) if self.residual[i] > 0 else np.zeros(0, dtype=np.intp)
-            if len(rows):
-                slopes[rows, self._columns[1].start + start + local.wrong[start:end, rows].argmin(axis=0)] = 1.0
+                least, chosen = cut.best(np.where(forced, 0.0, own) / (mass[k] or 1.0), forced)
+                covered[cut.members, k] = chosen
+                cost[k] += least - own[~chosen].sum() / (mass[k] or 1.0)
+        corrected = covered & (local.correct < local.keep)
+        paid[self._columns[0]] = ~corrected & ((self.residual > 0) & ~self.hard)[:, None]
+        if local.wrong is not None:
+            corrected &= (self.residual > 0)[:, None]
+            declared = paid[self._columns[1]]
+            ends = pairwise([*self.first_value.tolist(), len(declared)])
+            own = [(i, slice(*pair)) for i, pair in zip(self.supported.tolist(), ends, strict=True)]
+            for i, values in own:
+                np.equal(local.wrong[values], local.correct[i], out=declared[values])
+            declared &= corrected[self._owner]
+            if np.count_nonzero(declared) > np.count_nonzero(corrected[self.supported]):  # of those that tie, the first
+                for _, values in own:
+                    declared[values] &= np.cumsum(declared[values], axis=0) == 1
+        return np.asarray(mass * cost + np.where(covered, local.base, local.keep).sum(axis=0))
 
     @cached_property
     def conditions(self) -> Bools:
@@ -440,10 +463,11 @@ class Endings:
         return np.asarray(np.minimum(bound, self._last_flat))
 
 
-def _with_nobody(answered: Bools) -> Bools:
-    """Return who has answered as rows, with one more probe that never does."""
-    rows = np.atleast_2d(answered)
-    return np.hstack([rows, np.zeros((len(rows), 1), dtype=bool)])
+def _reduced(by: np.ufunc, rows: NDArray[Any], first: Indices) -> NDArray[Any]:
+    """Return each group of rows reduced to one; ``reduceat`` alone is slow at few groups of long rows."""
+    if len(first) > rows.shape[1]:
+        return np.asarray(by.reduceat(rows, first, axis=0))
+    return np.array([by.reduce(rows[start:end], axis=0) for start, end in pairwise([*first.tolist(), len(rows)])])
 
 
 def _scaled(wrong: Floats, barred: Bools, residual: Floats) -> Floats:

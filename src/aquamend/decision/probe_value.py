@@ -46,12 +46,14 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
     endings = endings_of(state.problem)
     branches = branches_of(state, probes)
     weighted = state.posterior[:, None] * endings.features
-    stop = float(endings.values(weighted.sum(axis=0, keepdims=True), state.answered)[0])
-    if not branches.probes:
-        return ProbeValues(branches, stop, np.zeros(0))
-    # Transposed, so that the minimum over decisions runs along memory.
-    after = endings.values((weighted.T @ branches.likelihood.T).T, branches.answered)
-    return ProbeValues(branches, stop, branches.cost + np.add.reduceat(after, branches.first))
+    # The first column is for stopping now. Transposed, so that the minimum over decisions runs along memory.
+    sums = np.empty((endings.features.shape[1], 1 + len(branches.likelihood)))
+    sums[:, 0] = weighted.sum(axis=0)
+    np.matmul(weighted.T, branches.likelihood.T, out=sums[:, 1:])
+    answered = state.answered if endings.plain else np.vstack([state.answered, branches.answered])
+    values = endings.values(sums.T, answered)
+    expected = np.add.reduceat(values[1:], branches.first) if branches.probes else np.zeros(0)
+    return ProbeValues(branches, float(values[0]), branches.cost + expected)
 
 
 def best_probe(losses: Floats, stop: float) -> int | None:
@@ -61,7 +63,7 @@ def best_probe(losses: Floats, stop: float) -> int | None:
     least = float(losses.min())
     if math.isinf(least) or not stop - least > TIE:
         return None
-    return int(np.argmax(losses <= least + TIE))
+    return int((losses <= least + TIE).argmax())
 
 
 def could_answer(state: InformationState) -> NDArray[np.bool_]:

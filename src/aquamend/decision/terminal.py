@@ -199,7 +199,7 @@ def _best_correction(state: InformationState, here: _Here) -> Stop:
     ]
     # A free correction changes no loss unless the belief is at risk; the tie rule leaves it out.
     for group in endings.groups.listed:
-        losses = group.losses(np.ones(1), gain[None, :])[0]
+        losses = group.losses(np.ones(1), gain[:, None])[:, 0]
         if math.isfinite(losses.min()):
             tied = np.flatnonzero(losses <= losses.min() + TIE)
             candidates = [_smallest(group.members, group.keep[:, u] > 0, gain) for u in tied]

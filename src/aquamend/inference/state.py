@@ -220,22 +220,26 @@ class InformationState(Remembering):
 
     def probe(self, name: str) -> ProbeView:
         """Return one probe as it stands here."""
-        index = self.problem.graph.probe_index
-        if name not in index:
-            raise UnknownName("probe", name, index)
-        spec = self.problem.graph.probes[index[name]]
-        left = spec.max_uses - self.uses.get(name, 0)
-        return ProbeView(spec, index[name], self.problem.model.channels[name], left, self.budget_left)
+        if name not in self._views:
+            raise UnknownName("probe", name, self._views)
+        return self._views[name]
+
+    @cached_property
+    def _views(self) -> dict[str, ProbeView]:
+        graph, channels, budget_left = self.problem.graph, self.problem.model.channels, self.budget_left
+        return {
+            spec.name: ProbeView(spec, i, channels[spec.name], spec.max_uses - self.uses.get(spec.name, 0), budget_left)
+            for i, spec in enumerate(graph.probes)
+        }
 
     @cached_property
     def legal(self) -> tuple[ProbeView, ...]:
         """The probes that may run now, in graph order; none once the evidence contradicts the model."""
         if self.contradiction is not None:
             return ()
-        views = (self.probe(probe.name) for probe in self.problem.graph.probes)
-        return tuple(view for view in views if view.legal)
+        return tuple(view for view in self._views.values() if view.legal)
 
-    @property
+    @cached_property
     def legal_probes(self) -> tuple[str, ...]:
         """The names of the probes that may run now, in graph order."""
         return tuple(view.name for view in self.legal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from aquamend.errors import Fault
 
@@ -34,7 +35,7 @@ class FitGroup:
         return math.hypot(*grams, *millimetres)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Coverage:
     """What was measured at the alarm, and the calibration records that may cover it."""
 
@@ -49,14 +50,13 @@ class Coverage:
 
     def covers(self, probe: str) -> bool:
         """Whether the stage is covered and at least two relevant groups have a prototype within distance 6."""
-        if self.stage not in self.covered_stages:
-            return False
-        near = [
-            group
-            for group in self.groups
-            if probe in group.probes and group.distance(self.quantities_g, self.offsets_mm) <= MOST_PROTOTYPE_DISTANCE
-        ]
-        return len(near) >= FEWEST_FIT_GROUPS
+        return self.stage in self.covered_stages and self._near.count(probe) >= FEWEST_FIT_GROUPS
+
+    @cached_property
+    def _near(self) -> tuple[str, ...]:
+        """The probes of every group with a prototype within that distance, group by group."""
+        near = (g for g in self.groups if g.distance(self.quantities_g, self.offsets_mm) <= MOST_PROTOTYPE_DISTANCE)
+        return tuple(probe for group in near for probe in dict.fromkeys(group.probes))
 
 
 def coverage_faults(coverage: Coverage) -> Iterator[Fault]:
