@@ -233,9 +233,13 @@ class Endings:
 
     @cached_property
     def margins(self) -> Floats:
-        """Shape ``(n_hypotheses, n_margins)``; how far each condition is from being broken, each one once."""
+        """Shape ``(n_hypotheses, n_margins)``; how far each condition is from being broken, each one once.
+
+        From one half itself: where one condition breaks, its opposite mends, and no reading lies between the two.
+        """
         columns, weight = self.condition_columns
-        distance = self.features[:, columns] / weight - REJECT_AT
+        distance = self.features[:, columns] / weight - 0.5
+        distance = distance * np.where(distance[:1] < 0.0, -1.0, 1.0)  # opposites change at the same readings
         return distance[:, np.sort(np.unique(distance, axis=1, return_index=True)[1])]
 
     def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
