@@ -109,7 +109,11 @@ def price(state: InformationState, decision: Decision) -> Stop:
             state.problem.plan_named(str(decision.plan))
         case Restart() | Escalate():
             pass
-    for ending in (*here.endings.others, *here.endings.last_resorts):
+    endings = (*here.endings.others, *here.endings.last_resorts)
+    for ending in endings:  # most often it is asked of one of these itself, and comparing them takes longer
+        if ending.decision is decision:
+            return Stop(decision, _expected(state, ending.loss), 0.0)
+    for ending in endings:
         same = isinstance(decision, RollBack) and decision.plan == getattr(ending.decision, "plan", None)
         if ending.decision == decision or same:
             return Stop(decision, _expected(state, ending.loss), 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
-from aquamend.decision.probe_value import probe_values
+from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import Stop, best_terminal, correction_stops, price
 from aquamend.explanation.report import DecisionReport
@@ -60,19 +60,36 @@ class Alternatives:
 def alternatives(report: DecisionReport, *, most: int = MOST_ROWS) -> Alternatives:
     """Return what could be done now, by expected loss; a stop before a probe where they tie."""
     stops = _stops(report)
-    steps: list[tuple[float, Step, Stop | None]] = [(stop.loss, stop.decision, stop) for stop in stops]
-    probes = report.values.branches.probes
-    steps += [(float(v), Reprobe(p), None) for p, v in zip(probes, report.values.expected_loss, strict=True)]
-    ranked = sorted(steps, key=lambda row: (round(row[0], 9), row[1] != report.step))
-    kept = ranked[:most]
-    kept += [row for row in ranked[most:] if row[1] in (report.step, report.stop.decision)]
-    rows = tuple(_rows(report, kept))
+    rows = tuple(_rows(report, _best(report, stops, report.values, most)))
     shown_probes = sum(isinstance(row.step, Reprobe) for row in rows)
     hidden_stops = len(stops) - (len(rows) - shown_probes)
-    return Alternatives(rows, len(probes) - shown_probes, hidden_stops, _all_corrections(report, stops))
+    hidden_probes = len(report.values.branches.probes) - shown_probes
+    return Alternatives(rows, hidden_probes, hidden_stops, _all_corrections(report, stops))
 
 
-def _rows(report: DecisionReport, kept: Sequence[tuple[float, Step, Stop | None]]) -> Iterator[Alternative]:
+def weighed(report: DecisionReport, *, most: int = MOST_ROWS) -> list[tuple[Step, float]]:
+    """Return the best alternatives that the policy weighed, with their losses: no probe that it had screened out.
+
+    They are not taken apart, which would take much longer than deciding.
+    """
+    probes = [name for name in report.state.legal_probes if name not in report.screened_out]
+    ranked = _best(report, _stops(report), probe_values(report.state, probes), most)
+    return [(step, loss) for loss, step, _ in ranked]
+
+
+_Ranked = tuple[float, Step, Stop | None]
+
+
+def _best(report: DecisionReport, stops: Sequence[Stop], values: ProbeValues, most: int) -> list[_Ranked]:
+    """Return the alternatives of least loss; the chosen one, and the best way of stopping, are always among them."""
+    steps: list[_Ranked] = [(stop.loss, stop.decision, stop) for stop in stops]
+    steps += [(float(v), Reprobe(p), None) for p, v in zip(values.branches.probes, values.expected_loss, strict=True)]
+    ranked = sorted(steps, key=lambda row: (round(row[0], 9), row[1] != report.step))
+    kept = ranked[:most]
+    return kept + [row for row in ranked[most:] if row[1] in (report.step, report.stop.decision)]
+
+
+def _rows(report: DecisionReport, kept: Sequence[_Ranked]) -> Iterator[Alternative]:
     budget, branches = MOST_SPLIT_BRANCHES, report.values.branches
     for loss, step, stop in kept:
         sensing, parts = 0.0, parts_of(report.state, stop) if stop is not None else (None, None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import Stop
-from aquamend.explanation.alternatives import alternatives
+from aquamend.explanation.alternatives import weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
 from aquamend.inference.refreshing import Standing
 from aquamend.policies.policy import Considered
@@ -107,11 +107,11 @@ def _robustness(report: DecisionReport) -> dict[str, Any] | None:
 
 def explanation_json(report: DecisionReport) -> dict[str, Any]:
     """Return why a step was chosen, short enough to keep for every one: what was believed, what was weighed."""
-    state, weighed = report.state, alternatives(report).rows
+    state, steps = report.state, weighed(report)
     return {
         "policy": report.policy,
-        "loss": json_number(next((row.loss for row in weighed if row.chosen), None)),
-        "weighed": [{"step": step_to_data(row.step), "loss": json_number(row.loss)} for row in weighed],
+        "loss": json_number(next((loss for step, loss in steps if step == report.step), None)),
+        "weighed": [{"step": step_to_data(step), "loss": json_number(loss)} for step, loss in steps],
         "beliefs": {belief.name: json_number(belief.failure_probability) for belief in report.beliefs},
         "attribution": {cause.value: json_number(p) for cause, p in state.attribution.items()},
         "attributed_to": UNRESOLVED if state.attributed_to is None else state.attributed_to.value,

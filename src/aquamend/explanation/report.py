@@ -195,19 +195,27 @@ class DecisionReport(Remembering):
         )
 
 
-def decision_report(state: InformationState, policy: Policy, *, name: str) -> DecisionReport:
-    """Return the policy's decision at this state, with its numbers."""
+NO_BOUNDS = Bounds(0.0, math.inf)
+"""What is true of every loss."""
+
+
+def decision_report(state: InformationState, policy: Policy, *, name: str, bounded: bool = True) -> DecisionReport:
+    """Return the policy's decision at this state, with its numbers; it takes little longer if it is not bounded."""
     step = carried_out(state, policy.next_step(state), name=name)
     return DecisionReport(
         state=state,
         policy=name,
         step=step,
-        bounds=policy.bounds(state) if isinstance(policy, CertifyingPolicy) else quick_bounds(state),
-        certified=isinstance(policy, CertifyingPolicy),
+        bounds=_bounds(state, policy) if bounded else NO_BOUNDS,
+        certified=bounded and isinstance(policy, CertifyingPolicy),
         considered=considered_by(policy, state),
         description=policy.description if isinstance(policy, DescribedPolicy) else None,
         screened_out=_screened_out(policy, state),
     )
+
+
+def _bounds(state: InformationState, policy: Policy) -> Bounds:
+    return policy.bounds(state) if isinstance(policy, CertifyingPolicy) else quick_bounds(state)
 
 
 def carried_out(state: InformationState, step: object, *, name: str) -> Step:

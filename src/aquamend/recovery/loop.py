@@ -183,7 +183,7 @@ class _Conductor:
         if self.log is None:
             step, explanation = self.policy.next_step(state), None
         else:
-            report = decision_report(state, self.policy, name=self.now.policy)
+            report = decision_report(state, self.policy, name=self.now.policy, bounded=False)
             step, explanation = report.step, explanation_json(report)
         if isinstance(step, Reprobe) and (reason := state.why_illegal(step.probe)):
             raise IllegalProbe(step.probe, reason)
