@@ -1,0 +1,394 @@
+"""Events as plain data: exactly the same after writing and reading, and only our own errors for whatever else comes."""
+
+import json
+import math
+import random
+import string
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aquamend import Continue, Escalate, InformationState, NewDeclaration, Reprobe, Restart, RollBack, load_problem
+from aquamend.decision.steps import step_from_data, step_to_data
+from aquamend.errors import AquaMendError, InvalidData
+from aquamend.inference import Observation
+from aquamend.problem import Redeclared
+from aquamend.problem_file import parse_problem, problem_to_data
+from aquamend.recovery import (
+    Charge,
+    Declare,
+    Ending,
+    Finish,
+    Follow,
+    HandOver,
+    Measure,
+    MemoryLog,
+    Receipt,
+    Recovery,
+    Redo,
+    Rules,
+    Undo,
+    recover,
+)
+from aquamend.recovery.events import Alarmed, AlarmedAgain, Approved, Asked, Decided, Done, Ended, Intended, Resumed
+from aquamend.recovery.plain import (
+    act_from_data,
+    act_to_data,
+    event_from_data,
+    event_to_data,
+    from_json,
+    receipt_from_data,
+    receipt_to_data,
+    to_json,
+)
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+
+names = st.text(max_size=12)
+lists = st.lists(names, max_size=3).map(tuple)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+amounts = st.floats(min_value=0.0, allow_nan=False)
+values = st.one_of(names, numbers)
+cost = {"cost": amounts}
+acts = st.one_of(
+    st.builds(Measure, names, **cost),
+    st.builds(Undo, names, lists, **cost),
+    st.builds(Declare, names, st.none() | values, st.none() | names, **cost),
+    st.builds(Redo, names, st.booleans(), **cost),
+    st.builds(Follow, names, lists, lists, **cost),
+    st.builds(Finish, lists, st.booleans(), **cost),
+    st.builds(HandOver, names, **cost),
+)
+new = st.builds(NewDeclaration, names, st.none() | values) | st.builds(NewDeclaration, names, st.none(), names)
+steps = st.one_of(
+    st.builds(Reprobe, names),
+    st.builds(
+        RollBack, lists, lists, st.lists(new, max_size=3, unique_by=lambda n: n.belief).map(tuple), st.none() | names
+    ),
+    st.sampled_from([Continue(), Restart(), Escalate()]),
+)
+
+
+def receipts(parts):
+    moment = st.none() | numbers
+    charge = st.sampled_from(Charge)
+    found = st.none() | values
+    return st.builds(Receipt, charge, names, amounts, moment, moment, st.booleans(), found, st.booleans(), parts)
+
+
+any_receipt = st.recursive(receipts(st.just(())), lambda r: receipts(st.lists(r, max_size=3).map(tuple)), max_leaves=5)
+plain = st.recursive(
+    st.none() | st.booleans() | names | numbers | st.integers(-(2**53), 2**53),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(names, inside, max_size=3),
+    max_leaves=8,
+)
+events = st.one_of(
+    st.builds(AlarmedAgain, st.none() | names),
+    st.builds(Decided, steps, names, st.none() | st.dictionaries(names, plain, max_size=3)),
+    st.builds(Asked, acts, names),
+    st.builds(Approved, st.booleans(), names, names),
+    st.builds(Intended, acts),
+    st.builds(Done, any_receipt, st.booleans()),
+    st.builds(Resumed, names),
+    st.builds(Ended, st.sampled_from(Ending), names),
+)
+rules = st.builds(
+    Rules,
+    st.integers(0, 9),
+    st.integers(0, 10**9),
+    amounts,
+    amounts,
+    st.dictionaries(names, amounts, max_size=2),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+def told_again(event, problem=None):
+    return event_from_data(from_json(to_json(event_to_data(event))), problem=problem)
+
+
+@given(events)
+def test_every_event_is_the_same_after_writing_and_reading(event):
+    assert told_again(event) == event
+
+
+@given(acts, any_receipt)
+def test_acts_and_receipts_are_too(act, receipt):
+    assert act_from_data(json.loads(to_json(act_to_data(act)))) == act
+    assert receipt_from_data(json.loads(to_json(receipt_to_data(receipt)))) == receipt
+
+
+@settings(max_examples=20)
+@given(given_rules=rules)
+def test_rules_are_too(given_rules):
+    state = InformationState.alarmed(load_problem(EXAMPLES[0]))
+    assert told_again(Alarmed(state, "aquamend", given_rules)).rules == given_rules
+
+
+def test_infinity_is_written_as_text_and_read_as_infinity():
+    data = event_to_data(Done(HandOver("nobody", cost=math.inf).done()))
+    assert data["receipt"]["cost"] == "inf"
+    assert event_from_data(data).receipt.cost == math.inf
+
+
+def test_a_finding_that_reads_inf_stays_a_text():
+    assert told_again(Done(Measure("p").done("inf"))).receipt.finding == "inf"
+
+
+def answered(state, rng, most):
+    """Return the state after a few answers, drawn under random hypotheses."""
+    for _ in range(most):
+        if state.legal:
+            view = rng.choice(state.legal)
+            numbers = np.random.default_rng(rng.randrange(2**32))
+            answer = view.channel.sample(rng.randrange(len(state.posterior)), numbers)
+            state = state.after(Observation(view.name, answer))
+    return state
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_session_begins_with_exactly_the_posterior_it_was_given(random_problem, seed):
+    rng = random.Random(seed)
+    state = answered(InformationState.alarmed(random_problem(rng, gaussian=seed % 2 == 0)), rng, seed % 4)
+    again = told_again(Alarmed(state, "aquamend", Rules())).state
+    assert again.posterior.tobytes() == state.posterior.tobytes()
+    assert again.evidence == state.evidence
+    assert (again.origin is None) == (state.origin is None)
+    if state.origin is not None:
+        assert again.origin.posterior.tobytes() == state.origin.posterior.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_problem_read_twice_gives_the_very_same_likelihoods(random_problem, valued_problem, seed):
+    problem = valued_problem(seed) if seed % 3 == 0 else random_problem(random.Random(seed), gaussian=True)
+    text = to_json(problem_to_data(problem))
+    once, twice = parse_problem(from_json(text)), parse_problem(from_json(text))
+    assert to_json(problem_to_data(once)) == text
+    rng = np.random.default_rng(seed)
+    for probe, channel in once.model.channels.items():
+        for hypothesis in range(len(once.model.hypotheses)):
+            answer = channel.sample(hypothesis, rng)
+            other = twice.model.channels[probe].likelihood(answer)
+            assert channel.likelihood(answer).tobytes() == other.tobytes()
+
+
+def test_what_was_declared_anew_before_the_alarm_is_kept(cup_state):
+    state = cup_state()
+    wrong = np.array([0.1, 0.2, 0.7])
+    problem = replace(state.problem, redeclared={"level": Redeclared(45.0, wrong, ("weigh",), 2)})
+    again = told_again(Alarmed(replace(state, problem=problem), "aquamend", Rules())).state.problem.redeclared["level"]
+    assert (again.value, again.support, again.times) == (45.0, ("weigh",), 2)
+    assert again.wrong.tobytes() == wrong.tobytes()
+
+
+@given(steps)
+def test_steps_are_checked_and_the_same(step):
+    assert step_from_data(json.loads(json.dumps(step_to_data(step)))) == step
+
+
+WRONG = [
+    None,
+    True,
+    -1,
+    1.5,
+    2**70,
+    10**400,
+    math.nan,
+    math.inf,
+    "",
+    "inf",
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"kind": "done"},
+    [None] * 5,
+    "x" * 10_000,
+]
+
+
+def places(data, path=()):
+    """Yield the path of everything inside some plain data."""
+    yield path
+    inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, item in inside:
+        yield from places(item, (*path, key))
+
+
+def changed(rng, data):
+    """Return plain data with one thing in them replaced, removed, repeated or renamed."""
+    copy = json.loads(json.dumps(data))
+    path = rng.choice(list(places(copy)))
+    if not path:
+        return rng.choice(WRONG)
+    around = copy
+    for key in path[:-1]:
+        around = around[key]
+    key = path[-1]
+    match rng.randrange(4):
+        case 0 | 1:
+            around[key] = rng.choice(WRONG)
+        case 2:
+            del around[key]
+        case _ if isinstance(around, list):
+            around.append(around[key])
+        case _:
+            around["".join(rng.choices(string.ascii_letters, k=5))] = around[key]
+    return copy
+
+
+class Scripted:
+    def __init__(self, state, seed):
+        self.state, self.rng = state, np.random.default_rng(seed)
+        self.truth = int(self.rng.choice(len(state.posterior), p=state.posterior))
+
+    def alarm(self):
+        return self.state
+
+    def measure(self, step):
+        channel = self.state.problem.model.channels[step.probe]
+        return step.done(channel.sample(self.truth, self.rng), alarm=self.rng.random() < 0.1)
+
+    def perform(self, act):
+        return act.done() if self.rng.random() < 0.8 else act.failed("slipped")
+
+
+@pytest.fixture(scope="module")
+def told():
+    """Return the data of the events of some sessions on the examples."""
+    log, sessions = MemoryLog(), []
+    for seed, path in enumerate(EXAMPLES * 2):
+        rules = Rules(ask_before_irreversible=False, timeouts={"finish": 5.0})
+        state = InformationState.alarmed(load_problem(path))
+        recover("aquamend", Scripted(state, seed), journal=log, session=str(seed), rules=rules)
+        sessions.append([from_json(to_json(event_to_data(entry.event))) for entry in log.read(str(seed))])
+    return sessions
+
+
+def test_a_session_read_again_comes_to_the_same(told):
+    for data in told:
+        events = [event_from_data(d) for d in data]
+        assert Recovery.of(events).ending is not None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_changed_data_give_an_event_or_one_of_our_errors(told, seed):
+    rng = random.Random(seed)
+    refused = 0
+    for _ in range(150):
+        data = rng.choice(rng.choice(told))
+        refused += 1
+        with suppress(AquaMendError):
+            event_from_data(changed(rng, data))
+            refused -= 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_changed_sessions_come_to_something_or_give_one_of_our_errors(told, seed):
+    rng = random.Random(seed)
+    problems = [event_from_data(data[0]).state.problem for data in told]
+    for _ in range(60):
+        which = rng.randrange(len(told))
+        session = list(told[which])
+        match rng.randrange(4):
+            case 0:
+                del session[rng.randrange(len(session))]
+            case 1:
+                session.insert(rng.randrange(len(session)), rng.choice(session))
+            case 2:
+                session.insert(rng.randrange(len(session)), rng.choice(rng.choice(told)[1:]))
+            case _:
+                i = rng.randrange(1, len(session))
+                session[i] = changed(rng, session[i])
+        with suppress(AquaMendError):
+            now = Recovery.of([event_from_data(data, problem=problems[which]) for data in session])
+            assert math.isclose(now.state.posterior.sum(), 1.0)
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_random_bytes_are_data_or_one_of_our_errors(raw):
+    with suppress(AquaMendError):
+        event_from_data(from_json(raw))
+
+
+@settings(max_examples=200)
+@given(plain)
+def test_any_plain_data_are_an_event_or_one_of_our_errors(data):
+    for read in (event_from_data, act_from_data, receipt_from_data, step_from_data):
+        with suppress(AquaMendError):
+            read(data)
+
+
+def nested(depth):
+    receipt = Receipt(Charge.SENSING, "p", 0.0)
+    for _ in range(depth):
+        receipt = Receipt(Charge.SENSING, "p", 0.0, parts=(receipt,))
+    return receipt
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"kind":"decided","step":' + '{"a":' * 5_000 + "1" + "}" * 5_001,
+        '{"kind":"done","receipt":{"cost":NaN}}',
+        '{"kind":"done","receipt":{"cost":' + "9" * 5_000 + "}}",
+        '{"kind":"resumed","by":"x","by2":1}',
+        "",
+        "null",
+    ],
+    ids=["deep list", "deep mapping", "nan", "digits", "strange key", "empty", "null"],
+)
+def test_absurd_texts_are_refused(text):
+    with pytest.raises(AquaMendError):
+        event_from_data(from_json(text))
+
+
+def test_what_is_refused_says_where_and_what():
+    data = event_to_data(Done(Measure("look").done("yes")))
+    data["receipt"]["cost"] = "much"
+    with pytest.raises(InvalidData, match=r"event\.receipt\.cost: 'much' is no number"):
+        event_from_data(data)
+
+
+def test_what_could_not_be_read_is_not_written():
+    for event in (
+        Done(Receipt(Charge.SENSING, "p", math.nan)),
+        Done(nested(200)),
+        Decided(Reprobe("p"), explanation={"odd": object()}),
+        Decided("dance"),
+        Intended(Measure(3)),
+    ):
+        with pytest.raises(InvalidData):
+            event_to_data(event)
+
+
+def test_data_nested_too_deeply_for_python_are_refused():
+    deep = {}
+    for _ in range(5_000):
+        deep = {"parts": [deep]}
+    with pytest.raises(InvalidData):
+        event_from_data({"kind": "decided", "step": {"kind": "continue"}, "reason": "", "explanation": deep})
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_state_of_the_examples_is_refused_with_a_wrong_number(path):
+    state = InformationState.alarmed(load_problem(path))
+    for key, value in (
+        ("posterior", [2.0]),
+        ("posterior", [math.nan] * len(state.posterior)),
+        ("alarms", -1),
+        ("evidence", [{"probe": "none such", "outcome": 1.0}]),
+        ("contradiction", 7),
+        ("origin", []),
+        ("format", "other"),
+    ):
+        with pytest.raises(InvalidData):
+            InformationState.from_data(state.problem, {**state.to_data(), key: value})
