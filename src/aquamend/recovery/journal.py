@@ -105,7 +105,11 @@ class Journal:
             journal_file.create(self.path)
         journal_file.inspect(self.path)
         self._identity = _identity(self.path)
-        self._query("SELECT 1 FROM sessions, events, problems LIMIT 1")
+        try:
+            self._query("SELECT 1 FROM sessions, events, problems LIMIT 1")
+        except BadJournal:
+            self.close()
+            raise
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:

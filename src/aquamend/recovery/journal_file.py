@@ -62,7 +62,7 @@ _WORDS = {
 }
 
 
-def _primary(error: sqlite3.Error) -> int:
+def _primary(error: Exception) -> int:
     """Return SQLite's code for what went wrong, without its details."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
 
@@ -72,7 +72,7 @@ def in_words(path: Path) -> Iterator[None]:
     """Raise what goes wrong in SQLite or the system as ``BadJournal``."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter where a message quotes what is damaged
         # Whatever else SQLite complains of is a table or a column that is not as it was written.
         problem, remedy = _WORDS.get(_primary(error), _WORDS[sqlite3.SQLITE_CORRUPT])
         raise BadJournal(path, f"{problem} ({error})", remedy) from error
@@ -167,7 +167,7 @@ def query(path: Path, sql: str, values: Sequence[object], *, timeout_s: float) -
             before = _looks(path)
             try:
                 return _found(path, sql, values, timeout_s)
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeDecodeError):
                 # Without SQLite's locks, somebody who has begun to write meanwhile looks like damage.
                 if _looks(path) == before:
                     raise
