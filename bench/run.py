@@ -19,6 +19,7 @@ from statistics import median
 
 import instances
 import naive
+from journal import journal
 from pouring import pouring_table
 from rich.console import Console
 from rich.table import Table
@@ -226,9 +227,9 @@ def starting(report: Report) -> None:
 def main() -> None:
     """Run everything and print one table."""
     report, console = Report(), Console()
-    console.print("timing; about two minutes on two slow cores …")
+    console.print("timing; about three minutes on two slow cores …")
     # Memory is read at the peak so far, so what needs least of it goes first.
-    for part in (starting, decision, robot_decision, hypotheses, minimum_cut, exact, anytime, suites):
+    for part in (starting, decision, robot_decision, hypotheses, minimum_cut, exact, anytime, suites, journal):
         part(report)
     console.width = max(console.width, 112)
     console.print(report.table)

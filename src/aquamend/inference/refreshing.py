@@ -110,12 +110,7 @@ def versions(state: InformationState, declaration: int) -> tuple[Standing | None
 
     None where, for a while, no value was supported.
     """
-    before = state.origin or state
-    prefix = before
-    moments = [before]
-    for observation in state.evidence[len(before.evidence) :]:
-        prefix = state if len(prefix.evidence) + 1 == len(state.evidence) else prefix.after(observation)
-        moments.append(prefix)
+    moments = (*_earlier(state), state)
     found: list[Standing | None] = [_in_force(moments[0], declaration)]
     number = state.problem.declarations[declaration].version
     for moment in moments:
@@ -126,6 +121,17 @@ def versions(state: InformationState, declaration: int) -> tuple[Standing | None
             number += now is not None
             found.append(None if now is None else _numbered(now, number))
     return tuple(found)
+
+
+@remembered
+def _earlier(state: InformationState) -> tuple[InformationState, ...]:
+    """Return the states from the origin of this one on, after one answer more each; this one itself left out."""
+    if state.origin is None:
+        return ()
+    moments = [state.origin]
+    for observation in state.evidence[len(state.origin.evidence) : -1]:
+        moments.append(moments[-1].after(observation))
+    return tuple(moments)
 
 
 def _says(standing: Standing) -> tuple[object, ...]:
