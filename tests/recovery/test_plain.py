@@ -5,7 +5,7 @@ import math
 import random
 import string
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from aquamend.inference import Observation
 from aquamend.problem import Redeclared
 from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery import (
+    Act,
     Charge,
     Declare,
     Ending,
@@ -129,6 +130,18 @@ def test_acts_and_receipts_are_too(act, receipt):
 def test_rules_are_too(given_rules):
     state = InformationState.alarmed(load_problem(EXAMPLES[0]))
     assert told_again(Alarmed(state, "aquamend", given_rules)).rules == given_rules
+
+
+@given(events | acts | any_receipt)
+def test_no_field_is_left_out(thing):
+    write = act_to_data if isinstance(thing, Act) else receipt_to_data if isinstance(thing, Receipt) else event_to_data
+    assert {field.name for field in fields(thing)} == write(thing).keys() - {"kind"}
+
+
+def test_no_field_of_the_first_event_is_left_out():
+    data = event_to_data(Alarmed(InformationState.alarmed(load_problem(EXAMPLES[0])), "aquamend", Rules()))
+    assert {field.name for field in fields(Alarmed)} == data.keys() - {"kind", "problem", "redeclared"}
+    assert {field.name for field in fields(Rules)} == data["rules"].keys()
 
 
 def test_infinity_is_written_as_text_and_read_as_infinity():
