@@ -9,9 +9,11 @@ from aquamend.recovery.loop import approve, recover, recover_async, resume, resu
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.robot import AsyncRobot, Robot, Verifying
 from aquamend.recovery.session import Recovery
+from aquamend.recovery.tracker import ActionStatus, Tracker
 
 __all__ = [
     "Act",
+    "ActionStatus",
     "AsyncRobot",
     "Charge",
     "Declare",
@@ -33,6 +35,7 @@ __all__ = [
     "SessionLine",
     "Simulated",
     "Status",
+    "Tracker",
     "Undo",
     "Verdict",
     "Verifying",
