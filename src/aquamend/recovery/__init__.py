@@ -1,6 +1,6 @@
 """Recovery on a robot: acts, receipts, a log of everything, and the loop that leads from an alarm to its end."""
 
-from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
+from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of, check_known
 from aquamend.recovery.events import Ending, Rules
 from aquamend.recovery.journal import Journal, SessionLine, Status
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
@@ -42,6 +42,7 @@ __all__ = [
     "acts_of",
     "approve",
     "charged",
+    "check_known",
     "recover",
     "recover_async",
     "recovered",
