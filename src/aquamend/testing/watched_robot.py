@@ -236,9 +236,9 @@ class WatchedRobot:
 
     def _fail(self, what: str) -> NoReturn:
         name = "" if self.given is None else f"in {self.given[0].problem.name!r}, "
-        fault = RobotFault(f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}")
-        self.fault = self.fault or fault
-        raise fault
+        told = f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}"
+        self.fault = self.fault or RobotFault(told)
+        raise self.fault
 
 
 def _copied(state: InformationState) -> InformationState:
