@@ -92,6 +92,8 @@ class Tracker:
         self._versions: dict[str, list[Declaration]] = {}
         self._runs: dict[str, _Run] = {}
         self._unsaid: dict[Edge, None] = {}
+        self._said: set[tuple[str, str]] = set()
+        """Pairs of a belief and an action that has read it."""
         self._measured: dict[str, None] = {}
         self._path: Path | None = None
 
@@ -276,6 +278,7 @@ class Tracker:
         """Return the state that a recovery starts from: the problem of this moment, the alarm conditioned on."""
         with self._lock:
             self._measured.clear()
+            self._write()
         return InformationState.alarmed(self.problem())
 
     def apply(self, act: Act, receipt: Receipt | None = None) -> None:
@@ -295,16 +298,16 @@ class Tracker:
                     pass
                 case Measure(probe):
                     self._measured[probe] = None
+                    self._write()
                 case Undo():
                     self._undo(act)
                 case Declare(belief, value, read_by):
                     support = (read_by,) if read_by is not None else self._fresh_support(belief)
                     self._declared(belief, self.declaration(belief).value if value is None else value, support)
-                case Redo(action):
-                    self.done(action)
-                case Finish(actions):
-                    for name in actions:
-                        self.done(name)
+                case Redo() | Finish():
+                    for name in (act.action,) if isinstance(act, Redo) else act.actions:
+                        if self.status(name) is not ActionStatus.DONE:  # else whoever did it has said so
+                            self.done(name)
                 case Follow():
                     for name in act.undo:
                         self.undone(name)
@@ -401,10 +404,11 @@ class Tracker:
         new = run is not None and run.reads.get(belief) != declared.version
         if run is not None:
             run.reads[belief] = declared.version
-        edge = Edge(belief, action, EdgeKind.BELIEF_TO_ACTION)
-        if edge not in self._unsaid and not leads_to(self._base.graph, belief, action):
-            self._unsaid[edge] = None
-            new = True
+        if (belief, action) not in self._said:  # asked once for each pair: a control loop may read very often
+            self._said.add((belief, action))
+            if not leads_to(self._base.graph, belief, action):
+                self._unsaid[Edge(belief, action, EdgeKind.BELIEF_TO_ACTION)] = None
+                new = True
         return new
 
     def _begin(self, name: str) -> _Run:
