@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aquamend import (
     Action,
@@ -207,6 +209,17 @@ def test_every_declaration_is_a_new_version_and_old_ones_stay(tracker):
     now = statement(problem, "level")
     assert (now.version, now.value, now.support) == (2, 17.9, ("weigh",))
     assert problem.graph.beliefs[0].declared == 17.9
+
+
+def test_of_very_many_versions_the_last_and_those_that_were_read_are_remembered(tracker):
+    tracker.declare("level", 18.0)
+    with tracker.action("wave"):
+        tracker.value("level")
+    for _ in range(1500):
+        tracker.declare("level", 19.0)
+    kept = [d.version for d in tracker.versions("level")]
+    assert (kept[0], kept[-1], len(kept)) == (1, 1501, 1000)
+    assert [d.version for d in tracker.read_by("wave")] == [1]
 
 
 def test_the_names_of_the_templates_statements_stay(tracker):
@@ -648,3 +661,42 @@ def test_the_problem_of_a_moment_can_be_written_to_a_file():
     for tracker in (Tracker(cups()), at_carry()):
         data = problem_to_data(tracker.problem())
         assert_same_decisions(parse_problem(json.loads(json.dumps(data))), tracker.problem())
+
+
+OPERATIONS = st.one_of(
+    st.tuples(st.sampled_from(["begin", "done", "undone", "interrupted", "redo"]), st.sampled_from(["grasp", "wave"])),
+    st.tuples(st.just("declare"), st.sampled_from([17.0, 18.0, 45.0])),
+    st.tuples(st.just("undo"), st.sampled_from(["grasp", "wave"])),
+)
+
+
+@given(st.lists(OPERATIONS, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_whatever_happens_it_is_known_and_survives_a_restart(operations):
+    """Every action is executed iff the last thing said of it is not that it was undone; versions only grow."""
+    tracker, executed, declared = Tracker(cups()), set(), 0
+    for what, which in operations:
+        match what:
+            case "declare":
+                declared += 1
+                assert tracker.declare("level", which).version == declared
+            case "undone":
+                tracker.undone(which)
+            case "undo":
+                tracker.apply(Undo({"grasp": "grasp", "wave": "down"}[which], (which,)))
+            case "redo":
+                tracker.apply(Redo(which))
+            case "begin" if tracker.status(which) is ActionStatus.UNDER_WAY:
+                continue
+            case _:
+                getattr(tracker, what)(which)
+        if what in ("undone", "undo"):
+            executed.discard(which)
+        elif what != "declare":
+            executed.add(which)
+        tracker = Tracker.from_data(cups(), json.loads(json.dumps(tracker.to_data())))
+    problem = tracker.problem()
+    assert {action.name for action in problem.graph.executed} == executed
+    level = problem.graph.beliefs[0].declared
+    wrong = {"water"} if level < 30 else {"same", "slip"}
+    assert set(failed_under(problem, "level")) == wrong

@@ -40,6 +40,9 @@ R = TypeVar("R")
 
 FORMAT = "aquamend-tracker/1"
 
+MOST_VERSIONS = 1_000
+"""Versions of a belief that are remembered, beside those that an executed action has read."""
+
 
 class ActionStatus(StrEnum):
     """How far an action has come. All but the planned count as executed: something of them may have happened."""
@@ -167,7 +170,7 @@ class Tracker:
             return versions[-1] if versions else assumed(self._base, belief)
 
     def versions(self, belief: str) -> tuple[Declaration, ...]:
-        """Return everything that was declared of a belief, the oldest first."""
+        """Return what was declared of a belief, the oldest first; of very many, the last thousand."""
         with self._lock:
             self._known("belief", belief, self._base.graph.belief_index)
             return tuple(self._versions.get(belief, ()))
@@ -380,7 +383,11 @@ class Tracker:
     def _declared(self, belief: str, value: Value | None, support: Iterable[str]) -> Declaration:
         version = self.declaration(belief).version + 1
         new = Declaration(belief, belief, version, value, support=tuple(support))
-        self._versions.setdefault(belief, []).append(new)
+        versions = self._versions.setdefault(belief, [])
+        versions.append(new)
+        if len(versions) > MOST_VERSIONS:
+            read = {run.reads.get(belief) for run in self._runs.values()}
+            del versions[next(i for i, old in enumerate(versions) if old.version not in read)]
         self._write()
         return new
 
