@@ -521,6 +521,24 @@ def test_what_a_recovery_declares_rests_on_what_it_measured():
     assert tracker.declaration("target").support == ("weigh",), "nothing was measured since the last alarm"
 
 
+def test_an_act_may_be_applied_twice_since_a_program_may_die_in_between():
+    acts = [
+        Measure("weigh"),
+        Undo("down", ("carry", "wave")),
+        Declare("level", 44.8, "weigh"),
+        Declare("target", "B"),
+        Declare("gripper"),
+        Redo("wave"),
+        Finish(("pour",)),
+    ]
+    once, twice = at_carry(), at_carry()
+    for act in acts:
+        once.apply(act)
+        twice.apply(act)
+        twice.apply(act)
+    assert once.to_data() == twice.to_data()
+
+
 def test_a_reading_that_no_hypothesis_knows_is_taken_for_wrong_until_something_else_is_declared():
     tracker = at_carry()
     tracker.apply(Declare("level", 30.0, "weigh"))

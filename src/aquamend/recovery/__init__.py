@@ -9,7 +9,8 @@ from aquamend.recovery.loop import approve, recover, recover_async, resume, resu
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.robot import AsyncRobot, Robot, Verifying
 from aquamend.recovery.session import Recovery
-from aquamend.recovery.tracker import ActionStatus, Tracker
+from aquamend.recovery.task_record import ActionStatus
+from aquamend.recovery.tracker import Tracker
 
 __all__ = [
     "Act",
