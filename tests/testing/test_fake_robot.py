@@ -188,7 +188,7 @@ def test_an_error_of_ones_own_is_raised():
 
 
 def test_what_takes_too_long_is_in_doubt():
-    fake = robot(TimesOut("undo: pour", 0.4))
+    fake = robot(TimesOut("undo: pour", 5.0))
     recovery = recover(Corrects(), fake, rules=Rules(timeout_s=0.05))
     assert recovery.ending is Ending.HANDED_OVER, "while it is under way, there is no telling"
     assert "within 0.05 s" in recovery.receipts[0].finding
