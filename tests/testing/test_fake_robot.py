@@ -252,5 +252,7 @@ FAILURES = [
 @pytest.mark.parametrize("failure", FAILURES, ids=str)
 @pytest.mark.parametrize("verifies", [False, True])
 def test_whatever_fails_the_contract_is_kept(failure, verifies):
-    for problem in (PROBLEM, sample_problems()[-1]):
-        check_robot(lambda problem=problem: FakeRobot(problem, seed=2, failures=[failure], verifies=verifies), [])
+    def make():
+        return FakeRobot(sample_problems()[-1], seed=2, failures=[failure], verifies=verifies)
+
+    assert check_robot(make, [], harm=verifies).recoveries > 3
