@@ -1,6 +1,9 @@
 """The documentation's Python examples run, and its links lead somewhere."""
 
 import re
+import shlex
+import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -21,3 +24,31 @@ def test_the_pouring_example_recovers_and_pays(capsys):
 def test_every_file_a_page_links_to_exists(page):
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         assert "://" in link or (page.parent / link).exists(), link
+
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PROGRAM = Path(sysconfig.get_path("scripts")) / "aquamend"
+
+
+def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "your_robot"}
+    printed = ""
+    for kind, text in BLOCK.findall((ROOT / "docs" / "your-robot.md").read_text(encoding="utf-8")):
+        match kind:
+            case "yaml":
+                Path(text.splitlines()[0].removeprefix("# ")).write_text(text, encoding="utf-8")
+            case "python":
+                exec(compile(text, "your-robot.md", "exec"), names)
+                printed = capsys.readouterr().out
+                for said in re.findall(r"^ *print\(.*\)  # (.*)$", text, re.MULTILINE):
+                    assert said.split(":")[0] in printed
+            case "console":
+                for command in re.findall(r"^\$ aquamend (.*)$", text, re.MULTILINE):
+                    done = subprocess.run(
+                        [PROGRAM, *shlex.split(command)], capture_output=True, text=True, timeout=60, check=False
+                    )
+                    assert (done.returncode, done.stderr) == (0, ""), command
+                    assert done.stdout, command
+            case "text":  # what the block before it printed
+                assert [line.rstrip() for line in text.splitlines()] == [line.rstrip() for line in printed.splitlines()]

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from aquamend.recovery import Ending
+from aquamend.testing import FakeRobot, sample_problems
+
 README = Path(__file__).parent.parent / "README.md"
 
 
@@ -15,6 +18,16 @@ def test_the_ten_line_example_prints_what_its_comment_says(reading, monkeypatch,
     exec(compile(code, "README.md", "exec"), {})
     promised = re.search(rf"{reading} -> (\w+\(.*?)[;,.]? *(?:\.\.\.\))?(?:;|$)", code, re.MULTILINE)[1]
     assert capsys.readouterr().out.strip().startswith(promised.rstrip(", )"))
+
+
+def test_the_example_with_a_robot_runs_as_it_stands(tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    code = next(block for block in blocks if "my_robot" in block)
+    monkeypatch.chdir(tmp_path)
+    names = {"my_robot": FakeRobot(sample_problems()[0], truth="water added")}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["recovery"].ending is Ending.FINISHED
+    assert (tmp_path / "aquamend.journal").exists()
 
 
 def test_every_file_the_readme_links_to_exists():

@@ -41,6 +41,18 @@ class UnknownName(AquaMendError, ValueError):
         super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}")
 
 
+class UnknownValue(AquaMendError, ValueError):
+    """A value of a belief that no hypothesis of the problem allows; lists those that some do."""
+
+    def __init__(self, belief: str, value: object, known: Iterable[object]) -> None:
+        self.belief, self.value, self.known = belief, value, tuple(known)
+        listed = ", ".join(repr(v) for v in self.known)
+        super().__init__(
+            f"{belief!r} cannot be declared {value!r}: it would be wrong under every hypothesis, which know {listed}; "
+            "add a hypothesis, widen the tolerance, or give the template as a function of the values"
+        )
+
+
 class SecondAlarm(AquaMendError):
     """The alarm was offered again, and the model does not say how likely one more is: it would count double."""
 

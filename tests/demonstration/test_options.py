@@ -9,7 +9,7 @@ from aquamend.demonstration.wording import step_name
 from aquamend.explanation.report import decision_report
 from aquamend.inference import InformationState
 from aquamend.policies import AquaMend
-from aquamend.testing.world_check import Ends
+from aquamend.testing.robot_check import Ends
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.model import SAFE_STOP_LOSS, alarm_model
 from aquamend.worlds.pouring.monitor import POSITION, Report

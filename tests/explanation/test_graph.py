@@ -62,6 +62,6 @@ def test_names_stay_inside_their_quotes(nasty):
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_reads_it(nasty):
     text = marked_graph(nasty, Continue()).as_dot()
-    drawn = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True)
+    drawn = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True, timeout=60)
     assert drawn.stderr == ""
     assert sum(line.startswith("node ") for line in drawn.stdout.splitlines()) == 2 * len(NASTY) + 1

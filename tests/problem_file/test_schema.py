@@ -211,5 +211,5 @@ assert kinds[-1]["required"] == ["constant"]
 
 
 def test_a_new_kind_of_kernel_needs_nothing_here():
-    done = subprocess.run([sys.executable, "-c", NEW_KERNEL], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", NEW_KERNEL], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr

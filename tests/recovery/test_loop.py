@@ -401,7 +401,7 @@ def test_what_cannot_be_undone_waits_for_a_person_on_request(scripted, table):
     answer = threading.Timer(0.05, lambda: approve(log, "s", by="Ada"))
     answer.start()
     recovery = resume(log, "s", robot, policy=scripted.Steps([]), wait_s=10)
-    answer.join()
+    answer.join(timeout=10)
     assert recovery.ending is Ending.FINISHED
     assert sum(isinstance(entry.event, Asked) for entry in log.read("s")) == 1
 

@@ -67,7 +67,9 @@ def gaussian(folder, generator, brute_force):
 
 def ask(folder, *arguments):
     """Return the JSON lines of one run of the command."""
-    run = subprocess.run([COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, check=False, timeout=600
+    )
     assert run.returncode == 0, f"exit {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}"
     return [json.loads(line) for line in run.stdout.splitlines()]
 
@@ -419,7 +421,8 @@ def compare_evaluations(folder, references, policies):
 
 def test_every_problem_of_format_2_is_valid(folder, second, second_gaussian, second_last):
     names = [*second, *second_gaussian, *second_last]
-    run = subprocess.run([COMMAND, "validate", *names], cwd=folder, capture_output=True, text=True, check=False)
+    command = [COMMAND, "validate", *names]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert run.returncode == 0, f"exit {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}"
 
 

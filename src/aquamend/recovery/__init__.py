@@ -1,6 +1,6 @@
 """Recovery on a robot: acts, receipts, a log of everything, and the loop that leads from an alarm to its end."""
 
-from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
+from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of, check_known
 from aquamend.recovery.events import Ending, Rules
 from aquamend.recovery.journal import Journal, SessionLine, Status
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
@@ -9,9 +9,12 @@ from aquamend.recovery.loop import approve, recover, recover_async, resume, resu
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.robot import AsyncRobot, Robot, Verifying
 from aquamend.recovery.session import Recovery
+from aquamend.recovery.task_record import ActionStatus
+from aquamend.recovery.tracker import Tracker
 
 __all__ = [
     "Act",
+    "ActionStatus",
     "AsyncRobot",
     "Charge",
     "Declare",
@@ -33,12 +36,14 @@ __all__ = [
     "SessionLine",
     "Simulated",
     "Status",
+    "Tracker",
     "Undo",
     "Verdict",
     "Verifying",
     "acts_of",
     "approve",
     "charged",
+    "check_known",
     "recover",
     "recover_async",
     "recovered",

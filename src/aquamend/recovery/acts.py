@@ -7,16 +7,16 @@ do again what was undone; finish the task. Undoing by itself corrects nothing: t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import new_declarations
-from aquamend.errors import BadStep
+from aquamend.errors import BadStep, UnknownName
 from aquamend.graph import RecoveryGraph, Value
 from aquamend.inference import InformationState
-from aquamend.problem import Plan
+from aquamend.problem import Plan, Problem
 from aquamend.recovery.receipts import Charge, Receipt, charged
 
 
@@ -239,6 +239,33 @@ def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = ()
             return (*undo, *_declaring(state, step), *_again(graph, going), _finish(graph, going))
         case _:
             raise BadStep(f"the policy returned {step!r}, which is not a step; return one of the five")
+
+
+def check_known(problem: Problem, act: Act) -> None:
+    """Refuse an act that is about something that the problem does not have (``UnknownName``); for robots."""
+    graph = problem.graph
+    actions = [action.name for action in graph.actions]
+    operations = [operation.name for operation in graph.operations]
+    about: list[tuple[str, Sequence[str], Sequence[str]]]
+    match act:
+        case Measure(probe):
+            about = [("probe", [probe], list(graph.probe_index))]
+        case Undo(operation, undone):
+            about = [("operation", [operation], [*operations, *actions]), ("action", undone, actions)]
+        case Declare(belief):
+            about = [("belief", [belief], list(graph.belief_index))]
+        case Redo(action):
+            about = [("action", [action], actions)]
+        case Follow(plan):
+            about = [("plan", [plan], [RESTART, *(own.name for own in problem.plans)])]
+        case Finish(planned):
+            about = [("action", planned, actions)]
+        case HandOver():
+            about = []
+    for kind, names, known in about:
+        for name in names:
+            if name not in known:
+                raise UnknownName(kind, name, known)
 
 
 def _undoing(graph: RecoveryGraph, wanted: set[str]) -> Iterator[Undo]:

@@ -223,7 +223,7 @@ class Recovery:
                 return replace(now, changes=(*now.changes, Change(act, came)))
             case _ if not known:
                 return replace(now, trouble=f"nobody knows whether this was done: {act}")
-            case Undo() | Follow() if spent:
+            case Undo() | Follow() if failures[key] == self.rules.attempts:  # whoever insists on it does so in vain
                 return replace(now, changes=(*now.changes, Change(act, Came.NEVER)))
             case _ if spent:
                 return replace(now, trouble=f"{act}: failed {failures[key]} times")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -53,12 +53,12 @@ def problem_after(state: InformationState, changes: Sequence[Change], first: Pro
     never = _never(changes, Follow)
     restart = problem.restart
     if isinstance(restart, Plan):
-        restart = _still(restart, executed)
+        restart = still(restart, executed)
     return replace(
         problem,
         graph=graph,
         sensing_budget=max(0.0, problem.sensing_budget - _spent_on_nothing(changes)),
-        plans=tuple(_still(plan, executed) for plan in problem.plans if plan.name not in never),
+        plans=tuple(still(plan, executed) for plan in problem.plans if plan.name not in never),
         restart=None if "restart" in never else restart,
         redeclared={**problem.redeclared, **dict(_redeclared(state, changes))},
     )
@@ -72,7 +72,8 @@ def _done(changes: Sequence[Change]) -> Iterator[Act]:
     return (change.act for change in changes if change.came is Came.DONE)
 
 
-def _still(plan: Plan, executed: set[str]) -> Plan:
+def still(plan: Plan, executed: Container[str]) -> Plan:
+    """Return a plan where these actions are executed: it undoes no others."""
     return replace(plan, undo=tuple(name for name in plan.undo if name in executed))
 
 

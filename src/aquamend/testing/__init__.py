@@ -1,15 +1,37 @@
-"""Conformance checks for other people's policies and worlds."""
+"""Conformance checks for other people's policies and robots, and a fake robot that fails in every way."""
 
+from aquamend.testing.fake_robot import (
+    AlarmsAgain,
+    Dies,
+    Fails,
+    Failure,
+    FakeRobot,
+    LosesReceipt,
+    NeverAnswers,
+    PartlyDone,
+    Raises,
+    TimesOut,
+)
 from aquamend.testing.policy_check import PolicyCheck, PolicyFault, check_policy, sample_problems
-from aquamend.testing.watched_world import WorldFault
-from aquamend.testing.world_check import WorldCheck, check_world
+from aquamend.testing.robot_check import RobotCheck, check_robot
+from aquamend.testing.watched_robot import RobotFault
 
 __all__ = [
+    "AlarmsAgain",
+    "Dies",
+    "Fails",
+    "Failure",
+    "FakeRobot",
+    "LosesReceipt",
+    "NeverAnswers",
+    "PartlyDone",
     "PolicyCheck",
     "PolicyFault",
-    "WorldCheck",
-    "WorldFault",
+    "Raises",
+    "RobotCheck",
+    "RobotFault",
+    "TimesOut",
     "check_policy",
-    "check_world",
+    "check_robot",
     "sample_problems",
 ]

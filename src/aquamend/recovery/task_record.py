@@ -1,0 +1,242 @@
+"""What a task has declared, done and read so far: a tracker's books, which know nothing of threads and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from aquamend.errors import AquaMendError, UnknownName
+from aquamend.graph import Edge, EdgeKind, Value
+from aquamend.model import Declaration
+from aquamend.problem import Problem
+from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
+from aquamend.recovery.moment import Moment, assumed, leads_to
+
+FORMAT = "aquamend-tracker/1"
+
+MOST_VERSIONS = 1_000
+"""Versions of a belief that are remembered, beside those that an executed action has read."""
+
+
+class ActionStatus(StrEnum):
+    """How far an action has come. All but the planned count as executed: something of them may have happened."""
+
+    PLANNED = "planned"
+    UNDER_WAY = "under way"
+    DONE = "done"
+    INTERRUPTED = "interrupted"
+    """It began, and ended in an exception or with the program: nobody knows how far it came."""
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """One execution of an action."""
+
+    action: str
+    status: ActionStatus = ActionStatus.UNDER_WAY
+    reads: dict[str, int] = field(default_factory=dict)
+    """The version that it read of each belief, the last one where it read several."""
+    undone: tuple[str, ...] = ()
+    """Operations of its undoing that were performed, while others are left."""
+
+
+class TaskRecord:
+    """What has happened in a task, by the names of its template."""
+
+    def __init__(self, base: Problem) -> None:
+        self.graph, self._base = base.graph, base
+        self.actions = {action.name: action for action in base.graph.actions}
+        self.versions: dict[str, list[Declaration]] = {}
+        self.runs: dict[str, Run] = {}
+        """The last run of every action begun and not undone, in the order in which they began."""
+        self.unsaid: dict[Edge, None] = {}
+        self.measured: dict[str, None] = {}
+        """Probes that have answered since the last alarm."""
+        self._read: set[tuple[str, str]] = set()
+        """Pairs of a belief and an action that has read it."""
+
+    def belief(self, name: str) -> str:
+        """Return the name of a belief; refuse any other."""
+        return _known("belief", name, self.graph.belief_index)
+
+    def probe(self, name: str) -> str:
+        """Return the name of a probe; refuse any other."""
+        return _known("probe", name, self.graph.probe_index)
+
+    def action(self, name: str) -> str:
+        """Return the name of an action; refuse any other."""
+        return _known("action", name, self.actions)
+
+    # Declaring and reading
+
+    def in_force(self, belief: str) -> Declaration:
+        """Return the version in force of a belief: what the template assumes, until somebody has declared it."""
+        versions = self.versions.get(self.belief(belief))
+        return versions[-1] if versions else assumed(self._base, belief)
+
+    def declare(self, belief: str, value: Value | None, support: Iterable[str]) -> Declaration:
+        """Add a version of a belief."""
+        new = Declaration(belief, belief, self.in_force(belief).version + 1, value, support=tuple(support))
+        versions = self.versions.setdefault(belief, [])
+        versions.append(new)
+        if len(versions) > MOST_VERSIONS:
+            read = {run.reads.get(belief) for run in self.runs.values()}
+            del versions[next(i for i, old in enumerate(versions) if old.version not in read)]
+        return new
+
+    def infer(self, source: str, belief: str) -> None:
+        """Note that a belief was derived from another."""
+        if source != belief and leads_to(self.graph, source, belief):
+            return
+        onwards: dict[str, list[str]] = {}
+        for edge in self.unsaid:
+            onwards.setdefault(edge.source, []).append(edge.target)
+        if source == belief or leads_to(self.graph, belief, source, onwards):
+            raise AquaMendError(
+                f"{belief!r} cannot be derived from {source!r}, which itself rests on {belief!r}; "
+                "support must run one way"
+            )
+        self.unsaid[Edge(source, belief, EdgeKind.INFERENCE)] = None
+
+    def read(self, action: str, declared: Declaration) -> bool:
+        """Note that an action rests on a belief; return whether that is new."""
+        run, belief = self.runs.get(action), declared.belief
+        new = run is not None and run.reads.get(belief) != declared.version
+        if run is not None:
+            run.reads[belief] = declared.version
+        if (belief, action) not in self._read:  # asked once for each pair: a control loop may read very often
+            self._read.add((belief, action))
+            if not leads_to(self.graph, belief, action):
+                self.unsaid[Edge(belief, action, EdgeKind.BELIEF_TO_ACTION)] = None
+                new = True
+        return new
+
+    def read_by(self, action: str) -> tuple[Declaration, ...]:
+        """Return the versions that an action read when it last ran."""
+        run = self.runs.get(self.action(action))
+        found = []
+        for belief, version in ({} if run is None else run.reads).items():
+            history = (assumed(self._base, belief), *self.versions.get(belief, ()))
+            found += [declared for declared in history if declared.version == version]
+        return tuple(found)
+
+    # Acting
+
+    def status(self, name: str) -> ActionStatus:
+        """Return how far an action has come."""
+        run = self.runs.get(self.action(name))
+        return ActionStatus.PLANNED if run is None else run.status
+
+    def going(self, run: Run) -> bool:
+        """Whether a run is still under way."""
+        return run.status is ActionStatus.UNDER_WAY and self.runs.get(run.action) is run
+
+    def begin(self, name: str) -> Run:
+        """Begin an action, again if need be."""
+        if self.status(name) is ActionStatus.UNDER_WAY:
+            raise AquaMendError(f"{name!r} is under way already; end it first, or give the other one its own name")
+        self.runs.pop(name, None)  # behind all others: it is the last to have begun
+        run = self.runs[name] = Run(name)
+        return run
+
+    def end(self, name: str, status: ActionStatus) -> None:
+        """End an action that is under way; one that is not has begun and ended at once."""
+        run = self.runs[name] if self.status(name) is ActionStatus.UNDER_WAY else self.begin(name)
+        run.status = status
+
+    # Recovering
+
+    def take(self, act: Act, *, failed: bool = False) -> None:
+        """Take in an act of a recovery."""
+        match act:
+            case Redo() | Finish():
+                for name in (act.action,) if isinstance(act, Redo) else act.actions:
+                    if self.status(name) is not ActionStatus.DONE:  # else whoever did it has said so
+                        self.end(name, ActionStatus.INTERRUPTED if failed else ActionStatus.DONE)
+            case _ if failed:
+                pass
+            case Measure(probe):
+                self.measured[probe] = None
+            case Undo():
+                self._undo(act)
+            case Declare():
+                self._redeclare(act)
+            case Follow():
+                for name in act.undo:
+                    self.runs.pop(self.action(name), None)
+            case HandOver():
+                pass
+
+    def _undo(self, act: Undo) -> None:
+        """Take in one operation: an action is undone once all of its operations have been performed."""
+        for name in act.actions:
+            run = self.runs.get(self.action(name))
+            if run is None:
+                continue
+            run.undone = tuple(dict.fromkeys((*run.undone, act.operation)))
+            if set(self.actions[name].operations) <= set(run.undone):
+                del self.runs[name]
+
+    def _redeclare(self, act: Declare) -> None:
+        """Take in what was declared; the same on the same evidence is no new version."""
+        now = self.in_force(act.belief)
+        value = now.value if act.value is None else act.value
+        support = (act.read_by,) if act.read_by is not None else self._fresh_support(act.belief)
+        if now.version == 0 or (value, support) != (now.value, tuple(now.support)):
+            self.declare(act.belief, value, support)
+
+    def _fresh_support(self, belief: str) -> tuple[str, ...]:
+        """Return the probes that have answered on a belief since the alarm; else what it rested on before."""
+        fresh = [probe for probe in self.graph.supporting_probes[belief] if probe in self.measured]
+        return tuple(fresh or self.in_force(belief).support)
+
+    def moment(self) -> Moment:
+        """Return what of this matters to a recovery."""
+        return Moment(
+            {belief: versions[-1] for belief, versions in self.versions.items()},
+            tuple(self.runs),
+            {name: run.undone for name, run in self.runs.items() if run.undone},
+            tuple(self.unsaid),
+        )
+
+    # As plain data
+
+    def to_data(self) -> dict[str, Any]:
+        """Return all of it as plain data, without the template."""
+        return {
+            "format": FORMAT,
+            "declarations": {
+                belief: [{"version": d.version, "value": d.value, "support": list(d.support)} for d in versions]
+                for belief, versions in self.versions.items()
+            },
+            "actions": [
+                {"name": r.action, "status": str(r.status), "reads": dict(r.reads), "undone": list(r.undone)}
+                for r in self.runs.values()
+            ],
+            "unsaid": [[source, target, str(kind)] for source, target, kind in self.unsaid],
+            "measured": list(self.measured),
+        }
+
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Take over what plain data describe; what was under way then has been interrupted."""
+        if data.get("format") != FORMAT:
+            raise AquaMendError(f"this is {data.get('format')!r}, not {FORMAT!r}; give what to_data returned")
+        for belief, versions in data["declarations"].items():
+            self.versions[self.belief(belief)] = [
+                Declaration(belief, belief, int(said["version"]), said["value"], support=tuple(said["support"]))
+                for said in versions
+            ]
+        for entry in data["actions"]:
+            name, status = self.action(entry["name"]), ActionStatus(entry["status"])
+            status = ActionStatus.INTERRUPTED if status is ActionStatus.UNDER_WAY else status
+            self.runs[name] = Run(name, status, dict(entry["reads"]), tuple(entry["undone"]))
+        self.unsaid = {Edge(source, target, EdgeKind(kind)): None for source, target, kind in data["unsaid"]}
+        self.measured = dict.fromkeys(data["measured"])
+
+
+def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
+    if name not in names:
+        raise UnknownName(kind, name, names)
+    return name

@@ -1,0 +1,293 @@
+"""The graph from what really ran: a tracker beside the task, which knows the problem whenever an alarm comes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+from aquamend.errors import AquaMendError, InvalidProblem
+from aquamend.graph import Edge, Value
+from aquamend.inference import InformationState
+from aquamend.model import Declaration
+from aquamend.problem import Problem
+from aquamend.recovery.acts import Act
+from aquamend.recovery.moment import (
+    Template,
+    base_problem,
+    check_value,
+    plain_value,
+    problem_at,
+    same_names,
+    template_faults,
+)
+from aquamend.recovery.receipts import Receipt
+from aquamend.recovery.task_record import ActionStatus, Run, TaskRecord
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_UNDER_WAY: ContextVar[tuple[Run, ...]] = ContextVar("_UNDER_WAY", default=())
+"""What is under way in this thread or asyncio task, outermost first."""
+
+
+class Tracker:
+    """What a task has really declared and done so far.
+
+    It begins where nothing has been done, whatever status the template gives its actions, and where nothing has been
+    declared: until then, a belief is assumed to have the template's value, in version 0 and resting on nothing.
+
+    An action counts as executed from the moment it begins until it is undone. One that ends in an exception counts
+    too, since nobody knows how far it came; a task that does know says ``undone``. A value read through the tracker
+    while an action is under way makes the action rest on that belief; if the template knows no path from the one to
+    the other, the dependence is in ``unsaid``, and in every problem from then on.
+
+    All methods may be called from any thread. What is under way is kept for each thread and each asyncio task, and is
+    inherited by asyncio tasks and ``asyncio.to_thread``; a bare thread names the action (``value(..., by="grasp")``).
+    What the values of a template mean is told in ``aquamend.recovery.moment``.
+    """
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._base = base_problem(template, {})
+        if faults := list(template_faults(self._base)):
+            raise InvalidProblem(faults)
+        self._lock = threading.RLock()
+        self._record = TaskRecord(self._base)
+        self._path: Path | None = None
+
+    @classmethod
+    def at(cls, problem: Problem) -> Tracker:
+        """Return a tracker that stands where a problem stands: its declarations made, its executed actions done."""
+        tracker = cls(problem)
+        for d in problem.declarations:
+            now = Declaration(d.belief, d.belief, d.version, d.value, support=d.support)
+            tracker._record.versions[d.belief] = [now]
+        for action in problem.graph.executed:
+            tracker._record.end(action.name, ActionStatus.DONE)
+        return tracker
+
+    @classmethod
+    def kept(cls, template: Template, path: str | os.PathLike[str]) -> Tracker:
+        """Return a tracker that writes every change to a file before going on, and begins with what is there."""
+        file = Path(path)
+        tracker = cls.from_data(template, json.loads(file.read_text("utf-8"))) if file.exists() else cls(template)
+        tracker._path = file
+        return tracker
+
+    # Declaring and reading
+
+    def declare(
+        self,
+        belief: str,
+        value: Value | None = None,
+        *,
+        evidence: Iterable[str] = (),
+        inferred_from: Iterable[str] = (),
+    ) -> Declaration:
+        """Declare a belief from now on, in a new version, resting on these probes and derived from these beliefs.
+
+        Without a value it is declared again as it stands. A value that no hypothesis of a fixed template allows is
+        refused, and so is a derivation in a circle.
+        """
+        with self._changing() as record:
+            now = record.in_force(belief)
+            value = now.value if value is None else plain_value(belief, value)
+            support = dict.fromkeys(record.probe(name) for name in evidence)
+            if value is not None and value != now.value:
+                self._check(belief, value)
+            for source in inferred_from:
+                record.infer(record.belief(source), belief)
+            return record.declare(belief, value, support)
+
+    def value(self, belief: str, *, by: str | None = None) -> Value:
+        """Return what is declared of a belief; the actions under way here, or the one named, now rest on it."""
+        with self._lock:
+            record = self._record
+            now = record.in_force(belief)
+            if now.value is None:
+                raise AquaMendError(f"nobody has declared a value of {belief!r} yet; declare it before reading it")
+            here = [run.action for run in _UNDER_WAY.get() if record.going(run)]
+            new = [record.read(action, now) for action in (here if by is None else [record.action(by)])]
+            if any(new):
+                self._write()
+            return now.value
+
+    def __getitem__(self, belief: str) -> Value:
+        return self.value(belief)
+
+    def declaration(self, belief: str) -> Declaration:
+        """Return the version in force of a belief."""
+        with self._lock:
+            return self._record.in_force(belief)
+
+    def versions(self, belief: str) -> tuple[Declaration, ...]:
+        """Return what was declared of a belief, the oldest first; of very many, the last thousand."""
+        with self._lock:
+            return tuple(self._record.versions.get(self._record.belief(belief), ()))
+
+    def read_by(self, action: str) -> tuple[Declaration, ...]:
+        """Return the versions that an action read when it last ran: what it really rests on."""
+        with self._lock:
+            return self._record.read_by(action)
+
+    @property
+    def unsaid(self) -> tuple[Edge, ...]:
+        """Dependences that were seen and that the template does not know; add them to it."""
+        with self._lock:
+            return tuple(self._record.unsaid)
+
+    # Acting
+
+    @contextmanager
+    def action(self, name: str) -> Iterator[None]:
+        """Track an action: begun, and done at the end of the block; interrupted where an exception ends it."""
+        run = self._begin(name)
+        try:
+            yield
+        except BaseException:
+            self._end(run, ActionStatus.INTERRUPTED)
+            raise
+        self._end(run, ActionStatus.DONE)
+
+    def acts(self, name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Decorate the function, or coroutine function, that performs an action."""
+        self._record.action(name)
+
+        def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+                raise AquaMendError(f"a generator is no action: track {name!r} inside it, with tracker.action(...)")
+            if inspect.iscoroutinefunction(function):
+
+                @functools.wraps(function)
+                async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
+                    with self.action(name):
+                        return await function(*args, **kwargs)
+
+                return cast("Callable[P, R]", awaited)
+
+            @functools.wraps(function)
+            def called(*args: P.args, **kwargs: P.kwargs) -> R:
+                with self.action(name):
+                    return function(*args, **kwargs)
+
+            return called
+
+        return decorate
+
+    def begin(self, name: str) -> None:
+        """Say that an action begins now."""
+        self._begin(name)
+
+    def done(self, name: str) -> None:
+        """Say that an action is done, whether or not it was said that it began."""
+        with self._changing() as record:
+            record.end(name, ActionStatus.DONE)
+
+    def interrupted(self, name: str) -> None:
+        """Say that an action has ended somewhere before its end."""
+        with self._changing() as record:
+            record.end(name, ActionStatus.INTERRUPTED)
+
+    def undone(self, name: str) -> None:
+        """Say that nothing of an action is left: it was undone, or never got anywhere."""
+        with self._changing() as record:
+            record.runs.pop(record.action(name), None)
+
+    def status(self, name: str) -> ActionStatus:
+        """Return how far an action has come."""
+        with self._lock:
+            return self._record.status(name)
+
+    @property
+    def executed(self) -> tuple[str, ...]:
+        """The actions begun and not undone, in the order in which they began."""
+        with self._lock:
+            return tuple(self._record.runs)
+
+    # Recovering
+
+    def problem(self) -> Problem:
+        """Return the problem of this moment."""
+        with self._lock:
+            moment = self._record.moment()
+        return problem_at(self._template, moment)
+
+    def alarm(self) -> InformationState:
+        """Return the state that a recovery starts from: the problem of this moment, the alarm conditioned on."""
+        with self._changing() as record:
+            record.measured.clear()
+        return InformationState.alarmed(self.problem())
+
+    def apply(self, act: Act, receipt: Receipt | None = None) -> None:
+        """Take in what a recovery has done, so that the problem of the next alarm is right.
+
+        Call it once the act is done; with a receipt, what failed is taken in as that: something that was to be undone
+        is not, something that was to be done may be half done. A plan and a restart are undone here, so apply them
+        first; what the robot then does and declares is tracked like the rest of the task. The same act may be applied
+        again, where a program has died and nobody knows whether it got that far.
+        """
+        with self._changing() as record:
+            record.take(act, failed=receipt is not None and not receipt.succeeded)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return all of it as plain data, without its template."""
+        with self._lock:
+            return self._record.to_data()
+
+    @classmethod
+    def from_data(cls, template: Template, data: Mapping[str, Any]) -> Tracker:
+        """Return the tracker that plain data describe; what was under way then has been interrupted."""
+        tracker = cls(template)
+        tracker._record.restore(data)
+        tracker.problem()  # data that belong to another template show here
+        return tracker
+
+    # What all of these are made of
+
+    @contextmanager
+    def _changing(self) -> Iterator[TaskRecord]:
+        """Give the record to change it; the change is on disk before anybody else sees it."""
+        with self._lock:
+            yield self._record
+            self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        beside = self._path.with_name(self._path.name + ".new")
+        with beside.open("w", encoding="utf-8") as file:
+            json.dump(self._record.to_data(), file, indent=1, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)
+
+    def _check(self, belief: str, value: Value) -> None:
+        """Refuse a value that cannot be meant, before anything is changed."""
+        if isinstance(self._template, Problem):
+            check_value(self._base, belief, value)
+            return
+        declared = {b: versions[-1].value for b, versions in self._record.versions.items()}
+        values = {b: v for b, v in {**declared, belief: value}.items() if v is not None}
+        if not same_names(base_problem(self._template, values), self._base):
+            raise AquaMendError("the template has other beliefs, actions or probes for other values; keep their names")
+
+    def _begin(self, name: str) -> Run:
+        with self._changing() as record:
+            run = record.begin(name)
+        _UNDER_WAY.set((*_UNDER_WAY.get(), run))
+        return run
+
+    def _end(self, run: Run, status: ActionStatus) -> None:
+        """End a run, unless something else has become of the action meanwhile."""
+        with self._changing() as record:
+            if record.going(run):
+                run.status = status
+        _UNDER_WAY.set(tuple(other for other in _UNDER_WAY.get() if other is not run))
