@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring.drawing import draw_scene
 from aquamend.worlds.pouring.handling import grasp, lift, move
-from aquamend.worlds.pouring.leaf import Skill
 from aquamend.worlds.pouring.looking import localise, look, weigh
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.recorder import Recorder
@@ -23,6 +22,7 @@ from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.scene import Standing, TableScene
 from aquamend.worlds.pouring.sensors import level_g, positions_m
 from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.skill import Skill
 from aquamend.worlds.pouring.undoing import put_back
 
 SCENE = TableScene(

@@ -1,7 +1,7 @@
 """The pouring robot: one alarm, two worlds branched from it, two policies, two ledgers."""
 
 from aquamend import policy_named
-from aquamend.execution import Charge, charged, recover
+from aquamend.recovery import Charge, charged, recovered
 from aquamend.worlds.pouring.episode import Episode, Stage, until_alarm
 from aquamend.worlds.pouring.perturbations import SwapCups
 from aquamend.worlds.pouring.scene import Standing, TableScene
@@ -14,9 +14,8 @@ print(f"declared: {alarmed.declared.target} is the least full; alarm: {alarmed.r
 
 for name in ("aquamend", "restart"):
     world = PouringWorld(alarmed)  # a branch: both policies meet the same table, bit for bit
-    episode = recover(policy_named(name), world)
-    receipts = episode.outcome.receipts
-    print(f"\n{name}: {'recovered' if episode.outcome.success else 'not recovered'} for {episode.loss:.1f} s")
-    for receipt in receipts:
+    found = recovered(policy_named(name), world)
+    print(f"\n{name}: {'recovered' if found.verdict.success else 'not recovered'} for {found.loss:.1f} s")
+    for receipt in (leaf for act in found.receipts for leaf in act.leaves if leaf.cost > 0):
         print(f"  {receipt.charge:12} {receipt.what:22} {receipt.cost:5.1f}")
-    print("  in all: " + ", ".join(f"{charge} {charged(receipts, charge):.1f}" for charge in Charge))
+    print("  in all: " + ", ".join(f"{charge} {charged(found.receipts, charge):.1f}" for charge in Charge))

@@ -13,13 +13,13 @@ from aquamend.records import Run
 def record(policy="aquamend", scenario=0, seed=0, *, loss=3.0, group=None, **fields):
     return {
         "suite": "m1-v1", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
-        "success": 1.0, "expected_risk": loss, "sensing": 1.0, "recovery": 2.0, "escalation": 0.0, "residual": 0.0,
+        "success": 1.0, "expected_risk": loss, "sensing": 1.0, "rollback": 2.0, "continuation": 0.0, "residual": 0.0,
         "probes": 1, "undone": 0, "ending": "roll_back", "false_alarm": False, **fields,
     }  # fmt: skip
 
 
 def refusal(policy="aquamend", scenario=0, seed=0, **fields):
-    empty = dict.fromkeys(["loss", "success", "expected_risk", "sensing", "recovery", "escalation", "residual"])
+    empty = dict.fromkeys(["loss", "success", "expected_risk", "sensing", "rollback", "continuation", "residual"])
     return record(policy, scenario, seed, **{**empty, "probes": None, "undone": None, "error": "too large", **fields})
 
 
@@ -79,9 +79,9 @@ def test_intervals_hold_the_mean():
 def test_saving_is_against_restart_on_the_scenarios_that_both_finished():
     found = summarise(
         run_of(
-            record("aquamend", 0, sensing=1.0, recovery=2.0, residual=50.0),
-            record("aquamend", 1, sensing=0.0, recovery=900.0),
-            record("restart", 0, sensing=0.0, recovery=4.0),
+            record("aquamend", 0, sensing=1.0, rollback=1.5, continuation=0.5, residual=50.0),
+            record("aquamend", 1, sensing=0.0, rollback=900.0),
+            record("restart", 0, sensing=0.0, rollback=1.0, continuation=3.0),
             refusal("restart", 1),
         )
     )
@@ -143,7 +143,7 @@ def test_data_has_the_same_keys_for_every_suite_and_null_where_unavailable():
     assert list(data) == [
         "suite", "group", "policy", "scenarios", "errors", "missing", "success", "success_interval", "mean_loss",
         "mean_loss_interval",
-        "expected_risk", "expected_risk_interval", "gap_to_oracle", "sensing", "recovery", "escalation", "residual",
+        "expected_risk", "expected_risk_interval", "gap_to_oracle", "sensing", "rollback", "continuation", "residual",
         "probes", "undone",
         "saving", "zero_rollback_rate", "zero_rollback_and_success_rate", "escalation_rate", "over_budget_rate",
         "causes", "attribution_precision", "attribution_recall", "attribution_precision_strict",

@@ -10,9 +10,9 @@ from aquamend.benchmarks import m1
 from aquamend.benchmarks.catalogue import M1
 from aquamend.benchmarks.contestants import Oracle
 from aquamend.benchmarks.m1_graph import COST_HIGH, COST_LOW, RESIDUAL_RATIO, ROLLBACK_RATIO, random_graph
-from aquamend.execution import recover
 from aquamend.planning.exact import solve
 from aquamend.problem_file import problem_to_data
+from aquamend.recovery import recovered
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_the_oracle_bounds_the_optimum_from_below_on_every_graph(scenarios):
     for s in scenarios:
         table = solve(s.state)
         assert table is not None
-        told = [(t.weight, recover(Oracle(t.failed), t.enter()).loss) for t in s.possible]
+        told = [(t.weight, recovered(Oracle(t.failed), t.enter()).loss) for t in s.possible]
         assert math.fsum(weight * loss for weight, loss in told) <= table.loss + 1e-9
 
 

@@ -108,9 +108,9 @@ def test_a_scene_is_played_by_hand_and_every_second_is_accounted_for():
         found = SimpleNamespace(**record)
         assert not hasattr(found, "error")
         assert found.group == {"stage": "T1", "family": "swap"}
-        parts = found.sensing + found.recovery + found.continuation + found.escalation + found.residual
+        parts = found.sensing + found.rollback + found.continuation + found.residual
         assert found.loss == pytest.approx(parts)
-        assert found.recovery > 0
+        assert found.rollback >= 0
         assert found.continuation > 10
         assert found.steps
         assert found.cause == "external"

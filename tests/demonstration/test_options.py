@@ -2,6 +2,7 @@
 
 import pytest
 from tests.worlds.pouring.episodes import DECLARED, FITTED
+from tests.worlds.taking import Taking
 
 from aquamend.decision import Continue, Escalate, Restart
 from aquamend.demonstration.options import MOST_PROBES, MOST_ROLL_BACKS, weighed
@@ -9,7 +10,6 @@ from aquamend.demonstration.wording import step_name
 from aquamend.explanation.report import decision_report
 from aquamend.inference import InformationState
 from aquamend.policies import AquaMend
-from aquamend.testing.robot_check import Ends
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.model import SAFE_STOP_LOSS, alarm_model
 from aquamend.worlds.pouring.monitor import POSITION, Report
@@ -40,17 +40,17 @@ def test_every_way_of_ending_is_among_them_and_no_name_twice(model):
 
 def test_parts_add_up_to_the_whole(model):
     for option in options(model, AquaMend()):
-        if option.recovery is not None and option.residual is not None:
-            parts = option.sensing + option.recovery + option.finishing + option.residual
+        if option.rollback is not None and option.residual is not None:
+            parts = option.sensing + option.rollback + option.continuation + option.residual
             assert parts == pytest.approx(option.loss)
 
 
-def test_a_safe_stop_is_flat_and_finishes_nothing(model):
+def test_a_safe_stop_is_flat_and_leaves_going_on_to_a_person(model):
     stop = next(o for o in options(model, AquaMend()) if o.name == step_name(Escalate()))
     assert stop.loss == pytest.approx(SAFE_STOP_LOSS)
-    assert stop.finishing == 0.0
+    assert (stop.rollback, stop.continuation) == (0.0, pytest.approx(SAFE_STOP_LOSS))
 
 
 def test_what_was_chosen_is_shown_however_dear(model):
-    chosen = [option for option in options(model, Ends(Escalate())) if option.chosen]
+    chosen = [option for option in options(model, Taking(Escalate())) if option.chosen]
     assert [option.name for option in chosen] == [step_name(Escalate())]

@@ -14,6 +14,7 @@ from aquamend.demonstration.scenes import demo_episode
 from aquamend.demonstration.telling import Teller
 from aquamend.demonstration.wording import step_name
 from aquamend.errors import IllegalProbe
+from aquamend.recovery import charged
 from aquamend.replay.story import Kind
 from aquamend.worlds.pouring.model import SAFE_STOP_LOSS
 from aquamend.worlds.pouring.perturbations import SwapCups
@@ -99,7 +100,7 @@ def test_a_safe_stop_is_no_success_and_costs_its_flat_loss(stopped):
     story = stopped[0].story
     assert not story.success
     assert "called a person" in story.verdict
-    assert sum(bill.cost for bill in story.ledger) == pytest.approx(SAFE_STOP_LOSS + 0.2)
+    assert charged(story.ledger) == pytest.approx(SAFE_STOP_LOSS + 0.2)
 
 
 def test_the_graph_shows_what_was_used_suspected_and_failed(stopped):
@@ -129,4 +130,6 @@ def test_what_is_left_wrong_is_told_and_billed():
     shown, _ = told(LooksOnce(Continue()))
     assert not shown.story.success
     assert "target is still wrong" in shown.story.verdict
-    assert ("residual", "target", 80.0) in {(bill.charge, bill.what, bill.cost) for bill in shown.story.ledger}
+    assert ("residual", "target", 80.0) in {
+        (receipt.charge, receipt.what, receipt.cost) for receipt in shown.story.ledger
+    }

@@ -45,8 +45,8 @@ def sample_recording(*, seed: int = 0, seconds: float = 80.0) -> Recording:
 def sample_story() -> Story:
     """Return what happens in the sample recording, told in moments."""
     options = tuple(
-        Option(name, loss, 0.0, recovery, 9.0, loss - 9.0 - recovery, name == "switch A and B back")
-        for name, loss, recovery in (
+        Option(name, loss, 0.0, rollback, 9.0, loss - 9.0 - rollback, name == "switch A and B back")
+        for name, loss, rollback in (
             ("switch A and B back", 24.3, 12.1), ("start over", 61.0, 44.0), ("carry on", 48.7, 0.0),
             ("call a person", 90.0, 75.0), ("look at C", 26.9, 12.1), ("weigh A", 25.4, 12.1), ("empty A", 83.0, 70.0),
         )

@@ -4,7 +4,8 @@ import math
 import struct
 import zlib
 
-from aquamend.replay.story import Bill, Kind, Moment, Node, Option, Posterior, Statement, Story
+from aquamend.recovery import Charge, Receipt
+from aquamend.replay.story import Kind, Moment, Node, Option, Posterior, Statement, Story
 
 BLUE, ORANGE, GREEN = (70, 130, 180), (214, 120, 40), (90, 150, 90)
 EXPLANATIONS = (
@@ -250,20 +251,28 @@ def _edges() -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _ledger() -> tuple[Bill, ...]:
+def _ledger() -> tuple[Receipt, ...]:
     return (
-        Bill("sensing", "turn to cup A", 1.2, 19.7, 20.9, "done"),
-        Bill("sensing", "look A", 2.2, 20.9, 23.1, "done: 31.2 g"),
-        Bill("sensing", "lower onto the scale", 2.1, 23.2, 25.3, "done"),
-        Bill("sensing", "weigh place A", 2.6, 25.3, 27.9, "done: 48.0 g"),
-        Bill("recovery", "raise the pitcher", 2.3, 28.1, 30.4, "done"),
-        Bill("recovery", "move away from the left place", 1.6, 30.4, 32.0, "failed: the pitcher slipped by 4 mm"),
-        Bill("recovery", "tighten the grasp", 1.1, 32.0, 33.1, "done"),
-        Bill("recovery", "move above the middle place", 4.4, 33.1, 37.5, "done"),
-        Bill("recovery", "measure cup A anew", 0.9, 37.5, 38.4, "done: 31.3 g"),
-        Bill("continuation", "tilt", 2.0, 38.5, 40.5, "done"),
-        Bill("continuation", "pour 20 g", 2.3, 40.5, 42.8, "done: 19.8 g poured"),
-        Bill("continuation", "tilt back", 1.2, 42.8, 44.0, "done"),
-        Bill("continuation", "set the pitcher down", 3.2, 44.0, 47.2, "done"),
-        Bill("residual", "camera offset of 1.2 g left uncorrected", 0.5),
+        Receipt(Charge.SENSING, "turn to cup A", 1.2, 19.7, 20.9),
+        Receipt(Charge.SENSING, "look A", 2.2, 20.9, 23.1, finding="31.2 g"),
+        Receipt(Charge.SENSING, "lower onto the scale", 2.1, 23.2, 25.3),
+        Receipt(Charge.SENSING, "weigh place A", 2.6, 25.3, 27.9, finding="48.0 g"),
+        Receipt(Charge.ROLLBACK, "raise the pitcher", 2.3, 28.1, 30.4),
+        Receipt(
+            Charge.ROLLBACK,
+            "move away from the left place",
+            1.6,
+            30.4,
+            32.0,
+            succeeded=False,
+            finding="the pitcher slipped by 4 mm",
+        ),
+        Receipt(Charge.ROLLBACK, "tighten the grasp", 1.1, 32.0, 33.1),
+        Receipt(Charge.ROLLBACK, "move above the middle place", 4.4, 33.1, 37.5),
+        Receipt(Charge.ROLLBACK, "measure cup A anew", 0.9, 37.5, 38.4, finding="31.3 g"),
+        Receipt(Charge.CONTINUATION, "tilt", 2.0, 38.5, 40.5),
+        Receipt(Charge.CONTINUATION, "pour 20 g", 2.3, 40.5, 42.8, finding="19.8 g poured"),
+        Receipt(Charge.CONTINUATION, "tilt back", 1.2, 42.8, 44.0),
+        Receipt(Charge.CONTINUATION, "set the pitcher down", 3.2, 44.0, 47.2),
+        Receipt(Charge.RESIDUAL, "camera offset of 1.2 g left uncorrected", 0.5),
     )

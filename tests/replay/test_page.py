@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from aquamend.recovery import Charge, Receipt
 from aquamend.replay.graph_layout import NARROW, WIDE, layout
+from aquamend.replay.ledger_table import outcome
 from aquamend.replay.losses_chart import MOST_OPTIONS, option_bars, option_parts
 from aquamend.replay.page import story_html
 from aquamend.replay.posterior_chart import MERGED_BELOW, bands, spread
 from aquamend.replay.statement_table import doubt_steps
-from aquamend.replay.story import Bill, Kind, Moment, Option, Posterior, Story
+from aquamend.replay.story import Kind, Moment, Option, Posterior, Story
 from tests.replay.sample_story import EXPLANATIONS, picture, sample_story
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
@@ -93,16 +95,17 @@ def with_options(*options: Option) -> Story:
 
 
 def option(name: str, loss: float, *, chosen: bool = False) -> Option:
-    return Option(name, loss, sensing=0.0, recovery=loss, finishing=0.0, residual=0.0, chosen=chosen)
+    return Option(name, loss, sensing=0.0, rollback=loss, continuation=0.0, residual=0.0, chosen=chosen)
 
 
 VARIANTS = {
     "the sample": sample_story(),
     "nothing at all": Story("t", "l", {}, (), (), (), (), (), (), "", success=False, verdict="v"),
-    "no bills": replace(sample_story(), ledger=()),
-    "free bills": replace(sample_story(), ledger=(Bill("sensing", "look", 0.0, 3.0, 3.0),), moments=()),
-    "a bill of an unknown charge": replace(sample_story(), ledger=(Bill("tax", "toll", 2.0, 3.0, 4.0),)),
-    "an infinite bill": replace(sample_story(), ledger=(*sample_story().ledger, Bill("residual", "spilt", math.inf))),
+    "no receipts": replace(sample_story(), ledger=()),
+    "free receipts": replace(sample_story(), ledger=(Receipt(Charge.SENSING, "look", 0.0, 3.0, 3.0),), moments=()),
+    "an infinite receipt": replace(
+        sample_story(), ledger=(*sample_story().ledger, Receipt(Charge.RESIDUAL, "spilt", math.inf))
+    ),
     "one posterior": replace(sample_story(), posteriors=sample_story().posteriors[:1]),
     "many posteriors": replace(sample_story(), posteriors=sample_story().posteriors * 8),
     "no options": replace(sample_story(), moments=tuple(replace(m, options=()) for m in sample_story().moments)),
@@ -127,9 +130,9 @@ def test_every_moment_statement_and_bill_is_told():
     told += [o.name for moment in story.moments for o in moment.options]
     told += [text for statement in story.statements for text in (statement.name, statement.value, *statement.support)]
     told += [text for node in story.nodes for text in (node.name, node.note)]
-    told += [text for bill in story.ledger for text in (bill.what, bill.outcome)]
+    told += [text for receipt in story.ledger for text in (receipt.what, outcome(receipt))]
     assert [text for text in told if text not in page.text] == []
-    assert len(page.all("tr", "bill")) == len(story.ledger)
+    assert len(page.all("tr", "receipt")) == len(story.ledger)
 
 
 def test_moments_are_told_in_the_order_of_time():
@@ -142,10 +145,10 @@ def test_moments_are_told_in_the_order_of_time():
 def test_bills_add_up_to_their_subtotals_and_these_to_the_total():
     page, ledger = Page(story_html(sample_story())), sample_story().ledger
     values = [float(e.attributes["value"]) for e in page.all("data") if "class" not in e.attributes]
-    bills, sums, total = values[: len(ledger)], values[len(ledger) : -1], values[-1]
-    assert bills == [bill.cost for bill in ledger]
-    assert math.isclose(math.fsum(sums), math.fsum(bills))
-    assert total == float(page.all("data", "total-loss")[0].attributes["value"]) == math.fsum(bills)
+    receipts, sums, total = values[: len(ledger)], values[len(ledger) : -1], values[-1]
+    assert receipts == [receipt.cost for receipt in ledger]
+    assert math.isclose(math.fsum(sums), math.fsum(receipts))
+    assert total == float(page.all("data", "total-loss")[0].attributes["value"]) == math.fsum(receipts)
 
 
 def test_any_story_is_a_well_formed_page(any_story):
@@ -219,7 +222,7 @@ def test_plain_actions_in_a_row_share_one_line_and_others_do_not():
 
 
 def test_parts_that_were_not_told_apart_are_one_undivided_part():
-    whole = Option("start over", 44.0, sensing=1.0, recovery=None, finishing=20.0, residual=None, chosen=False)
+    whole = Option("start over", 44.0, sensing=1.0, rollback=None, continuation=20.0, residual=None, chosen=False)
     assert option_parts(whole) == (("sensing", 1.0), ("continuation", 20.0), ("undivided", 23.0))
     assert 'class="undivided"' in option_bars((whole,), "s")
 
@@ -289,5 +292,5 @@ def test_nodes_stand_apart_from_probes_to_actions_in_order(sheet):
 
 def test_only_bills_with_a_time_are_on_the_strip():
     page = Page(story_html(sample_story()))
-    assert len(page.all("g", "primitive")) == sum(bill.start_s is not None for bill in sample_story().ledger)
+    assert len(page.all("g", "primitive")) == sum(receipt.start_s is not None for receipt in sample_story().ledger)
     assert len(page.all("g", "primitive failed")) == 1

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.worlds.taking import answer, judged
 
 from aquamend import (
     Action,
@@ -22,9 +23,9 @@ from aquamend import (
 )
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, correction
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, Receipt, World, charged, recover
 from aquamend.policies import AquaMend, LinearChain, evaluate
 from aquamend.problem import Plan
+from aquamend.recovery import Charge, Judge, Receipt, Robot, charged, recovered
 from aquamend.testing import sample_problems
 from aquamend.worlds import ModelWorld
 
@@ -58,68 +59,68 @@ def bench_top(**options):
     return InformationState.alarmed(Problem(graph, model, **options))
 
 
-def test_it_is_a_world():
-    assert isinstance(ModelWorld(bench_top(), FINE), World)
+def test_it_is_a_robot_that_knows_the_truth():
+    assert isinstance(ModelWorld(bench_top(), FINE), Robot)
+    assert isinstance(ModelWorld(bench_top(), FINE), Judge)
 
 
 def test_the_same_use_of_a_probe_answers_alike_whatever_was_asked_before():
     for seed in range(20):
         plain, busy = ModelWorld(bench_top(), BAD, (seed,)), ModelWorld(bench_top(), BAD, (seed,))
-        first = [plain.measure(Reprobe("look")) for _ in range(3)]
-        busy.measure(Reprobe("weigh"))
-        assert [busy.measure(Reprobe("look")) for _ in range(3)] == first
+        first = [answer(plain, "look") for _ in range(3)]
+        answer(busy, "weigh")
+        assert [answer(busy, "look") for _ in range(3)] == first
 
 
 def test_answers_follow_the_kernel_of_the_truth():
-    answers = [ModelWorld(bench_top(), BAD, (seed,)).measure(Reprobe("look")).outcome for seed in range(2000)]
-    assert np.mean([answer == "odd" for answer in answers]) == pytest.approx(0.7, abs=0.03)
-    readings = [ModelWorld(bench_top(), FINE, (seed,)).measure(Reprobe("weigh")).outcome for seed in range(500)]
+    answers = [answer(ModelWorld(bench_top(), BAD, (seed,)), "look") for seed in range(2000)]
+    assert np.mean([said == "odd" for said in answers]) == pytest.approx(0.7, abs=0.03)
+    readings = [answer(ModelWorld(bench_top(), FINE, (seed,)), "weigh") for seed in range(500)]
     assert np.mean(readings) == pytest.approx(100.0, abs=0.2)
 
 
 def test_a_shared_operation_is_paid_once_and_planned_actions_are_free():
-    outcome = ModelWorld(bench_top(), BAD).commit(RollBack(("level", "lid"), ("lift", "pour")))
-    assert charged(outcome.receipts, Charge.RECOVERY) == 3.0
-    assert outcome.undone == ("lift", "pour")
-    assert outcome.success
+    found = judged(ModelWorld(bench_top(), BAD), RollBack(("level", "lid"), ("lift", "pour", "place")))
+    assert charged(found.receipts, Charge.ROLLBACK) == found.loss == 3.0
+    assert set(found.recovery.undone) == {"lift", "pour"}
+    assert found.verdict.success
 
 
 def test_what_is_left_uncorrected_costs_its_residual_only_if_it_had_failed():
     for truth, residual in ((FINE, 0.0), (BAD, 16.0)):
-        outcome = ModelWorld(bench_top(), truth).commit(Continue())
-        assert charged(outcome.receipts) == charged(outcome.receipts, Charge.RESIDUAL) == residual
-        assert outcome.success == (truth == FINE)
+        found = judged(ModelWorld(bench_top(), truth), Continue())
+        assert found.loss == charged(found.receipts, Charge.RESIDUAL) == residual
+        assert found.verdict.success == (truth == FINE)
 
 
 def test_a_belief_that_may_not_be_kept_costs_infinity():
     graph = RecoveryGraph([Belief("target", 1.0, may_keep=False)])
     state = InformationState.alarmed(Problem(graph, JointModel([Hypothesis("bad", 1.0, ("target",))])))
-    assert charged(ModelWorld(state, 0).commit(Continue()).receipts) == math.inf
+    assert judged(ModelWorld(state, 0), Continue()).loss == math.inf
 
 
 def test_probes_are_paid_for_even_before_an_escalation_which_is_no_success():
-    world = ModelWorld(bench_top(escalate=30.0), FINE)
-    world.measure(Reprobe("look"))
-    outcome = world.commit(Escalate())
-    assert charged(outcome.receipts, Charge.SENSING) == 0.5
-    assert charged(outcome.receipts, Charge.ESCALATION) == 30.0
-    assert not outcome.success
+    found = judged(ModelWorld(bench_top(escalate=30.0), BAD), Reprobe("look"), Escalate())
+    assert charged(found.receipts, Charge.SENSING) == 0.5
+    assert charged(found.receipts, Charge.CONTINUATION) == 30.0
+    assert found.loss == 30.5, "the person puts right what had failed"
+    assert not found.verdict.success
 
 
 def test_a_restart_corrects_everything_and_undoes_all_that_was_executed():
-    outcome = ModelWorld(bench_top(restart=20.0), BAD).commit(Restart())
-    assert (charged(outcome.receipts), outcome.undone, outcome.success) == (20.0, ("lift", "pour"), True)
+    found = judged(ModelWorld(bench_top(restart=20.0), BAD), Restart())
+    assert (found.loss, found.recovery.undone, found.verdict.success) == (20.0, ("lift", "pour"), True)
 
 
 def test_a_restart_with_a_loss_per_hypothesis_costs_that_and_corrects_what_it_says():
     start_over = Plan("restart", np.array([3.0, 9.0]), correct=("level",), undo=("pour",))
-    outcome = ModelWorld(bench_top(restart=start_over), BAD).commit(Restart())
-    assert (charged(outcome.receipts), outcome.undone, outcome.uncorrected) == (9.0, ("pour",), ("lid",))
+    found = judged(ModelWorld(bench_top(restart=start_over), BAD), Restart())
+    assert (found.loss, found.recovery.undone, found.verdict.left) == (9.0, ("pour",), ("lid",))
 
 
 def test_a_restart_that_is_not_possible_is_infinitely_dear():
-    outcome = ModelWorld(bench_top(), BAD).commit(Restart())
-    assert (charged(outcome.receipts), outcome.undone, outcome.success) == (math.inf, (), False)
+    found = judged(ModelWorld(bench_top(), BAD), Restart())
+    assert (found.loss, found.recovery.undone, found.verdict.success) == (math.inf, (), False)
 
 
 def values():
@@ -133,15 +134,15 @@ def test_a_new_value_is_wrong_as_often_as_the_problem_says():
     accuracy = start.problem.accuracy[:, graph.probe_index[probe]]
     for truth, right in enumerate(accuracy):
         decision = RollBack(("level",), graph.closure(["level"]), (NewDeclaration("level", read_by=probe),))
-        outcomes = [ModelWorld(start, truth, (seed,)).commit(decision) for seed in range(400)]
-        wrong = [o for o in outcomes if "level" in o.uncorrected]
+        found = [judged(ModelWorld(start, truth, (seed,)), decision) for seed in range(400)]
+        wrong = [each for each in found if "level" in each.verdict.left]
         assert len(wrong) / 400 == pytest.approx(1 - right, abs=0.06)
-        assert all(Receipt(Charge.RESIDUAL, "level", belief.residual) in o.receipts for o in wrong)
+        assert all(Receipt(Charge.RESIDUAL, "level", belief.residual) in each.receipts for each in wrong)
 
 
 def test_a_value_that_nobody_could_declare_is_wrong():
     decision = RollBack(("level",), values().problem.graph.closure(["level"]), (NewDeclaration("level", -1.0),))
-    assert "level" in ModelWorld(values(), 0).commit(decision).uncorrected
+    assert "level" in judged(ModelWorld(values(), 0), decision).verdict.left
 
 
 def test_where_no_value_is_said_the_best_one_is_declared():
@@ -150,34 +151,33 @@ def test_where_no_value_is_said_the_best_one_is_declared():
     assert said.declare
     for truth in range(len(start.posterior)):
         unsaid = replace(said, declare=())
-        told, untold = (ModelWorld(start, truth).commit(decision) for decision in (said, unsaid))
-        assert (told.uncorrected, told.receipts) == (untold.uncorrected, untold.receipts)
+        told, untold = (judged(ModelWorld(start, truth), decision) for decision in (said, unsaid))
+        assert (told.verdict, told.receipts) == (untold.verdict, untold.receipts)
 
 
 def test_the_mean_over_worlds_with_values_is_the_exact_evaluation():
     start = values()
     exact = evaluate(AquaMend(), start)
     truths = np.random.default_rng(1).choice(len(start.posterior), p=start.posterior, size=4000)
-    episodes = [recover(AquaMend(), ModelWorld(start, int(h), (7, i))) for i, h in enumerate(truths)]
+    episodes = [recovered(AquaMend(), ModelWorld(start, int(h), (7, i))) for i, h in enumerate(truths)]
     losses = [episode.loss for episode in episodes]
     error = np.std(losses) / math.sqrt(len(losses))
     assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * error)
-    assert np.mean([episode.outcome.success for episode in episodes]) == pytest.approx(exact.success, abs=0.04)
+    assert np.mean([episode.verdict.success for episode in episodes]) == pytest.approx(exact.success, abs=0.04)
 
 
 def test_a_plan_costs_what_it_says_under_the_truth():
     state = bench_top(plans=[Plan("by hand", np.array([1.0, 5.0]), correct=("level",), undo=("lift",))])
-    outcome = ModelWorld(state, BAD).commit(RollBack(("level",), ("lift",), plan="by hand"))
-    assert (charged(outcome.receipts), outcome.undone, outcome.uncorrected) == (5.0, ("lift",), ("lid",))
-    with pytest.raises(UnknownName, match="plan"):
-        ModelWorld(state, BAD).commit(RollBack((), plan="by foot"))
+    found = judged(ModelWorld(state, BAD), RollBack(("level",), ("lift",), plan="by hand"))
+    assert (found.loss, found.recovery.undone, found.verdict.left) == (5.0, ("lift",), ("lid",))
+    assert judged(ModelWorld(state, BAD), RollBack((), plan="by foot")).loss == math.inf
 
 
 def test_names_that_are_not_there_are_told():
     with pytest.raises(UnknownName, match="unknown probe 'peek'"):
-        ModelWorld(bench_top(), FINE).measure(Reprobe("peek"))
-    with pytest.raises(UnknownName, match="executed action"):
-        ModelWorld(bench_top(), FINE).commit(RollBack(("level",), ("place",)))
+        judged(ModelWorld(bench_top(), FINE), Reprobe("peek"))
+    with pytest.raises(UnknownName, match="unknown action 'fly'"):
+        judged(ModelWorld(bench_top(), FINE), RollBack(("level",), ("fly",)))
 
 
 @pytest.mark.parametrize("policy", [AquaMend(), LinearChain()])
@@ -191,7 +191,7 @@ def test_the_mean_over_worlds_is_the_exact_evaluation(policy, random_problem):
             continue
         rng = np.random.default_rng(seed)
         truths = rng.choice(len(state.posterior), p=state.posterior, size=1500)
-        losses = [recover(policy, ModelWorld(state, int(h), (seed, i))).loss for i, h in enumerate(truths)]
+        losses = [recovered(policy, ModelWorld(state, int(h), (seed, i))).loss for i, h in enumerate(truths)]
         error = np.std(losses) / math.sqrt(len(losses))
         assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * error + 1e-9)
         checked += 1

@@ -64,8 +64,8 @@ class Cell:
         return paired_bootstrap([*values, *[0.0] * (len(self.records) - len(values))]) if values else None
 
     def spent(self) -> dict[ScenarioKey, float]:
-        """Return C on each scenario: what sensing, recovering and escalating cost; residual loss is not in it."""
-        parts = [self.column(field) for field in ("sensing", "recovery", "escalation")]
+        """Return C on each scenario: what sensing, undoing and going on cost; residual loss is not in it."""
+        parts = [self.column(field) for field in ("sensing", "rollback", "continuation")]
         if not all(parts):
             return {}
         return dict(zip(map(scenario_of, self.sound), map(math.fsum, zip(*parts, strict=True)), strict=True))

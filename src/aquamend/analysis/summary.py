@@ -49,8 +49,8 @@ class Summary:
     gap_to_oracle: float | None
     """Mean loss above that of ``oracle``; None unless both have a loss on the same scenarios."""
     sensing: float | None
-    recovery: float | None
-    escalation: float | None
+    rollback: float | None
+    continuation: float | None
     residual: float | None
     probes: float | None
     undone: float | None
@@ -156,8 +156,8 @@ def _summary(
         expected_risk_interval=own.interval("expected_risk"),
         gap_to_oracle=own.gap(others[ORACLE]) if ORACLE in others else None,
         sensing=own.mean("sensing"),
-        recovery=own.mean("recovery"),
-        escalation=own.mean("escalation"),
+        rollback=own.mean("rollback"),
+        continuation=own.mean("continuation"),
         residual=own.mean("residual"),
         probes=own.mean("probes"),
         undone=own.mean("undone"),

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.benchmarks.contestants import Committed
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.endings import TIE
-from aquamend.decision.steps import Reprobe
+from aquamend.decision.steps import Decision
 from aquamend.decision.terminal import best_terminal
-from aquamend.execution import World, charged
 from aquamend.graph import RecoveryGraph
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, Observation
 from aquamend.problem import Problem
+from aquamend.recovery import Measure, Robot, recovered
 
 MOST_PROBES = 12
 """Up to here every set of probes is tried; beyond, the minimal set is not annotated."""
@@ -57,13 +58,22 @@ def minimal_reprobe(state: InformationState, truth: Truth) -> tuple[str, ...] | 
     graph = state.problem.graph
     if len(graph.probes) > MOST_PROBES:
         return None
-    best = _loss_of_stopping(_certain(state, truth), truth)
+    losses: dict[Decision, float] = {}
+
+    def loss_of_stopping(state: InformationState) -> float:
+        """Return what the best stop at this state really loses under the truth, what was spent on probes apart."""
+        decision = best_terminal(state).decision
+        if decision not in losses:
+            losses[decision] = recovered(Committed(decision), truth.enter()).loss
+        return losses[decision]
+
+    best = loss_of_stopping(_certain(state, truth))
     names = [probe.name for probe in graph.probes]
     cost = {probe.name: probe.cost for probe in graph.probes}
     sets = [s for k in range(len(names) + 1) for s in itertools.combinations(names, k)]
     for chosen in sorted(sets, key=lambda s: sum(cost[name] for name in s)):
         after = _answered(truth.enter(), chosen)
-        if after is not None and _loss_of_stopping(after, truth) <= best + TIE:
+        if after is not None and loss_of_stopping(after) <= best + TIE:
             return chosen
     return None
 
@@ -74,16 +84,11 @@ def _certain(state: InformationState, truth: Truth) -> InformationState:
     return InformationState(state.problem, mass)
 
 
-def _loss_of_stopping(state: InformationState, truth: Truth) -> float:
-    """Return what the best stop at this state really loses under the truth, what was spent on probes apart."""
-    return charged(truth.enter().commit(best_terminal(state).decision).receipts)
-
-
-def _answered(world: World, probes: tuple[str, ...]) -> InformationState | None:
-    """Return the state after these probes answered in the world; None where they may not all run."""
-    state = world.alarm()
+def _answered(robot: Robot, probes: tuple[str, ...]) -> InformationState | None:
+    """Return the state after these probes answered; None where they may not all run."""
+    state = robot.alarm()
     for name in probes:
         if state.why_illegal(name):
             return None
-        state = state.after(world.measure(Reprobe(name)))
+        state = state.after(Observation(name, robot.measure(Measure(name)).finding))  # type: ignore[arg-type]
     return state

@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from aquamend.decision.steps import Escalate, Step
+from aquamend.decision.steps import Decision, Escalate, Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import normalised
 from aquamend.policies import Description, Policy, policy_named
+from aquamend.problem import Problem
 
 ORACLE = "oracle"
 TOLD_THE_TRUTH = (ORACLE,)
@@ -33,31 +34,46 @@ class Oracle:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the rollback of the failed set's closure."""
-        informed = self._informed(state)
+        informed = self.informed(state)
         if not state.problem.corrections:
             return best_terminal(informed).decision
         stop = correction(informed, self.failed)
         return Escalate() if math.isinf(stop.recovery) else stop.decision
 
-    def _informed(self, state: InformationState) -> InformationState:
+    def informed(self, state: InformationState) -> InformationState:
         """Return the state in which only what breaks exactly the failed set is possible; itself where nothing does."""
         true = [belief.name in self.failed for belief in state.problem.graph.beliefs]
-        mass = state.posterior * (state.problem.failed == true).all(axis=1)
-        return replace(state, posterior=normalised(mass), origin=None) if mass.sum() > 0.0 else state
+        told = (state.problem.failed == true).all(axis=1)
+        mass = state.posterior * told
+        if mass.sum() <= 0.0 or not state.posterior[~told].any():
+            return state
+        return replace(state, posterior=normalised(mass), origin=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A policy that ends the recovery at once, in a given way."""
+
+    decision: Decision
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return that ending."""
+        return self.decision
 
 
 @dataclass(frozen=True, slots=True)
 class Remembering:
-    """A policy that answers the same evidence from memory: one scenario asks for it many times."""
+    """A policy that answers the same evidence on the same problem from memory: one scenario asks for it many times."""
 
     policy: Policy
-    _known: dict[tuple[Observation, ...], Step] = field(default_factory=dict, init=False)
+    _known: dict[tuple[Problem, tuple[Observation, ...]], Step] = field(default_factory=dict, init=False)
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the policy's step at this evidence."""
-        if state.evidence not in self._known:
-            self._known[state.evidence] = self.policy.next_step(state)
-        return self._known[state.evidence]
+        """Return the policy's step at this evidence; acts that failed or changed something make another problem."""
+        key = (state.problem, state.evidence)
+        if key not in self._known:
+            self._known[key] = self.policy.next_step(state)
+        return self._known[key]
 
 
 def check_names(names: list[str], *, also: tuple[str, ...] = ()) -> None:

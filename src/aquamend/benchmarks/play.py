@@ -7,12 +7,12 @@ from typing import Any
 
 from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
 from aquamend.benchmarks.scenario import Scenario, Truth
-from aquamend.decision.steps import Continue, Decision, Escalate, Restart, RollBack, step_kind
+from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, step_kind
 from aquamend.errors import NotDiscrete, TooLarge
-from aquamend.execution import Charge, Episode, charged, recover
 from aquamend.inference import InformationState
 from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
 from aquamend.records import UNRESOLVED
+from aquamend.recovery import Charge, Judged, Receipt, Recovery, charged, recovered
 
 Record = dict[str, Any]
 
@@ -32,11 +32,11 @@ def play(scenario: Scenario, name: str, policy: Policy | None = None, *, expecte
     try:
         _refuse_to_hurry(policy, scenario.state)
         remembering = Remembering(policy)
-        scores = _scores(scenario, [recover(remembering, truth.enter()) for truth in scenario.truths])
+        scores = _scores(scenario, [recovered(remembering, truth.enter()) for truth in scenario.truths])
         risk = _expected(remembering, scenario.state) if expected else dict.fromkeys(EXPECTED)
         return label | scores | risk | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
-        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, _charges([])), "probes", "undone", "ending"))
+        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
 
 
@@ -58,20 +58,21 @@ def _expected(policy: Policy, state: InformationState) -> Record:
 
 def _played_told(scenario: Scenario, *, expected: bool) -> Record:
     """Play the oracle, told the truth of each world; its risk is the mean over all that the posterior allows."""
-    episodes = [recover(Oracle(truth.failed), truth.enter()) for truth in scenario.truths]
+    scores = _scores(scenario, [recovered(Oracle(truth.failed), truth.enter()) for truth in scenario.truths])
     if not expected or not scenario.possible:
-        return _scores(scenario, episodes) | dict.fromkeys(EXPECTED)
-    everywhere = [(truth.weight, recover(Oracle(truth.failed), truth.enter())) for truth in scenario.possible]
+        return scores | dict.fromkeys(EXPECTED)
+    told = [(truth.weight, Oracle(truth.failed)) for truth in scenario.possible]
+    found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in told]
     values = (
-        math.fsum(w * e.loss for w, e in everywhere),
-        math.fsum(w * e.outcome.success for w, e in everywhere),
+        math.fsum(weight * each.expected_loss for weight, each in found),
+        math.fsum(weight * each.success for weight, each in found),
         0.0,
-        math.fsum(w * len(e.outcome.undone) for w, e in everywhere),
+        math.fsum(weight * each.expected_undone for weight, each in found),
     )
-    return _scores(scenario, episodes) | dict(zip(EXPECTED, values, strict=True))
+    return scores | dict(zip(EXPECTED, values, strict=True))
 
 
-def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
+def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:
     """Return the realised scores: of the one truth, or weighted over all of them."""
     weight = [truth.weight for truth in scenario.truths]
 
@@ -80,56 +81,58 @@ def _scores(scenario: Scenario, episodes: list[Episode]) -> Record:
 
     scores: Record = {
         "loss": mean([e.loss for e in episodes]),
-        "success": mean([float(e.outcome.success) for e in episodes]),
+        "success": mean([float(e.verdict.success) for e in episodes]),
     }
-    scores |= {str(c): mean([charged(e.outcome.receipts, c) for e in episodes]) for c in _charges(episodes)}
+    leaves = [[leaf for receipt in e.receipts for leaf in receipt.leaves] for e in episodes]
+    scores |= {charge.value: mean([charged(own, charge) for own in leaves]) for charge in Charge}
     scores |= {
-        "probes": mean([float(sum(r.charge is Charge.SENSING for r in e.outcome.receipts)) for e in episodes]),
-        "undone": mean([float(len(e.outcome.undone)) for e in episodes]),
+        "probes": mean([float(sum(leaf.charge is Charge.SENSING for leaf in own)) for own in leaves]),
+        "undone": mean([float(len(e.recovery.undone)) for e in episodes]),
     }
     if len(episodes) == 1:
         only = episodes[0]
         truth, budget = scenario.truths[0], scenario.state.problem.sensing_budget
         return scores | {
-            "ending": step_kind(only.decision),
-            "steps": _steps(only),
+            "ending": step_kind(only.recovery.steps[-1]),
+            "steps": _steps(only.recovery),
             "false_alarm": not truth.failed,
             "cause": str(truth.cause),
             "attributed": _attributed(only),
-            "over_budget": only.state.spent > budget + 1e-9 if math.isfinite(budget) else None,
+            "over_budget": only.recovery.decided_at.spent > budget + 1e-9 if math.isfinite(budget) else None,
         }
     played = _realisations(scenario, episodes)
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
 
 
-def _charges(episodes: list[Episode]) -> list[Charge]:
-    """Return what costs are split into; only worlds that carry the task out to its end charge for that."""
-    finished = any(receipt.charge is Charge.CONTINUATION for e in episodes for receipt in e.outcome.receipts)
-    return [charge for charge in Charge if finished or charge is not Charge.CONTINUATION]
-
-
-def _attributed(episode: Episode) -> str:
+def _attributed(episode: Judged) -> str:
     """Return the cause that was more likely than not when the policy decided, if one was."""
-    cause = episode.state.attributed_to
+    cause = episode.recovery.decided_at.attributed_to
     return UNRESOLVED if cause is None else str(cause)
 
 
-def _realisations(scenario: Scenario, episodes: list[Episode]) -> list[Record]:
-    def told(truth: Truth, episode: Episode) -> Record:
+def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
+    def told(truth: Truth, episode: Judged) -> Record:
         return {
             "truth": truth.name,
             "weight": truth.weight,
             "loss": episode.loss,
-            "success": int(episode.outcome.success),
-            "probes": len(episode.evidence),
+            "success": int(episode.verdict.success),
+            "probes": len(episode.recovery.evidence),
         }
 
     return [told(truth, episode) for truth, episode in zip(scenario.truths, episodes, strict=True)]
 
 
-def _steps(episode: Episode) -> list[str]:
-    """Return what was done, one short text a step."""
-    return [*(f"{o.probe}: {o.told}" for o in episode.evidence), _told(episode.decision)]
+def _steps(recovery: Recovery) -> list[str]:
+    """Return what was chosen and what was answered, one short text for each step."""
+    measured = (receipt for receipt in recovery.receipts if receipt.charge is Charge.SENSING)
+    return [_answer(next(measured)) if isinstance(step, Reprobe) else _told(step) for step in recovery.steps]
+
+
+def _answer(receipt: Receipt) -> str:
+    finding = receipt.finding
+    told = finding if isinstance(finding, str) or finding is None else f"{finding:.6g}"
+    return f"{receipt.what}: {told if receipt.succeeded else 'no answer'}"
 
 
 def _told(decision: Decision) -> str:
@@ -138,12 +141,8 @@ def _told(decision: Decision) -> str:
             plan = f"{decision.plan}: " if decision.plan else ""
             correct = ", ".join(decision.correct) or "nothing"
             return f"{plan}roll back {correct} (undo {', '.join(decision.undo) or 'nothing'})"
-        case Continue():
-            return "continue"
-        case Restart():
-            return "restart"
-        case Escalate():
-            return "escalate"
+        case Continue() | Restart() | Escalate():
+            return step_kind(decision)
 
 
 def _certificate(policy: Policy, state: InformationState) -> Record:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aquamend.benchmarks.random_source import stream
-from aquamend.execution import World
 from aquamend.inference import InformationState
 from aquamend.model import Cause
 from aquamend.problem import Problem
+from aquamend.recovery import Simulated
 from aquamend.worlds import ModelWorld
 
 
@@ -21,7 +21,7 @@ class Truth:
     name: str
     failed: tuple[str, ...]
     cause: Cause
-    enter: Callable[[], World]
+    enter: Callable[[], Simulated]
     """Return a new world in which this is so."""
     weight: float = 1.0
     """Its share of the scores, where a suite plays several."""

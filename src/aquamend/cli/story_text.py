@@ -54,16 +54,13 @@ class StoryPrinter:
         style = STYLES.get(str(moment.kind), "")
         time = f"{moment.time_s:7.1f} s  "
         if str(moment.kind) == "acted":
-            outcome = moment.text.removeprefix("done: ")
-            failed = moment.text.startswith("failed")
-            self.console.print(
-                Text(f"{time}{moment.title}{f': {outcome}' if outcome else ''}", style="yellow" if failed else style)
-            )
+            told = f"{time}{moment.title}{f': {moment.told}' if moment.told else ''}"
+            self.console.print(Text(told, style="yellow" if moment.failed else style))
             return
         mark = "(unseen) " if str(moment.kind) == "revealed" else ""
         self.console.print()
         self.console.print(Text.assemble((time, "dim"), (mark + moment.title, style)))
-        self._indented(moment.text)
+        self._indented(moment.told)
         if moment.options:
             self._options(moment)
 
@@ -78,12 +75,12 @@ class StoryPrinter:
         width = min(max(map(len, names)), self.console.width - MARGIN - NUMBERS - 3)
         head = "".join(
             f"{column:>{n}}"
-            for column, n in zip(("loss", "sensing", "recovery", "finish", "residual"), WIDTHS, strict=True)
+            for column, n in zip(("loss", "sensing", "rollback", "go on", "residual"), WIDTHS, strict=True)
         )
         self.console.print(Text(f"{'':{MARGIN + 1}}{'':{width + 2}}{head}", style="dim"))
 
         for option in moment.options:
-            parts = (option.loss, option.sensing, option.recovery, option.finishing, option.residual)
+            parts = (option.loss, option.sensing, option.rollback, option.continuation, option.residual)
             name = option.name if len(option.name) <= width else option.name[: width - 1] + "…"
             numbers = "".join(
                 f"{'' if value is None else f'{value:.1f}':>{n}}" for value, n in zip(parts, WIDTHS, strict=True)
@@ -95,7 +92,7 @@ class StoryPrinter:
     def end(self, story: Story) -> None:
         """Print what it cost."""
         parts: dict[str, float] = {}
-        for bill in story.ledger:
-            parts[bill.charge] = parts.get(bill.charge, 0.0) + bill.cost
+        for receipt in story.ledger:
+            parts[receipt.charge] = parts.get(receipt.charge, 0.0) + receipt.cost
         split = " + ".join(f"{charge} {cost:.1f}" for charge, cost in parts.items())
         self.console.print(f"{'':{MARGIN + 1}}It cost {sum(parts.values()):.1f} {story.unit}: {split}.")

@@ -46,14 +46,15 @@ def _kind(step: Step) -> str:
 
 
 def _option(row: Alternative, name: str, finishing_s: float) -> Option:
-    stops = isinstance(row.step, Escalate)  # it saves finishing, and its loss in the problem is net of that
-    recovery = row.recovery + finishing_s if stops and row.recovery is not None else row.recovery
+    loss = row.loss + finishing_s
+    # A person finishes instead; the problem's loss of calling one is net of what that saves.
+    stops = isinstance(row.step, Escalate)
     return Option(
         name=name,
-        loss=row.loss + finishing_s,
+        loss=loss,
         sensing=row.sensing,
-        recovery=recovery,
-        finishing=0.0 if stops else finishing_s,
+        rollback=0.0 if stops else row.recovery,
+        continuation=loss if stops else finishing_s,
         residual=row.residual,
         chosen=row.chosen,
     )

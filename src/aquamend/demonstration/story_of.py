@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from aquamend.decision.steps import Reprobe, RollBack, Step
-from aquamend.execution import Charge, Outcome
+from aquamend.decision.steps import Reprobe
 from aquamend.inference import InformationState
-from aquamend.replay.story import Bill, Node, Statement
+from aquamend.recovery import Judged, Receipt, Recovery
+from aquamend.replay.story import Node, Statement
 from aquamend.text.words import percent
-from aquamend.worlds.pouring.leaf import Leaf
-
-
-def outcome_text(leaf: Leaf) -> str:
-    """Return how a primitive ended."""
-    return f"{'done' if leaf.finding.succeeded else 'failed'}: {leaf.finding.told}"
 
 
 def statements(states: Sequence[InformationState], failed: Collection[str]) -> tuple[Statement, ...]:
@@ -32,30 +26,26 @@ def statements(states: Sequence[InformationState], failed: Collection[str]) -> t
     )
 
 
-def nodes(state: InformationState, steps: Sequence[Step], outcome: Outcome, failed: Collection[str]) -> Iterator[Node]:
-    """Yield the nodes of the graph as they stood when the decision was made, and what became of them."""
-    graph, alarm = state.problem.graph, state.problem.model.alarm
-    used = {step.probe for step in steps if isinstance(step, Reprobe)}
-    corrected = {name for step in steps if isinstance(step, RollBack) for name in step.correct}
-    marked = {"suspected": set(alarm.suspects) if alarm else set(), "failed": set(failed), "corrected": corrected}
+def nodes(recovery: Recovery, failed: Collection[str]) -> Iterator[Node]:
+    """Yield the nodes of the graph with the doubt at the last decision, and what became of them."""
+    graph, alarm = recovery.start.problem.graph, recovery.start.problem.model.alarm
+    used = {step.probe for step in recovery.steps if isinstance(step, Reprobe)}
+    suspected = set(alarm.suspects) if alarm else set()
+    marked = {"suspected": suspected, "failed": set(failed), "corrected": set(recovery.corrected)}
     for probe in graph.probes:
         yield Node(probe.name, "probe", f"{probe.cost:g} s", ("used",) if probe.name in used else ())
-    for belief, q in zip(graph.beliefs, state.failure_probabilities, strict=True):
+    for belief, q in zip(graph.beliefs, recovery.decided_at.failure_probabilities, strict=True):
         marks = tuple(mark for mark, names in marked.items() if belief.name in names)
         yield Node(belief.name, "belief", f"{percent(float(q))} doubt", marks)
     for action in graph.actions:
         if action.executed:
-            undone = ("undone",) if action.name in outcome.undone else ()
+            undone = ("undone",) if action.name in recovery.undone else ()
             yield Node(action.name, "action", f"undo {graph.rollback_cost([action.name]):.1f} s", undone)
         else:
             yield Node(action.name, "action", "planned", ("planned",))
 
 
-def bills(leaves: Sequence[Leaf], outcome: Outcome) -> Iterator[Bill]:
-    """Yield what was paid for: every primitive since the alarm, then failures left and people called."""
-    for leaf in leaves:
-        if leaf.charge is not Charge.ESCALATION:  # a flat loss covers all of a safe stop
-            yield Bill(str(leaf.charge), leaf.what, leaf.seconds, leaf.start_s, leaf.end_s, outcome_text(leaf))
-    for receipt in outcome.receipts:
-        if receipt.charge in (Charge.RESIDUAL, Charge.ESCALATION) and receipt.cost > 0:
-            yield Bill(str(receipt.charge), receipt.what, receipt.cost)
+def ledger(judged: Judged) -> Iterator[Receipt]:
+    """Yield what was paid for, primitive by primitive, and what failed although it cost nothing."""
+    for receipt in judged.receipts:
+        yield from (leaf for leaf in receipt.leaves if leaf.cost > 0 or not leaf.succeeded)

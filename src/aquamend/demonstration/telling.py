@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aquamend.decision.steps import Escalate, Reprobe, Step
+from aquamend.decision.steps import Reprobe, Step
 from aquamend.demonstration.options import weighed
 from aquamend.demonstration.scenes import what_happened
-from aquamend.demonstration.story_of import bills, nodes, outcome_text, statements
+from aquamend.demonstration.story_of import ledger, nodes, statements
 from aquamend.demonstration.wording import explanations, step_name
-from aquamend.errors import BadStep
-from aquamend.execution import Charge, Outcome
 from aquamend.explanation.report import decision_report
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import InformationState
 from aquamend.policies import Policy
+from aquamend.recovery import Act, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
 from aquamend.replay.recording import Recording
 from aquamend.replay.story import Kind, Moment, Posterior, Story
 from aquamend.text.words import percent
@@ -22,7 +21,6 @@ from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.episode import Episode, until_alarm
 from aquamend.worlds.pouring.fitted import load_fitted
-from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.picture import still
 from aquamend.worlds.pouring.recorder import Recorder
 from aquamend.worlds.pouring.robot import Robot
@@ -30,7 +28,6 @@ from aquamend.worlds.pouring.simulation import Simulation
 from aquamend.worlds.pouring.truth import really_failed
 from aquamend.worlds.pouring.world import PouringWorld
 
-MOST_STEPS = 40
 MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 POURING_ROLL = -1.45
 """Roll of the hand at which water runs: worth a picture."""
@@ -79,7 +76,6 @@ class Teller:
     moments: list[Moment] = field(default_factory=list)
     posteriors: list[Posterior] = field(default_factory=list)
     states: list[InformationState] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
 
     def tell(self) -> Shown:
         """Run the episode to its end, and return its story."""
@@ -93,27 +89,11 @@ class Teller:
             simulation, Kind.ALARM, "The monitor raises the alarm", _sentence(str(alarmed.report)), photograph=True
         )
         world = PouringWorld(alarmed, watcher=self.onlooker)
-        world.robot.listener = self._did
-        outcome = self._recover(world, alarmed.declared)
-        verdict = self._verdict(outcome, world)
-        ending = "Recovered" if outcome.success else "Not recovered"
+        judged = recovered(_ToldPolicy(self, world), _ToldRobot(self, world))
+        verdict = self._verdict(judged, world)
+        ending = "Recovered" if judged.verdict.success else "Not recovered"
         self._moment(world.robot.simulation, Kind.ENDED, "The end", f"{ending}: {verdict}", photograph=True)
-        return Shown(self._story(world, outcome, failed, verdict), self.onlooker.recorder.recording())
-
-    def _recover(self, world: PouringWorld, declared: Declared) -> Outcome:
-        state = world.alarm()
-        self._believe(world, InformationState.start(state.problem), "before the alarm", declared)
-        self._believe(world, state, "alarm", declared)
-        for _ in range(MOST_STEPS):
-            step = self._decide(world, state)
-            self.steps.append(step)
-            if not isinstance(step, Reprobe):
-                return world.commit(step)
-            observation = world.measure(step)
-            state = state.after(observation)
-            self._probed(world, observation)
-            self._believe(world, state, f"{step_name(step)}: {_reading(observation)}", declared)
-        raise BadStep(f"the policy has run {MOST_STEPS} probes and does not end")
+        return Shown(self._story(judged, failed, verdict), self.onlooker.recorder.recording())
 
     def _noticed(self, robot: Robot, declared: Declared) -> None:
         """Tell what the robot has declared, and what somebody has done behind its back."""
@@ -126,13 +106,17 @@ class Teller:
             title, text = what_happened(self.episode.perturbation)
             self._moment(simulation, Kind.REVEALED, title, f"{text} The robot does not know.", photograph=True)
 
-    def _did(self, leaf: Leaf) -> None:
-        if leaf.charge is Charge.SENSING or not self.moments:
-            return  # probes are told with their answers, and measuring by what was declared
+    def _did(self, leaf: Receipt) -> None:
+        if not self.moments:
+            return  # what was measured first is told by what was declared
         title = leaf.what[0].upper() + leaf.what[1:]
-        self._tell(Moment(leaf.end_s, Kind.ACTED, title, outcome_text(leaf)))
+        moment = Moment(leaf.end_s or 0.0, Kind.ACTED, title, str(leaf.finding), failed=not leaf.succeeded)
+        self._tell(moment)
 
     def _decide(self, world: PouringWorld, state: InformationState) -> Step:
+        if len(state.evidence) > len(self.states[-1].evidence):
+            last = state.evidence[-1]
+            self._believe(world, state, f"{step_name(Reprobe(last.probe))}: {_reading(last.outcome)}")
         report = decision_report(state, self.policy, name=self.policy_name)
         title = f"Decision: {step_name(report.step)}"
         likely = sorted(self.posteriors[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
@@ -141,15 +125,18 @@ class Teller:
         self._tell(Moment(world.robot.simulation.time_s, Kind.DECIDED, title, f"Now thought: {text}.", options))
         return report.step
 
-    def _probed(self, world: PouringWorld, observation: Observation) -> None:
-        name = step_name(Reprobe(observation.probe))
-        title = f"{name[0].upper()}{name[1:]}"
-        self._moment(world.robot.simulation, Kind.PROBED, title, _reading(observation))
+    def _probed(self, world: PouringWorld, probe: str, receipt: Receipt) -> None:
+        name = step_name(Reprobe(probe))
+        text = _reading(receipt.finding)
+        moment = Moment(
+            world.robot.simulation.time_s, Kind.PROBED, name[0].upper() + name[1:], text, failed=not receipt.succeeded
+        )
+        self._tell(moment)
 
-    def _believe(self, world: PouringWorld, state: InformationState, after: str, declared: Declared) -> None:
+    def _believe(self, world: PouringWorld, state: InformationState, after: str) -> None:
         self.states.append(state)
-        time_s = world.robot.simulation.time_s
-        self.posteriors.append(Posterior(time_s, after, explanations(state, declared)))
+        found = explanations(state, world.alarmed.declared)
+        self.posteriors.append(Posterior(world.robot.simulation.time_s, after, found))
 
     def _moment(self, simulation: Simulation, kind: Kind, title: str, text: str, *, photograph: bool = False) -> None:
         self._tell(Moment(simulation.time_s, kind, title, text, still=still(simulation) if photograph else None))
@@ -158,17 +145,17 @@ class Teller:
         self.moments.append(moment)
         self.told(moment)
 
-    def _verdict(self, outcome: Outcome, world: PouringWorld) -> str:
-        if isinstance(self.steps[-1], Escalate):
+    def _verdict(self, judged: Judged, world: PouringWorld) -> str:
+        if judged.recovery.ending is not Ending.FINISHED:
             return "the robot stopped safely and called a person, which is no success but makes nothing worse."
-        faults = [*(f"{name} is still wrong" for name in outcome.uncorrected)]
+        faults = [*(f"{name} is still wrong" for name in judged.verdict.left)]
         faults += list(world.quality.faults) if world.quality else []
-        if outcome.success:
+        if judged.verdict.success:
             received = world.quality.received_g[world.quality.wanted] if world.quality else 0.0
             return f"{received:.0f} g are in the cup that was really least full, and every declaration holds."
         return f"{'; '.join(faults)}."
 
-    def _story(self, world: PouringWorld, outcome: Outcome, failed: tuple[str, ...], verdict: str) -> Story:
+    def _story(self, judged: Judged, failed: tuple[str, ...], verdict: str) -> Story:
         _, text = what_happened(self.episode.perturbation)
         lead = (
             "A robot has looked at three cups with its camera and is to pour 20 g into the least full one. "
@@ -181,17 +168,56 @@ class Teller:
             statements=statements(self.states, failed),
             posteriors=tuple(self.posteriors),
             moments=tuple(self.moments),
-            nodes=tuple(nodes(self.states[-1], self.steps, outcome, failed)),
+            nodes=tuple(nodes(judged.recovery, failed)),
             edges=tuple((edge[0], edge[1], str(edge[2])) for edge in self.states[0].problem.graph.edges),
-            ledger=tuple(bills(world.leaves, outcome)),
+            ledger=tuple(ledger(judged)),
             unit="s",
-            success=outcome.success,
+            success=judged.verdict.success,
             verdict=verdict,
         )
 
 
-def _reading(observation: Observation) -> str:
-    return f"{observation.outcome:.1f} g" if isinstance(observation.outcome, float) else str(observation.outcome)
+@dataclass(frozen=True, eq=False, slots=True)
+class _ToldPolicy:
+    """The policy, each of whose decisions is told with what was weighed."""
+
+    teller: Teller
+    world: PouringWorld
+
+    def next_step(self, state: InformationState) -> Step:
+        return self.teller._decide(self.world, state)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _ToldRobot:
+    """The robot, each of whose primitives is told as it ends."""
+
+    teller: Teller
+    world: PouringWorld
+
+    def alarm(self) -> InformationState:
+        state = self.world.alarm()
+        self.teller._believe(self.world, InformationState.start(state.problem), "before the alarm")
+        self.teller._believe(self.world, state, "alarm")
+        return state
+
+    def measure(self, step: Measure) -> Receipt:
+        receipt = self.world.measure(step)
+        self.teller._probed(self.world, step.probe, receipt)
+        return receipt
+
+    def perform(self, act: Act) -> Receipt:
+        self.world.robot.listener = self.teller._did
+        receipt = self.world.perform(act)
+        self.world.robot.listener = None
+        return receipt
+
+    def judge(self, recovery: Recovery) -> Verdict:
+        return self.world.judge(recovery)
+
+
+def _reading(finding: object) -> str:
+    return f"{finding:.1f} g" if isinstance(finding, float) else str(finding)
 
 
 def _sentence(text: str) -> str:

@@ -233,12 +233,15 @@ def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = ()
             known = next((plan for plan in problem.plans if plan.name == name), None)
             return (_follow(name, known, step),)
         case RollBack():
+            graph.rollback_cost(step.undo)  # names that are nobody's are told
             wanted = {*graph.closure(step.correct), *step.undo}
             undo = tuple(_undoing(graph, wanted))
             going = (*undone, *(action.name for action in graph.executed if action.name in wanted))
             return (*undo, *_declaring(state, step), *_again(graph, going), _finish(graph, going))
         case _:
-            raise BadStep(f"the policy returned {step!r}, which is not a step; return one of the five")
+            raise BadStep(
+                f"the policy returned {step!r}, which is not a step; return one of the five in aquamend.decision"
+            )
 
 
 def check_known(problem: Problem, act: Act) -> None:

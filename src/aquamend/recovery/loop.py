@@ -51,11 +51,6 @@ POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class _Perform:
-    act: Act
-
-
-@dataclass(frozen=True, slots=True)
 class _Verify:
     act: Act
 
@@ -65,7 +60,7 @@ class _Wait:
     """For a person; whoever has the patience asks again."""
 
 
-_Request = _Perform | _Verify | _Wait
+_Request = Act | _Verify | _Wait
 _Reply = object
 
 
@@ -120,7 +115,7 @@ class _Conductor:
         self.note(Intended(act))
         self.settle()
         start = time.time()
-        reply = yield _Perform(act)
+        reply = yield act
         receipt = _understood(reply)
         if isinstance(receipt, Receipt):
             self._take(self._stamped(receipt, start))
@@ -327,9 +322,6 @@ def _driven(conductor: _Conductor, robot: Robot, wait_s: float) -> Recovery:
         except StopIteration:
             return conductor.now
         match request:
-            case _Perform(act):
-                call = robot.measure if isinstance(act, Measure) else robot.perform
-                reply = _tried(call, act, conductor.now.rules.timeout(act))
             case _Verify(act):
                 reply = _tried(robot.verify, act, math.inf) if isinstance(robot, Verifying) else None
             case _Wait():
@@ -337,6 +329,9 @@ def _driven(conductor: _Conductor, robot: Robot, wait_s: float) -> Recovery:
                     return conductor.now
                 time.sleep(min(POLL_S, max(0.0, patience - time.monotonic())))
                 reply = None
+            case act:
+                call = robot.measure if isinstance(act, Measure) else robot.perform
+                reply = _tried(call, act, conductor.now.rules.timeout(act))
 
 
 async def _driven_async(conductor: _Conductor, robot: AsyncRobot | Robot, wait_s: float) -> Recovery:
@@ -349,9 +344,6 @@ async def _driven_async(conductor: _Conductor, robot: AsyncRobot | Robot, wait_s
         except StopIteration:
             return conductor.now
         match request:
-            case _Perform(act):
-                call = robot.measure if isinstance(act, Measure) else robot.perform
-                reply = await _tried_async(call, act, conductor.now.rules.timeout(act))
             case _Verify(act):
                 reply = await _tried_async(robot.verify, act, math.inf) if isinstance(robot, Verifying) else None
             case _Wait():
@@ -359,6 +351,9 @@ async def _driven_async(conductor: _Conductor, robot: AsyncRobot | Robot, wait_s
                     return conductor.now
                 await asyncio.sleep(min(POLL_S, max(0.0, patience - time.monotonic())))
                 reply = None
+            case act:
+                call = robot.measure if isinstance(act, Measure) else robot.perform
+                reply = await _tried_async(call, act, conductor.now.rules.timeout(act))
 
 
 def _tried(call: Callable[[Any], object], act: Act, timeout_s: float) -> object:

@@ -60,7 +60,7 @@ class Receipt:
 
 def charged(receipts: Iterable[Receipt], *charges: Charge) -> float:
     """Return the total of the receipts under these charges, or of all of them if none is named."""
-    leaves = (leaf for receipt in receipts for leaf in receipt.leaves)
+    leaves = (leaf for receipt in receipts for leaf in (receipt.leaves if receipt.parts else (receipt,)))
     return math.fsum(leaf.cost for leaf in leaves if not charges or leaf.charge in charges)
 
 
@@ -68,11 +68,9 @@ def receipt_fault(receipt: object) -> str:
     """Return what is wrong with what somebody handed over as a receipt; empty if nothing is."""
     if not isinstance(receipt, Receipt):
         return f"returned {receipt!r}, which is no receipt; return act.done(...) or act.failed(...)"
-    fault = _fault(receipt, 0)
-    if fault:
+    if fault := _fault(receipt, 0):
         return fault
-    total = charged([receipt])
-    if receipt.parts and not math.isclose(receipt.cost, total, rel_tol=1e-9, abs_tol=1e-9):
+    if receipt.parts and not math.isclose(receipt.cost, total := charged([receipt]), rel_tol=1e-9, abs_tol=1e-9):
         return f"returned a cost of {receipt.cost!r} whose parts make {total!r}; leave the cost out"
     return ""
 

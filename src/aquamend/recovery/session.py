@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from typing import Any
 
 from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
 from aquamend.errors import AquaMendError
@@ -125,38 +126,46 @@ class Recovery:
         if self.ending is not None:
             raise AquaMendError(f"the session has ended ({self.ending}), and then comes {type(event).__name__!r}")
         match event:
+            case Intended(act):
+                return self._but(act=self._next(act))
+            case Done(receipt, known):
+                return self._done(receipt, known)
             case Decided(step, reason):
                 self._nothing_left(event)
                 acts = acts_of(self.state, step, undone=self.to_redo, reason=reason)
                 steps = (*self.steps, step)
-                return replace(
-                    self, decided_at=self.state, changes=(), steps=steps, acts=acts, reason=reason, carried_out=False
+                return self._but(
+                    decided_at=self.state, changes=(), steps=steps, acts=acts, reason=reason, carried_out=False
                 )
             case Asked(act):
-                return replace(self, asked=self._next(act))
+                return self._but(asked=self._next(act))
             case Approved(granted, by, note):
                 return self._answered(granted, by, note)
-            case Intended(act):
-                return replace(self, act=self._next(act))
-            case Done(receipt, known):
-                return self._done(receipt, known)
             case AlarmedAgain(refused):
                 if refused is not None:
                     return self
                 if self.act is not None or self.asked is not None:
                     raise AquaMendError("an alarm counts once the act under way has its receipt")
                 alarmed = self.state.after_alarm()
-                return replace(self, decided_at=alarmed, changes=(), acts=(), carried_out=False)
+                return self._but(decided_at=alarmed, changes=(), acts=(), carried_out=False)
             case Resumed():
                 return self
             case Ended(ending, reason):
                 self._nothing_left(event)
-                return replace(self, ending=ending, reason=reason, acts=())
+                return self._but(ending=ending, reason=reason, acts=())
             case Alarmed():
                 raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
 
+    def _but(self, **fields: Any) -> Recovery:
+        """Return the same with other values in these fields: as ``replace`` does, but many times a recovery."""
+        other = object.__new__(Recovery)
+        other.__dict__.update(self.__dict__, **fields)
+        other.__dict__.pop("state", None)  # it is derived
+        return other
+
     def _next(self, act: Act) -> Act:
-        if self.act is not None or self.asked is not None or not self.acts or self.acts[0] != act:
+        come = self.acts and (self.acts[0] is act or self.acts[0] == act)
+        if self.act is not None or self.asked is not None or not come:
             raise AquaMendError(f"{str(act)!r} is not what comes next")
         return act
 
@@ -170,63 +179,59 @@ class Recovery:
         if self.asked is None:
             raise AquaMendError("nobody was asked")
         if granted:
-            return replace(self, asked=None, allowed=True)
+            return self._but(asked=None, allowed=True)
         refusal = f"{by} does not allow it: {self.asked}" + (f" ({note})" if note else "")
         # Whoever will not take over leaves nobody to turn to.
-        return replace(self, asked=None, acts=(), trouble=refusal)
+        return self._but(asked=None, acts=(), trouble=refusal)
 
     def _done(self, receipt: Receipt, known: bool) -> Recovery:
         act = self.act
         if act is None:
             raise AquaMendError("a receipt has come for an act that nobody intended")
-        now = replace(self, act=None, allowed=False, receipts=(*self.receipts, receipt))
+        after: dict[str, Any] = {"act": None, "allowed": False, "receipts": (*self.receipts, receipt)}
         if not receipt.succeeded:
-            return now._failed(act, known)
-        over = len(self.acts) == 1 and not isinstance(act, Measure)
-        now = replace(now, acts=self.acts[1:], carried_out=over)
+            return self._but(**after)._failed(act, known)
+        after |= {"acts": self.acts[1:], "carried_out": len(self.acts) == 1 and not isinstance(act, Measure)}
+        if isinstance(act, Undo | Declare | Redo):
+            after["changes"] = (*self.changes, Change(act, Came.DONE))
         match act:
             case Measure(probe):
                 if receipt.finding is None:
                     raise AquaMendError(f"probe {probe!r} has a receipt without an answer")
-                return replace(now, decided_at=self.decided_at.after(Observation(probe, receipt.finding)))
-            case Undo():
-                return now._undid(act)
+                after["decided_at"] = self.decided_at.after(Observation(probe, receipt.finding))
+            case Undo(_, actions):
+                # An action is undone once nothing is left to do of it.
+                waiting = {name for later in self.acts[1:] if isinstance(later, Undo) for name in later.actions}
+                gone = tuple(name for name in actions if name not in waiting)
+                after |= {"undone": _joined(self.undone, gone), "to_redo": _joined(self.to_redo, gone)}
             case Declare(belief):
-                declared = {**self.declared, belief: act}
-                return now._with(act, declared=declared, corrected=_joined(self.corrected, (belief,)))
+                after["declared"] = {**self.declared, belief: act}
+                after["corrected"] = _joined(self.corrected, (belief,))
             case Redo(action):
-                return now._with(act, to_redo=tuple(name for name in self.to_redo if name != action))
+                after["to_redo"] = tuple(name for name in self.to_redo if name != action)
             case Follow(plan, correct, undo):
-                corrected, undone = _joined(self.corrected, correct), _joined(self.undone, undo)
-                return replace(now, followed=plan, corrected=corrected, undone=undone)
+                after["followed"] = plan
+                after |= {"corrected": _joined(self.corrected, correct), "undone": _joined(self.undone, undo)}
             case Finish() | HandOver():
-                return now
-
-    def _undid(self, act: Undo) -> Recovery:
-        """Note an operation done; an action is undone once nothing is left to do of it."""
-        waiting = {name for later in self.acts if isinstance(later, Undo) for name in later.actions}
-        gone = tuple(name for name in act.actions if name not in waiting)
-        return self._with(act, undone=_joined(self.undone, gone), to_redo=_joined(self.to_redo, gone))
-
-    def _with(self, act: Act, **fields: object) -> Recovery:
-        return replace(self, changes=(*self.changes, Change(act, Came.DONE)), **fields)  # type: ignore[arg-type]
+                pass
+        return self._but(**after)
 
     def _failed(self, act: Act, known: bool) -> Recovery:
         """Let somebody decide again: the policy while there is another way, a person otherwise."""
         key = str(act)
         failures = {**self.failures, key: self.failures.get(key, 0) + 1}
-        now = replace(self, acts=(), failures=failures)
+        now = self._but(acts=(), failures=failures)
         spent = failures[key] >= self.rules.attempts
         match act:
             case Measure():
                 came = Came.NEVER if spent else Came.NOT
-                return replace(now, changes=(*now.changes, Change(act, came)))
+                return now._but(changes=(*now.changes, Change(act, came)))
             case _ if not known:
-                return replace(now, trouble=f"nobody knows whether this was done: {act}")
+                return now._but(trouble=f"nobody knows whether this was done: {act}")
             case Undo() | Follow() if failures[key] == self.rules.attempts:  # whoever insists on it does so in vain
-                return replace(now, changes=(*now.changes, Change(act, Came.NEVER)))
+                return now._but(changes=(*now.changes, Change(act, Came.NEVER)))
             case _ if spent:
-                return replace(now, trouble=f"{act}: failed {failures[key]} times")
+                return now._but(trouble=f"{act}: failed {failures[key]} times")
             case _:
                 return now
 

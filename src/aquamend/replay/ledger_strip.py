@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aquamend.replay.markup import CHARGES, charge_class, charge_name, number, portion, safe, seconds
+from aquamend.recovery.receipts import Charge, Receipt
+from aquamend.replay.ledger_table import outcome
+from aquamend.replay.markup import number, portion, safe, seconds
 from aquamend.replay.moment_list import KIND_WORDS
-from aquamend.replay.story import Bill, Kind, Moment, Story
+from aquamend.replay.story import Kind, Moment, Story
 from aquamend.text.words import quantity
 
 _TOP, _LANE, _AXIS = 20, 40, 24
@@ -33,20 +35,20 @@ class Span:
 
 
 def ledger_strip(story: Story) -> str:
-    """Return the strip; nothing where no bill has a time."""
+    """Return the strip; nothing where no receipt has a time."""
     timed = [
-        (i, bill, bill.start_s, bill.end_s)
-        for i, bill in enumerate(story.ledger, start=1)
-        if bill.start_s is not None and bill.end_s is not None
+        (i, receipt, receipt.start_s, receipt.end_s)
+        for i, receipt in enumerate(story.ledger, start=1)
+        if receipt.start_s is not None and receipt.end_s is not None
     ]
     if not timed:
         return ""
     span = _span([time for _, _, start, end in timed for time in (start, end)], story.moments)
-    charges = dict.fromkeys((*CHARGES, *(bill.charge for _, bill, _, _ in timed)))
-    lanes = [charge for charge in charges if any(bill.charge == charge for _, bill, _, _ in timed)]
+    lanes = [charge for charge in Charge if any(receipt.charge is charge for _, receipt, _, _ in timed)]
     height = _TOP + _LANE * len(lanes) + _AXIS
     bars = "".join(
-        _bar(i, bill, (start, end), lanes.index(bill.charge), span, story.unit) for i, bill, start, end in timed
+        _bar(i, receipt, (start, end), lanes.index(receipt.charge), span, story.unit)
+        for i, receipt, start, end in timed
     )
     label = (
         f"{len(timed)} primitives between {seconds(span.start_s)} and {seconds(span.end_s)}; the table below lists them"
@@ -71,23 +73,22 @@ def _span(times: Sequence[float], moments: Sequence[Moment]) -> Span:
     return Span(start, end if end > start else start + 1.0)
 
 
-def _bar(index: int, bill: Bill, times: tuple[float, float], lane: int, span: Span, unit: str) -> str:
+def _bar(index: int, receipt: Receipt, times: tuple[float, float], lane: int, span: Span, unit: str) -> str:
     start, end = (span.place(time) for time in times)
     y, wide = _TOP + _LANE * lane + 16, max(0.0, end - start)
-    failed = " failed" if bill.outcome.startswith("failed") else ""
-    title = f"{index}. {bill.what}, {quantity(bill.cost, unit)}, {bill.outcome}".rstrip(", ")
+    failed = "" if receipt.succeeded else " failed"
+    title = f"{index}. {receipt.what}, {quantity(receipt.cost, unit)}, {outcome(receipt)}".rstrip(", ")
     tight = ' class="tight"' if wide < _TIGHT else ""
     text = f'<text{tight} x="{portion((start + end) / 2.0)}" y="{y + 14}">{index}</text>' if wide >= _NUMBERED else ""
     return (
-        f'<g class="primitive{failed}"><title>{safe(title)}</title><rect class="{charge_class(bill.charge)}" '
+        f'<g class="primitive{failed}"><title>{safe(title)}</title><rect class="{receipt.charge}" '
         f'x="{portion(start)}" y="{y}" width="{portion(max(wide, 0.004))}" height="20"/>{text}</g>'
     )
 
 
-def _names(lanes: Sequence[str]) -> str:
+def _names(lanes: Sequence[Charge]) -> str:
     return "".join(
-        f'<text class="lane" x="5" y="{_TOP + _LANE * i + 12}">{safe(charge_name(charge))}</text>'
-        for i, charge in enumerate(lanes)
+        f'<text class="lane" x="5" y="{_TOP + _LANE * i + 12}">{charge}</text>' for i, charge in enumerate(lanes)
     )
 
 

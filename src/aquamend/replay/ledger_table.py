@@ -1,25 +1,25 @@
-"""The ledger: every bill in order, then what each charge adds up to."""
+"""The ledger: every receipt in order, then what each charge adds up to."""
 
 from __future__ import annotations
 
-from aquamend.replay.losses_chart import subtotals, total_loss
-from aquamend.replay.markup import charge_class, charge_name, safe, seconds, swatch
-from aquamend.replay.story import Bill, Story
+from aquamend.recovery.receipts import Receipt, charged
+from aquamend.replay.losses_chart import subtotals
+from aquamend.replay.markup import safe, seconds, swatch
+from aquamend.replay.story import Story
 from aquamend.text.words import column
 
 
 def ledger_table(story: Story) -> str:
-    """Return the table of bills with subtotals and the total below."""
+    """Return the table of receipts with subtotals and the total below."""
     if not story.ledger:
-        return "<p>No bills: nothing was charged.</p>"
-    parts, total = subtotals(story.ledger), total_loss(story.ledger)
+        return "<p>No receipts: nothing was charged.</p>"
+    parts, total = subtotals(story.ledger), charged(story.ledger)
     # One call for all of them, so that every number of the column has the same decimals.
-    costs = column([*(bill.cost for bill in story.ledger), *(amount for _, amount in parts), total])
+    costs = column([*(receipt.cost for receipt in story.ledger), *(amount for _, amount in parts), total])
     count = len(story.ledger)
-    rows = "".join(_row(i, bill, costs[i]) for i, bill in enumerate(story.ledger))
+    rows = "".join(_row(i, receipt, costs[i]) for i, receipt in enumerate(story.ledger))
     sums = "".join(
-        _sum(f"{swatch(charge_class(charge))} {safe(charge_name(charge))}", amount, costs[count + i])
-        for i, (charge, amount) in enumerate(parts)
+        _sum(f"{swatch(charge)} {charge}", amount, costs[count + i]) for i, (charge, amount) in enumerate(parts)
     )
     titles = ("#", "What ran", "Charge", "When", "Outcome", f"Cost ({story.unit})" if story.unit else "Cost")
     styles = ("", "", "", "", "", ' class="number"')
@@ -31,21 +31,28 @@ def ledger_table(story: Story) -> str:
     )
 
 
-def _row(index: int, bill: Bill, cost: str) -> str:
-    failed = bill.outcome.startswith("failed")
-    outcome = f'<span class="wrong">✗ {safe(bill.outcome)}</span>' if failed else safe(bill.outcome) or "–"
+def outcome(receipt: Receipt) -> str:
+    """Return what a receipt tells of its outcome; nothing where nothing was found."""
+    finding = receipt.finding
+    told = finding if isinstance(finding, str) else "" if finding is None else f"{finding:.6g}"
+    return told if receipt.succeeded else f"failed: {told}"
+
+
+def _row(index: int, receipt: Receipt, cost: str) -> str:
+    told = safe(outcome(receipt)) or "–"
+    shown = told if receipt.succeeded else f'<span class="wrong">✗ {told}</span>'
     return (
-        f'<tr class="bill"><td class="index">{index + 1}</td><th scope="row">{safe(bill.what)}</th>'
-        f'<td class="charge">{swatch(charge_class(bill.charge))} {safe(charge_name(bill.charge))}</td>'
-        f'<td class="when">{_when(bill)}</td><td class="outcome">{outcome}</td>'
-        f'<td class="number"><data value="{bill.cost!r}">{safe(cost)}</data></td></tr>\n'
+        f'<tr class="receipt"><td class="index">{index + 1}</td><th scope="row">{safe(receipt.what)}</th>'
+        f'<td class="charge">{swatch(receipt.charge)} {receipt.charge}</td>'
+        f'<td class="when">{_when(receipt)}</td><td class="outcome">{shown}</td>'
+        f'<td class="number"><data value="{receipt.cost!r}">{safe(cost)}</data></td></tr>\n'
     )
 
 
-def _when(bill: Bill) -> str:
-    if bill.start_s is None or bill.end_s is None:
-        return "–" if bill.start_s is None else f"from {seconds(bill.start_s)}"
-    return f"{bill.start_s:.1f}–{seconds(bill.end_s)}"
+def _when(receipt: Receipt) -> str:
+    if receipt.start_s is None or receipt.end_s is None:
+        return "–" if receipt.start_s is None else f"from {seconds(receipt.start_s)}"
+    return f"{receipt.start_s:.1f}–{seconds(receipt.end_s)}"
 
 
 def _sum(name: str, amount: float, cost: str, *, style: str = "subtotal") -> str:

@@ -5,18 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from aquamend.replay.markup import (
-    CHARGES,
-    UNDIVIDED,
-    charge_class,
-    charge_meaning,
-    charge_name,
-    number,
-    portion,
-    safe,
-    swatch,
-)
-from aquamend.replay.story import Bill, Option
+from aquamend.recovery.receipts import Charge, Receipt, charged
+from aquamend.replay.markup import UNDIVIDED, charge_meaning, number, portion, safe, swatch
+from aquamend.replay.story import Option
 from aquamend.text.words import quantity
 
 MOST_OPTIONS = 7
@@ -26,24 +17,18 @@ Part = tuple[str, float]
 """A charge and its amount."""
 
 
-def subtotals(ledger: Sequence[Bill]) -> tuple[Part, ...]:
-    """Return what each charge adds up to, in the order charges are shown."""
-    others = dict.fromkeys(bill.charge for bill in ledger if bill.charge not in CHARGES)
-    charges = [charge for charge in (*CHARGES, *others) if any(bill.charge == charge for bill in ledger)]
-    return tuple((charge, math.fsum(bill.cost for bill in ledger if bill.charge == charge)) for charge in charges)
-
-
-def total_loss(ledger: Sequence[Bill]) -> float:
-    """Return the complete loss: the sum of the bills."""
-    return math.fsum(bill.cost for bill in ledger)
+def subtotals(ledger: Sequence[Receipt]) -> tuple[Part, ...]:
+    """Return what each charge that occurs adds up to."""
+    occurring = {leaf.charge for receipt in ledger for leaf in receipt.leaves}
+    return tuple((charge, charged(ledger, charge)) for charge in Charge if charge in occurring)
 
 
 def option_parts(option: Option) -> tuple[Part, ...]:
     """Return the parts of an expected loss; what was not told apart is one part."""
-    known = (("sensing", option.sensing), ("continuation", option.finishing))
-    if option.recovery is not None and option.residual is not None:
-        return known[0], ("recovery", option.recovery), known[1], ("residual", option.residual)
-    rest = option.loss - option.sensing - option.finishing
+    known = ((Charge.SENSING, option.sensing), (Charge.CONTINUATION, option.continuation))
+    if option.rollback is not None and option.residual is not None:
+        return known[0], (Charge.ROLLBACK, option.rollback), known[1], (Charge.RESIDUAL, option.residual)
+    rest = option.loss - option.sensing - option.continuation
     return (*known, (UNDIVIDED, rest)) if rest >= 0.0 else ((UNDIVIDED, option.loss),)
 
 
@@ -53,7 +38,7 @@ def stacked_bar(parts: Iterable[Part], *, full: float, label: str, height: int =
     for charge, amount in parts:
         endless = math.isinf(amount)
         share = 1.0 - start if endless else min(max(amount, 0.0) / full, 1.0 - start) if full > 0.0 else 0.0
-        style = "endless" if endless else charge_class(charge)
+        style = "endless" if endless else charge
         pieces.append(
             f'<rect class="{style}" x="{portion(start)}" width="{portion(share)}" height="{number(height)}"/>'
         )
@@ -63,14 +48,13 @@ def stacked_bar(parts: Iterable[Part], *, full: float, label: str, height: int =
     )
 
 
-def total_figure(ledger: Sequence[Bill], unit: str) -> str:
+def total_figure(ledger: Sequence[Receipt], unit: str) -> str:
     """Return the complete loss as one bar with its parts named below it."""
-    parts, total = subtotals(ledger), total_loss(ledger)
+    parts, total = subtotals(ledger), charged(ledger)
     label = f"Total loss {quantity(total, unit)}: {_spoken(parts, unit)}"
     finite = math.fsum(amount for _, amount in parts if math.isfinite(amount))
     entries = "".join(
-        f"<li>{swatch(charge_class(charge))} {safe(charge_meaning(charge))} "
-        f"<strong>{safe(quantity(amount, unit))}</strong></li>"
+        f"<li>{swatch(charge)} {safe(charge_meaning(charge))} <strong>{safe(quantity(amount, unit))}</strong></li>"
         for charge, amount in parts
     )
     return (
@@ -101,7 +85,7 @@ def option_bars(options: Sequence[Option], unit: str) -> str:
 def _rows(options: Sequence[Option], full: float, unit: str) -> str:
     rows = []
     for option in options:
-        parts = option_parts(option) if math.isfinite(option.loss) else (("residual", math.inf),)
+        parts = option_parts(option) if math.isfinite(option.loss) else ((Charge.RESIDUAL, math.inf),)
         loss = quantity(option.loss, unit)
         bar = stacked_bar(parts, full=full, label=f"{option.name}: {loss}; {_spoken(parts, unit)}")
         mark = ' <span class="chosen-mark">✓ chosen</span>' if option.chosen else ""
@@ -115,14 +99,10 @@ def _rows(options: Sequence[Option], full: float, unit: str) -> str:
 
 def _legend(options: Sequence[Option]) -> str:
     shown = {charge for option in options for charge, amount in option_parts(option) if amount > 0.0}
-    names = {charge: charge_name(charge) for charge in CHARGES} | {UNDIVIDED: charge_meaning(UNDIVIDED)}
-    return (
-        ", ".join(
-            f'<span class="entry">{swatch(charge)} {name}</span>' for charge, name in names.items() if charge in shown
-        )
-        or "nothing"
-    )
+    names = {str(charge): str(charge) for charge in Charge} | {UNDIVIDED: charge_meaning(UNDIVIDED)}
+    entries = [f'<span class="entry">{swatch(each)} {name}</span>' for each, name in names.items() if each in shown]
+    return ", ".join(entries) or "nothing"
 
 
 def _spoken(parts: Iterable[Part], unit: str) -> str:
-    return ", ".join(f"{charge_name(charge)} {quantity(amount, unit)}" for charge, amount in parts) or "no parts"
+    return ", ".join(f"{charge} {quantity(amount, unit)}" for charge, amount in parts) or "no parts"

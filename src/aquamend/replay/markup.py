@@ -6,25 +6,17 @@ import math
 import unicodedata
 from html import escape
 
-CHARGES = {
-    "sensing": "sensing",
-    "recovery": "recovery",
-    "continuation": "finishing",
-    "escalation": "escalation",
-    "residual": "residual",
-}
-"""Charges in the order they are shown, and what the page calls them."""
+from aquamend.recovery.receipts import Charge
 
 UNDIVIDED = "undivided"
 """The parts of a loss that were not told apart."""
 
 _MEANINGS = {
-    "sensing": "sensing: looking again",
-    "recovery": "recovery: undoing and correcting",
-    "continuation": "finishing the task",
-    "escalation": "escalation: handing over to a person",
-    "residual": "residual: failures left uncorrected",
-    UNDIVIDED: "recovery and residual, not told apart",
+    Charge.SENSING: "sensing: what was measured",
+    Charge.ROLLBACK: "rollback: what was undone",
+    Charge.CONTINUATION: "continuation: what was done again or done on, or handed over",
+    Charge.RESIDUAL: "residual: failures left uncorrected",
+    UNDIVIDED: "rollback and residual, not told apart",
 }
 
 
@@ -50,19 +42,9 @@ def seconds(time_s: float) -> str:
     return f"{time_s:.1f} s"
 
 
-def charge_class(charge: str) -> str:
-    """Return the style of a charge; one the page does not know is drawn in grey."""
-    return charge if charge in CHARGES else UNDIVIDED
-
-
-def charge_name(charge: str) -> str:
-    """Return what the page calls a charge."""
-    return CHARGES.get(charge, charge)
-
-
 def charge_meaning(charge: str) -> str:
     """Return a charge with what it stands for, as a legend has it."""
-    return _MEANINGS.get(charge, charge)
+    return _MEANINGS[charge]
 
 
 def swatch(style: str) -> str:

@@ -37,8 +37,7 @@ def moment_list(story: Story) -> str:
 
 def is_plain(moment: Moment) -> bool:
     """Return whether a moment is an action that went as it should, with no more to show than a line."""
-    failed = moment.text.startswith("failed")
-    return moment.kind is Kind.ACTED and not failed and moment.still is None and not moment.options
+    return moment.kind is Kind.ACTED and not moment.failed and moment.still is None and not moment.options
 
 
 def still_figure(moment: Moment) -> str:
@@ -54,7 +53,7 @@ def still_figure(moment: Moment) -> str:
 
 
 def _moment(moment: Moment, unit: str) -> str:
-    text = f"<p>{safe(moment.text)}</p>" if moment.text else ""
+    text = f"<p>{safe(moment.told)}</p>" if moment.told else ""
     figure = still_figure(moment)
     return (
         f'<li class="moment {moment.kind.value}{" pictured" if figure else ""}">{_time(moment.time_s)}'
@@ -72,8 +71,7 @@ def _plain_run(moments: tuple[Moment, ...]) -> str:
 
 
 def _line(moment: Moment) -> str:
-    outcome = moment.text.removeprefix("done: ")
-    return f"{safe(moment.title)}{f': {safe(outcome)}' if outcome else ''}"
+    return f"{safe(moment.title)}{f': {safe(moment.text)}' if moment.text else ''}"
 
 
 def _time(time_s: float) -> str:

@@ -85,7 +85,7 @@ def _json_in_html(data: object) -> str:
 
 def _moment(moment: Moment, unit: str) -> str:
     seconds = math.floor(moment.time_s + 1e-6)
-    text = f'<p class="text">{escape(moment.text)}</p>' if moment.text else ""
+    text = f'<p class="text">{escape(moment.told)}</p>' if moment.told else ""
     return (
         f'<li class="moment {moment.kind.value}"><button type="button">'
         f'<span class="time">{seconds // 60}:{seconds % 60:02d}</span>'

@@ -1,6 +1,7 @@
 """One recovery as a story: what was believed, the alarm, what was weighed, what was done and what it cost.
 
-Plain data that knows nothing of worlds and policies, so that a page can be made from it anywhere.
+Plain data that knows nothing of worlds and policies, so that a page can be made from it anywhere. What was paid is
+told by receipts.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from aquamend.recovery.receipts import Receipt
 
 
 class Kind(StrEnum):
@@ -33,10 +36,10 @@ class Option:
     name: str
     loss: float
     sensing: float
-    recovery: float | None
+    rollback: float | None
     """None where it was not told apart from the residual."""
-    finishing: float
-    """What completing the task takes after it."""
+    continuation: float
+    """What going on takes after it, or the person who does."""
     residual: float | None
     chosen: bool
 
@@ -52,6 +55,13 @@ class Moment:
     options: tuple[Option, ...] = ()
     still: bytes | None = None
     """A PNG picture of the scene."""
+    failed: bool = False
+    """Whether what was done did not succeed; the text says why."""
+
+    @property
+    def told(self) -> str:
+        """The text, with the failure told."""
+        return f"failed: {self.text}" if self.failed else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +104,6 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
-    """One line of the ledger: a primitive that ran, or a failure left uncorrected."""
-
-    charge: str
-    """sensing, recovery, continuation, escalation or residual."""
-    what: str
-    cost: float
-    start_s: float | None = None
-    end_s: float | None = None
-    outcome: str = ""
-    """How it ended, e.g. "done: 19.8 g poured" or "failed: nothing between the pads"."""
-
-
-@dataclass(frozen=True, slots=True)
 class Story:
     """Everything a page needs to tell one recovery."""
 
@@ -122,7 +118,8 @@ class Story:
     nodes: tuple[Node, ...]
     edges: tuple[tuple[str, str, str], ...]
     """Source, target, kind of edge."""
-    ledger: tuple[Bill, ...]
+    ledger: tuple[Receipt, ...]
+    """What was paid for: every primitive that ran, and every failure left uncorrected."""
     unit: str
     """Of every cost, e.g. "s"."""
     success: bool

@@ -69,7 +69,7 @@ def test_the_caption_speaks_of_the_paper_only_where_its_columns_are(m1, make):
 
 
 def test_what_a_loss_is_made_of_is_left_out_where_nobody_says(m1, make):
-    told = [line | {"sensing": 0.25, "recovery": 0.75, "escalation": 0.0} for line in losses("a", [1.0])]
+    told = [line | {"sensing": 0.25, "rollback": 0.75, "continuation": 0.0} for line in losses("a", [1.0])]
     assert parts_table(summarise(m1)) is None
     assert column(parts_table(summarise(make(told))), "sensing")["a"].text == "0.250"
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.worlds.taking import answer
 
 from aquamend.benchmarks.t4.ablations import (
     ABLATIONS,
@@ -18,10 +19,10 @@ from aquamend.benchmarks.t4.ablations import (
 from aquamend.benchmarks.t4.variations import ablation
 from aquamend.decision import Reprobe
 from aquamend.decision.probe_value import probe_values
-from aquamend.execution import recover
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, Observation
 from aquamend.model import Cause
 from aquamend.policies import AquaMend
+from aquamend.recovery import recover
 from aquamend.testing import check_policy
 
 STATES = [ablation(0, number).state for number in range(12)]
@@ -59,7 +60,7 @@ def test_overconfidence_squares_the_alarm_posterior_and_conditions_as_it_should(
     squared = overconfident(state)
     assert squared == pytest.approx(state.posterior**2)
     world = ablation(0, 1).truths[0].enter()
-    after = state.after(world.measure(Reprobe("look_A")))
+    after = state.after(Observation("look_A", answer(world, "look_A")))
     likelihood = after.posterior / state.posterior
     expected = state.posterior**2 * likelihood
     assert overconfident(after) / overconfident(after).sum() == pytest.approx(expected / expected.sum())

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
+from tests.worlds.taking import answer, judged
 
 from aquamend.benchmarks.catalogue import SUITES, suite_named
 from aquamend.benchmarks.contestants import Oracle
@@ -21,9 +22,9 @@ from aquamend.benchmarks.t4.scenarios import (
     stress,
 )
 from aquamend.benchmarks.t4.suites import OWN, POLICIES
-from aquamend.decision import Continue, Escalate, Reprobe
-from aquamend.execution import recover
+from aquamend.decision import Continue, Escalate
 from aquamend.policies import AquaMend, NoReprobe, policy_named
+from aquamend.recovery import recovered
 from aquamend.worlds.cups import Add, CameraFault, CupWorld, Nothing, Scene, Swap
 from aquamend.worlds.cups.events import Together
 
@@ -38,7 +39,7 @@ def policy(name):
 def outcome_of(name, scenario):
     truth = scenario.truths[0]
     chosen = Oracle(truth.failed) if name == "oracle" else policy(name)
-    return recover(chosen, truth.enter())
+    return recovered(chosen, truth.enter())
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_an_episode_is_a_pure_function_of_suite_seed_and_number(name):
 
 def _said(scenario: Scenario):
     truth, world = scenario.truths[0], scenario.truths[0].enter()
-    answers = [world.measure(Reprobe(probe)).outcome for probe in scenario.state.legal_probes]
+    answers = [answer(world, probe) for probe in scenario.state.legal_probes]
     return scenario.label, scenario.features, truth.name, truth.failed, scenario.state.posterior.tolist(), answers
 
 
@@ -119,7 +120,7 @@ def test_ground_truth_is_what_the_event_breaks():
             truth = make(0, number).truths[0]
             world = truth.enter()
             assert truth.failed == world.event.applied(Scene.as_declared(world.task.declared_ml)).failed()
-            assert truth.enter().commit(Continue()).uncorrected == truth.failed
+            assert judged(truth.enter(), Continue()).verdict.left == truth.failed
 
 
 def test_what_happened_cannot_be_reached_from_what_a_policy_sees():
@@ -170,8 +171,8 @@ def test_whoever_looks_keeps_to_the_budget(name):
     looked = 0
     for number in (n for n in range(40) if stress(0, n).group["factor"] in ("sensing budget", "combined")):
         episode = outcome_of(name, stress(0, number))
-        assert episode.state.spent <= TIGHT_BUDGET + 1e-9
-        looked += len(episode.evidence)
+        assert episode.recovery.state.spent <= TIGHT_BUDGET + 1e-9
+        looked += len(episode.recovery.evidence)
     assert looked > 0
 
 
@@ -183,7 +184,7 @@ def needs_the_pour_undone(scenario):
 def test_nobody_undoes_an_irreversible_pour(name):
     for number in range(24):
         episode = outcome_of(name, irreversible(0, number))
-        assert "pour" not in episode.outcome.undone
+        assert "pour" not in episode.recovery.undone
         assert math.isfinite(episode.loss)
 
 
@@ -192,7 +193,7 @@ def test_a_correction_that_needs_the_pour_undone_escalates():
     for scenario in (irreversible(0, number) for number in range(60)):
         if not needs_the_pour_undone(scenario):
             continue
-        assert outcome_of("oracle", scenario).decision == Escalate()
+        assert outcome_of("oracle", scenario).recovery.decision == Escalate()
         if scenario.features["graph"] == "fine":
             assert AquaMend().next_step(_told(scenario)) == Escalate()
             escalated += 1
@@ -213,10 +214,10 @@ def test_looking_again_clears_a_false_alarm_after_an_irreversible_pour():
     for scenario in (irreversible(0, number) for number in range(120)):
         if scenario.features["family"] != "false alarm":
             continue
-        looked, blind = outcome_of("aquamend", scenario), recover(NoReprobe(), scenario.truths[0].enter())
-        right = looked.outcome.success and not looked.outcome.undone and bool(looked.evidence)
+        looked, blind = outcome_of("aquamend", scenario), recovered(NoReprobe(), scenario.truths[0].enter())
+        right = looked.verdict.success and not looked.recovery.undone and bool(looked.recovery.evidence)
         cleared += right
-        spared += right and (blind.decision == Escalate() or bool(blind.outcome.undone))
+        spared += right and (blind.recovery.decision == Escalate() or bool(blind.recovery.undone))
     assert cleared > 10
     assert spared > 0
 
@@ -226,9 +227,9 @@ def test_in_the_conflict_suite_scales_say_that_nothing_happened_and_another_sens
         scenario = evidence_conflict(0, number)
         world = scenario.truths[0].enter()
         assert "target" in scenario.truths[0].failed
-        assert [world.measure(Reprobe(f"weigh_{x}")).outcome for x in "ABC"] == ["as declared"] * 3
+        assert [answer(world, f"weigh_{x}") for x in "ABC"] == ["as declared"] * 3
     honest = [evidence_conflict(0, number).truths[0].enter() for number in range(40)]
-    seen = [w.measure(Reprobe("look_A" if isinstance(w.event, Add) else "localise")).outcome for w in honest]
+    seen = [answer(w, "look_A" if isinstance(w.event, Add) else "localise") for w in honest]
     assert sum(answer not in ("as declared", "all in place") for answer in seen) > 30
 
 
@@ -257,7 +258,7 @@ def test_every_policy_plays_every_suite(name):
         assert [record["policy"] for record in played.records] == list(suite.policies)
         for record in played.records:
             assert "error" not in record
-            parts = record["sensing"] + record["recovery"] + record["escalation"] + record["residual"]
+            parts = record["sensing"] + record["rollback"] + record["continuation"] + record["residual"]
             assert record["loss"] == pytest.approx(parts)
             assert record["false_alarm"] == (not played.annotation["truths"][0]["failed"])
         assert played.annotation["truths"][0]["minimal_reprobe"] is None, "not annotated on this task"
@@ -265,6 +266,6 @@ def test_every_policy_plays_every_suite(name):
 
 def test_only_the_oracle_is_always_right_where_everything_can_be_undone():
     scenarios = [standard(0, number) for number in range(60, 140)]
-    assert all(outcome_of("oracle", scenario).outcome.success for scenario in scenarios)
+    assert all(outcome_of("oracle", scenario).verdict.success for scenario in scenarios)
     for name in ("aquamend", "restart", "blind-retry", "rewind", "belief-replan", "tms-revision"):
-        assert not all(outcome_of(name, scenario).outcome.success for scenario in scenarios)
+        assert not all(outcome_of(name, scenario).verdict.success for scenario in scenarios)

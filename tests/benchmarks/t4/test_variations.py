@@ -1,9 +1,9 @@
 """Variations: the same table, event and noise, and one thing that is different."""
 
 import pytest
+from tests.worlds.taking import answer
 
 from aquamend.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, louder, settings, sweep
-from aquamend.decision import Reprobe
 from aquamend.worlds.cups.sensing import Noise
 
 WHICH = {variation.name: i for i, variation in enumerate(SETTINGS)}
@@ -20,7 +20,7 @@ def test_the_same_episode_meets_every_setting_with_the_same_event_and_answers(na
         assert plain.features["event"] == other.features["event"]
         worlds = plain.truths[0].enter(), other.truths[0].enter()
         for probe in ("look_A", "weigh_B", "localise", "check_camera"):
-            assert worlds[0].measure(Reprobe(probe)) == worlds[1].measure(Reprobe(probe))
+            assert answer(worlds[0], probe) == answer(worlds[1], probe)
 
 
 def test_every_setting_has_its_group_and_does_what_it_says():

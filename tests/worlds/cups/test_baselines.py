@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aquamend.decision import Continue, Reprobe, Restart, RollBack
-from aquamend.execution import charged, recover
 from aquamend.inference import InformationState, Observation
+from aquamend.recovery import recovered
 from aquamend.testing import PolicyFault, check_policy
 from aquamend.worlds.cups import Add, CameraFault, CupTask, CupWorld, Nothing, Stage, Swap
 from aquamend.worlds.cups.baselines import (
@@ -45,23 +45,23 @@ def likeliest(event):
 
 @pytest.mark.parametrize("event", [Nothing(), Add(0, 45.0), Swap(0, 1)])
 def test_a_blind_retry_looks_twice_and_goes_on_whatever_it_saw(event):
-    episode = recover(BlindRetry(), entered(event))
-    assert [o.probe for o in episode.evidence] == ["look_A", "localise"]
-    assert episode.decision == Continue()
-    assert episode.outcome.success == isinstance(event, Nothing)
+    episode = recovered(BlindRetry(), entered(event))
+    assert [o.probe for o in episode.recovery.evidence] == ["look_A", "localise"]
+    assert episode.recovery.decision == Continue()
+    assert episode.verdict.success == isinstance(event, Nothing)
 
 
 def test_a_blind_retry_keeps_to_the_budget():
-    episode = recover(BlindRetry(), entered(Nothing(), sensing_budget=1.5))
-    assert [o.probe for o in episode.evidence] == ["look_A"]
+    episode = recovered(BlindRetry(), entered(Nothing(), sensing_budget=1.5))
+    assert [o.probe for o in episode.recovery.evidence] == ["look_A"]
 
 
 def test_rewinding_undoes_everything_suspected_and_corrects_nothing():
     for event in (Nothing(), Add(0, 45.0), CameraFault("bias", 0, 45.0)):
-        episode = recover(Rewind(), entered(event))
-        assert episode.decision == RollBack((), MEASURED + ARM)
-        assert episode.outcome.undone == MEASURED + ARM
-        assert episode.outcome.success == isinstance(event, Nothing)
+        episode = recovered(Rewind(), entered(event))
+        assert episode.recovery.decision == RollBack((), MEASURED + ARM)
+        assert set(episode.recovery.undone) == {*MEASURED, *ARM}
+        assert episode.verdict.success == isinstance(event, Nothing)
 
 
 def test_rewinding_leaves_what_cannot_be_undone():
@@ -85,9 +85,9 @@ def test_a_replan_never_looks_and_fails_where_something_else_happened():
         mass[hypothesis.failed] = mass.get(hypothesis.failed, 0.0) + p
     expected = max(mass, key=mass.get)
     for event, hypothesis in zip(ASSUMED.events, state.problem.model.hypotheses, strict=True):
-        episode = recover(BeliefReplan(), entered(event))
-        assert episode.evidence == ()
-        assert episode.outcome.success == set(hypothesis.failed).issubset(expected)
+        episode = recovered(BeliefReplan(), entered(event))
+        assert episode.recovery.evidence == ()
+        assert episode.verdict.success == set(hypothesis.failed).issubset(expected)
 
 
 def test_a_replan_goes_on_where_its_plan_is_infeasible():
@@ -103,8 +103,8 @@ def test_revision_retracts_the_cup_that_the_alarm_points_at_and_derives_the_targ
 
 def test_revision_undoes_nothing_and_looks_at_nothing():
     for event in ASSUMED.events:
-        episode = recover(TmsRevision(), entered(event, 1))
-        assert (episode.evidence, episode.outcome.undone) == ((), ())
+        episode = recovered(TmsRevision(), entered(event, 1))
+        assert (episode.recovery.evidence, episode.recovery.undone) == ((), ())
 
 
 def test_the_robots_reasons_by_hand():
@@ -124,7 +124,7 @@ def test_an_executed_restart_pays_what_the_problem_says():
     assert state.problem.restart_plan.undo == ARM
     losses = state.problem.restart_plan.loss
     for event, loss in zip(ASSUMED.events, losses, strict=True):
-        assert recover(ExecutedRestart(), entered(event)).loss == pytest.approx(loss)
+        assert recovered(ExecutedRestart(), entered(event)).loss == pytest.approx(loss)
 
 
 def test_an_executed_restart_goes_on_where_something_cannot_be_undone():
@@ -157,6 +157,6 @@ def test_all_of_them_carry_on_after_a_contradiction():
 
 def test_without_looking_none_of_them_recovers_from_everything():
     for policy in (BlindRetry(), Rewind(), BeliefReplan(), TmsRevision(), ExecutedRestart()):
-        episodes = [recover(policy, entered(event)) for event in ASSUMED.events]
-        assert not all(episode.outcome.success for episode in episodes)
-        assert all(charged(episode.outcome.receipts) < np.inf for episode in episodes)
+        episodes = [recovered(policy, entered(event)) for event in ASSUMED.events]
+        assert not all(episode.verdict.success for episode in episodes)
+        assert all(episode.loss < np.inf for episode in episodes)

@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.worlds.taking import answer, judged
 
 from aquamend.benchmarks.t4.episodes import Setting, draw_event
-from aquamend.decision import Reprobe, Restart
-from aquamend.execution import charged
-from aquamend.inference import InformationState
+from aquamend.decision import Restart
+from aquamend.inference import InformationState, Observation
 from aquamend.worlds.cups import CupTask, CupWorld, Scene, Stage
 from aquamend.worlds.cups.events import Family, common_cause_events, standard_events
 from aquamend.worlds.cups.model import Assumptions, Shares, likelihood, prior_of, problem_of
@@ -85,7 +85,7 @@ def test_beliefs_fail_as_often_as_the_posterior_says_after_looking(probes):
         world = CupWorld(TASK, event, flagged, STANDARD, seed=(5, i))
         state = world.alarm()
         for probe in probes:
-            state = state.after(world.measure(Reprobe(probe)))
+            state = state.after(Observation(probe, answer(world, probe)))
         q = state.failure_probabilities
         believed += q
         variance += q * (1 - q)
@@ -100,9 +100,9 @@ def test_the_restart_plan_costs_what_the_world_charges_whatever_happened(stage, 
     task = CupTask(TABLE, stage=stage, **options)
     plan = problem_of(task, STRESSED, 0).restart_plan
     for event, loss in zip(STRESSED.events, plan.loss, strict=True):
-        outcome = CupWorld(task, event, 0, STRESSED).commit(Restart())
-        assert charged(outcome.receipts) == pytest.approx(loss)
-        assert outcome.undone == plan.undo
+        found = judged(CupWorld(task, event, 0, STRESSED), Restart())
+        assert found.loss == pytest.approx(loss)
+        assert found.recovery.undone == plan.undo
 
 
 def test_starting_over_is_infeasible_after_a_pour_that_cannot_be_taken_back():

@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from tests.worlds.taking import answer, judged
 
 from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import UnknownName
-from aquamend.execution import Charge, Receipt, World, charged
+from aquamend.recovery import Charge, Judge, Receipt, Robot, charged
 from aquamend.worlds.cups import Add, CameraFault, CupTask, CupWorld, Nothing, Scene, Stage, Swap
 from aquamend.worlds.cups.events import common_cause_events, standard_events
 from aquamend.worlds.cups.model import Assumptions, Shares
@@ -24,8 +25,9 @@ def entered(event, **options):
     return CupWorld(CupTask(TABLE, **options), event, 0, ASSUMED, noise=SURE)
 
 
-def test_it_is_a_world():
-    assert isinstance(entered(Nothing()), World)
+def test_it_is_a_robot_that_knows_the_truth():
+    assert isinstance(entered(Nothing()), Robot)
+    assert isinstance(entered(Nothing()), Judge)
 
 
 def test_the_alarm_tells_nothing_of_what_happened():
@@ -35,17 +37,11 @@ def test_the_alarm_tells_nothing_of_what_happened():
 
 
 def test_probes_answer_what_is_there_and_are_paid_for():
-    world = entered(ACROSS)
-    assert [world.measure(Reprobe(p)).outcome for p in ("look_A", "weigh_B", "localise")] == [
-        "far higher",
-        "as declared",
-        "all in place",
-    ]
-    receipts = world.commit(Continue()).receipts
+    receipts = judged(entered(ACROSS), Reprobe("look_A"), Reprobe("weigh_B"), Reprobe("localise"), Continue()).receipts
     assert [r for r in receipts if r.charge is Charge.SENSING] == [
-        Receipt(Charge.SENSING, "look_A", 1.0),
-        Receipt(Charge.SENSING, "weigh_B", 1.5),
-        Receipt(Charge.SENSING, "localise", 1.0),
+        Receipt(Charge.SENSING, "look_A", 1.0, finding="far higher"),
+        Receipt(Charge.SENSING, "weigh_B", 1.5, finding="as declared"),
+        Receipt(Charge.SENSING, "localise", 1.0, finding="all in place"),
     ]
 
 
@@ -53,11 +49,11 @@ def test_the_same_use_of_a_probe_answers_alike_whatever_was_asked_before():
     differ = 0
     for seed in range(60):
         plain, busy = (CupWorld(CupTask(TABLE), Add(0, 8.0), 0, ASSUMED, seed=(seed,)) for _ in range(2))
-        busy.measure(Reprobe("weigh_A"))
-        busy.measure(Reprobe("localise"))
-        first, second = (plain.measure(Reprobe("look_A")) for _ in range(2))
-        assert busy.measure(Reprobe("look_A")) == first
-        assert busy.measure(Reprobe("look_A")) == second
+        answer(busy, "weigh_A")
+        answer(busy, "localise")
+        first, second = (answer(plain, "look_A") for _ in range(2))
+        assert answer(busy, "look_A") == first
+        assert answer(busy, "look_A") == second
         differ += first != second
     assert differ > 10, "another use is another reading"
 
@@ -67,107 +63,107 @@ def test_the_same_use_of_a_probe_answers_alike_whatever_was_asked_before():
 def test_rolling_back_what_failed_corrects_it_at_the_price_of_its_closure(event, stage):
     world, graph = entered(event, stage=stage), CupTask(TABLE, stage=stage).graph()
     failed = event.applied(Scene.as_declared(TABLE)).failed()
-    outcome = world.commit(RollBack(failed, graph.closure(failed)))
-    assert outcome.success
-    assert outcome.uncorrected == ()
-    assert outcome.undone == graph.closure(failed)
-    assert charged(outcome.receipts) == pytest.approx(graph.correction_cost(failed))
+    outcome = judged(world, RollBack(failed, graph.closure(failed)))
+    assert outcome.verdict.success
+    assert outcome.verdict.left == ()
+    assert set(outcome.recovery.undone) == set(graph.closure(failed))
+    assert outcome.loss == pytest.approx(graph.correction_cost(failed))
 
 
 def test_what_is_not_corrected_costs_its_residual():
-    outcome = entered(ACROSS).commit(RollBack(("amount_A",), ("measure_A",)))
-    assert outcome.uncorrected == ("rank_B", "target")
+    outcome = judged(entered(ACROSS), RollBack(("amount_A",), ("measure_A",)))
+    assert outcome.verdict.left == ("rank_B", "target")
     assert charged(outcome.receipts, Charge.RESIDUAL) == 5.0 + 25.0
-    assert charged(outcome.receipts, Charge.RECOVERY) == 2.0
-    assert not outcome.success
+    assert charged(outcome.receipts, Charge.ROLLBACK) == 2.0
+    assert not outcome.verdict.success
 
 
 def test_undoing_without_correcting_changes_nothing_that_had_failed():
     undo = (*MEASURED, "decide", "grasp", "move")
-    rewound, carried_on = entered(ACROSS).commit(RollBack((), undo)), entered(ACROSS).commit(Continue())
-    assert rewound.uncorrected == carried_on.uncorrected == ("amount_A", "rank_B", "target")
-    assert rewound.undone == undo
-    assert charged(rewound.receipts) == charged(carried_on.receipts) + 6.0 + 6.5
+    rewound, carried_on = judged(entered(ACROSS), RollBack((), undo)), judged(entered(ACROSS), Continue())
+    assert rewound.verdict.left == carried_on.verdict.left == ("amount_A", "rank_B", "target")
+    assert rewound.recovery.undone == undo[::-1], "the latest first"
+    assert rewound.loss == carried_on.loss + 6.0 + 6.5
 
 
 def test_carrying_on_is_right_when_nothing_happened():
-    outcome = entered(Nothing()).commit(Continue())
-    assert (outcome.success, outcome.receipts, outcome.undone) == (True, (), ())
+    outcome = judged(entered(Nothing()), Continue())
+    assert (outcome.verdict.success, outcome.loss, outcome.recovery.undone) == (True, 0.0, ())
 
 
 def test_starting_over_undoes_the_arms_work_looks_at_every_cup_and_sees_what_changed():
     for event in (Nothing(), ACROSS, Swap(0, 1), Swap(1, 2)):
-        outcome = entered(event).commit(Restart())
-        assert outcome.success
-        assert outcome.undone == ("decide", "grasp", "move")
+        outcome = judged(entered(event), Restart())
+        assert outcome.verdict.success
+        assert outcome.recovery.undone == ("decide", "grasp", "move")
         assert charged(outcome.receipts, Charge.SENSING) == 3.0
-        assert charged(outcome.receipts, Charge.RECOVERY) == 6.5
+        assert charged(outcome.receipts, Charge.ROLLBACK) == 6.5
 
 
 @pytest.mark.parametrize(
     "fault", [CameraFault("bias", 0, 45.0), CameraFault("stale", 1, -45.0), CameraFault("misbinding", 0, other=1)]
 )
 def test_starting_over_leaves_a_bad_camera_and_what_it_says(fault):
-    outcome = entered(fault).commit(Restart())
-    assert not outcome.success
-    assert {"target", "camera"} <= set(outcome.uncorrected)
+    outcome = judged(entered(fault), Restart())
+    assert not outcome.verdict.success
+    assert {"target", "camera"} <= set(outcome.verdict.left)
     assert charged(outcome.receipts, Charge.RESIDUAL) >= 25.0 + 15.0 + 15.0
 
 
 def test_calling_somebody_costs_its_price_and_is_no_success():
     for event in (Nothing(), ACROSS):
-        world = entered(event)
-        world.measure(Reprobe("look_A"))
-        outcome = world.commit(Escalate())
-        assert (charged(outcome.receipts), outcome.undone, outcome.success) == (31.0, (), False)
+        outcome = judged(entered(event), Reprobe("look_A"), Escalate())
+        assert (outcome.loss, outcome.recovery.undone, outcome.verdict.success) == (31.0, (), False)
 
 
 def test_revising_drops_what_was_measured_and_decides_from_the_rest():
-    kept = entered(Add(1, 40.0)).commit(RollBack(("amount_B",), plan="revise B, target A"))
-    assert (kept.success, kept.undone, kept.receipts) == (True, (), ())
-    wrong = entered(Nothing()).commit(RollBack(("amount_A",), plan="revise A, target B"))
-    assert wrong.uncorrected == ("target",), "without A the robot pours into B, which is not the least full"
-    assert charged(wrong.receipts) == 25.0
+    kept = judged(entered(Add(1, 40.0)), RollBack(("amount_B",), plan="revise B, target A"))
+    assert (kept.verdict.success, kept.recovery.undone, kept.loss) == (True, (), 0.0)
+    wrong = judged(entered(Nothing()), RollBack(("amount_A",), plan="revise A, target B"))
+    assert wrong.verdict.left == ("target",), "without A the robot pours into B, which is not the least full"
+    assert wrong.loss == 25.0
 
 
 def test_revising_the_target_cup_drops_every_rank_that_rests_on_it():
-    outcome = entered(ACROSS).commit(RollBack(("amount_A",), plan="revise A, target B"))
-    assert outcome.success, "with A beyond B, the robot now aims at the least full cup"
+    outcome = judged(entered(ACROSS), RollBack(("amount_A",), plan="revise A, target B"))
+    assert outcome.verdict.success, "with A beyond B, the robot now aims at the least full cup"
 
 
 def test_a_pour_that_was_made_stays_where_it_was_made():
-    outcome = entered(ACROSS, stage=Stage.POURED).commit(RollBack(("amount_A",), plan="revise A, target B"))
-    assert outcome.uncorrected == ("target",)
+    outcome = judged(entered(ACROSS, stage=Stage.POURED), RollBack(("amount_A",), plan="revise A, target B"))
+    assert outcome.verdict.left == ("target",)
 
 
 def test_revising_one_cup_does_not_correct_another():
-    outcome = entered(Add(2, 40.0)).commit(RollBack(("amount_B",), plan="revise B, target A"))
-    assert outcome.uncorrected == ("amount_C",)
+    outcome = judged(entered(Add(2, 40.0)), RollBack(("amount_B",), plan="revise B, target A"))
+    assert outcome.verdict.left == ("amount_C",)
 
 
 def test_an_infeasible_rollback_costs_infinity_and_is_no_success():
     world = entered(ACROSS, stage=Stage.POURED, pour_reversible=False)
-    outcome = world.commit(RollBack(("amount_A", "rank_B", "target"), ("decide", "grasp", "move", "pour")))
-    assert charged(outcome.receipts) == math.inf
-    assert not outcome.success
+    outcome = judged(world, RollBack(("amount_A", "rank_B", "target"), ("decide", "grasp", "move", "pour")))
+    assert outcome.loss == math.inf
+    assert not outcome.verdict.success
 
 
 def test_shared_work_is_paid_once():
-    outcome = entered(ACROSS, shared_work=4.0).commit(RollBack(("amount_A", "amount_B", "target")))
+    outcome = judged(entered(ACROSS, shared_work=4.0), RollBack(("amount_A", "amount_B", "target")))
     assert [r.what for r in outcome.receipts if "table" in r.what or "pitcher" in r.what] == [
-        "undo: clear the table",
         "undo: park the pitcher",
+        "undo: clear the table",
     ]
-    assert charged(outcome.receipts, Charge.RECOVERY) == 4.0 + 2.0 + 2.0 + 4.0 + 6.5
+    assert charged(outcome.receipts, Charge.ROLLBACK) == 4.0 + 2.0 + 2.0 + 4.0 + 6.5
 
 
 def test_names_that_are_not_there_are_told():
     with pytest.raises(UnknownName, match="unknown probe 'taste_A'"):
-        entered(Nothing()).measure(Reprobe("taste_A"))
+        judged(entered(Nothing()), Reprobe("taste_A"))
     with pytest.raises(UnknownName, match="unknown belief 'weather'"):
-        entered(Nothing()).commit(RollBack(("weather",)))
-    with pytest.raises(UnknownName, match="executed action 'pour'"):
-        entered(Nothing()).commit(RollBack((), ("pour",)))
-    for plan in ("revise D", "revise", "revise ", "revise AB", "restart"):
-        with pytest.raises(UnknownName, match=f"unknown plan '{plan}'; valid names: 'revise A, target B'"):
-            entered(Nothing()).commit(RollBack((), plan=plan))
+        judged(entered(Nothing()), RollBack(("weather",)))
+    with pytest.raises(UnknownName, match="unknown action 'fly'"):
+        judged(entered(Nothing()), RollBack((), ("fly",)))
+
+
+def test_a_plan_that_nobody_knows_is_infinitely_dear():
+    for plan in ("revise D", "revise", "revise ", "revise AB"):
+        assert judged(entered(Nothing()), RollBack((), plan=plan)).loss == math.inf

@@ -5,14 +5,14 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring.handling import grasp, lift, move
-from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.looking import localise
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.scene import Standing, TableScene
 from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.skill import Finding, Skill
 
 OFFSETS_MM = ((5.0, -4.0), (0.0, 7.0), (-6.0, 2.0), (3.0, 3.0))
 GRAMS = {"A": 20, "B": 25, "C": 30, "pitcher": 60}

@@ -4,7 +4,7 @@ pytest.importorskip("mujoco")
 
 from tests.worlds.pouring.tables import DOSE_G, GRAMS, beside, perform, poured, ready, settled, water_g
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring.handling import move
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive

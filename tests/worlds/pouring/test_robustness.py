@@ -11,12 +11,12 @@ pytest.importorskip("mujoco")
 
 from tests.worlds.pouring.tables import random_work
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring.handling import move
-from aquamend.worlds.pouring.leaf import Finding
 from aquamend.worlds.pouring.looking import localise
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive
+from aquamend.worlds.pouring.skill import Finding
 from aquamend.worlds.pouring.undoing import fetch, in_turn, pour_back, put_back
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from tests.worlds.pouring.tables import (
     water_g,
 )  # fmt: skip
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.handling import grasp, place
 from aquamend.worlds.pouring.motion import fingers
@@ -27,7 +27,7 @@ from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.undoing import fetch, pour_back, put_back, regrasp, safe_stop
 
-UNDO = Charge.RECOVERY
+UNDO = Charge.ROLLBACK
 
 
 @cache
@@ -122,7 +122,7 @@ def test_receipts_cover_the_time_of_a_skill_without_gap_or_overlap() -> None:
 def test_a_failed_primitive_ends_the_skill_and_is_in_the_journal() -> None:
     robot = ready().branch()
     drive(robot, put_back(robot, UNDO))
-    told = [(leaf.what, leaf.finding.succeeded) for leaf in robot.leaves]
+    told = [(leaf.what, leaf.succeeded) for leaf in robot.leaves]
     assert told == [("place nothing", False), ("retreat", True)], "and the hand goes home all the same"
 
 
@@ -144,7 +144,7 @@ def test_gripping_anew_sets_down_what_the_hand_holds_first() -> None:
 @pytest.mark.parametrize("state", STATES)
 def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
     robot = STATES[state]().branch()
-    assert drive(robot, safe_stop(robot, Charge.ESCALATION)).succeeded
+    assert drive(robot, safe_stop(robot, Charge.CONTINUATION)).succeeded
     assert robot.holding is None
     assert fingers(robot.simulation).max() < 0.002
     assert robot.simulation.hand == pytest.approx(dim.HOME)
@@ -153,7 +153,7 @@ def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
 @pytest.mark.parametrize("state", STATES)
 def test_after_a_safe_stop_every_vessel_stands_upright_on_its_place(state: str) -> None:
     robot = STATES[state]().branch()
-    drive(robot, safe_stop(robot, Charge.ESCALATION))
+    drive(robot, safe_stop(robot, Charge.CONTINUATION))
     simulation = robot.simulation
     for vessel, x in zip(GRAMS, dim.PLACES_X, strict=True):
         assert simulation.position(vessel)[:2] == pytest.approx((x, 0), abs=0.012), vessel

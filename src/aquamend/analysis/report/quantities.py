@@ -81,8 +81,8 @@ COUNTS = (SCENARIOS, Quantity("errors", lambda s: s.errors or None, shown=lambda
 
 PARTS = (
     Quantity("sensing", lambda s: s.sensing),
-    Quantity("recovery", lambda s: s.recovery),
-    Quantity("escalation", lambda s: s.escalation),
+    Quantity("rollback", lambda s: s.rollback),
+    Quantity("continuation", lambda s: s.continuation),
     Quantity("residual", lambda s: s.residual),
 )
 """What a realised loss is made of."""

@@ -14,8 +14,9 @@ from aquamend.analysis.statistics.samples import probability_sample, require_sam
 def operational_saving(costs: Sequence[float], restart_costs: Sequence[float]) -> float | None:
     """Return Save_C = 1 - sum C / sum C_restart over the same scenarios: a ratio of sums, not a mean of ratios.
 
-    C is what was spent on sensing, recovering and escalating; residual losses and decision time are not in it. None
-    where the ratio does not exist: no scenarios, or restarting costs nothing, or both sums are infinite.
+    C is what was spent on sensing, undoing and going on, by the robot or a person; residual losses and decision time
+    are not in it. None where the ratio does not exist: no scenarios, or restarting costs nothing, or both sums are
+    infinite.
 
     Reference: the paper, "Metrics", and its appendix on operational saving.
     """

@@ -1,16 +1,26 @@
-"""A table of cups to recover on: it knows what happened, answers probes from it, and writes receipts."""
+"""A table of cups to recover on: it knows what happened, answers probes from it, and owns up to it in the end."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import assert_never
 
 import numpy as np
 
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack
-from aquamend.errors import UnknownName
-from aquamend.execution import Ledger, Outcome
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import InformationState
+from aquamend.recovery import (
+    Act,
+    Charge,
+    Ending,
+    Follow,
+    Measure,
+    Receipt,
+    Recovery,
+    Verdict,
+    residuals,
+)
+from aquamend.recovery.acts import RESTART
 from aquamend.worlds.cups.events import Event
 from aquamend.worlds.cups.model import Assumptions, problem_of
 from aquamend.worlds.cups.scene import CUPS, Scene
@@ -23,11 +33,11 @@ REVISE = "revise"
 
 @dataclass(eq=False)
 class CupWorld:
-    """One episode: an event has happened, the monitor has pointed at a cup."""
+    """One episode: an event has happened, the monitor has pointed at a cup. Every act succeeds, at its price."""
 
     task: CupTask
     event: Event
-    """What happened. For the world alone."""
+    """What happened. For the judge alone."""
     flagged: int
     assumed: Assumptions
     """What the robot takes for granted."""
@@ -40,51 +50,64 @@ class CupWorld:
     def __post_init__(self) -> None:
         self._scene = self.event.applied(Scene.as_declared(self.task.declared_ml))
         self._start = InformationState.alarmed(problem_of(self.task, self.assumed, self.flagged))
-        self._ledger = Ledger(self._start.problem.graph)
+        self._uses: dict[str, int] = {}
 
     def alarm(self) -> InformationState:
         """Return the public evidence."""
         return self._start
 
-    def measure(self, step: Reprobe) -> Observation:
-        """Take a reading of what is there, with noise, and pay for it."""
-        rng = np.random.default_rng((*self.seed, *self._ledger.run_probe(step.probe)))
-        return Observation(step.probe, answer(step.probe, self._scene, self.noise, rng, self.scale_offset_ml))
+    def measure(self, step: Measure) -> Receipt:
+        """Take a reading of what is there, with noise."""
+        index = self._start.probe(step.probe).index
+        use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
+        rng = np.random.default_rng((*self.seed, index, use))
+        return step.done(answer(step.probe, self._scene, self.noise, rng, self.scale_offset_ml))
 
-    def commit(self, decision: Decision) -> Outcome:
-        """Carry out the decision, pay for it, and own up to what was left wrong."""
-        failed, ledger = self._scene.failed(), self._ledger
-        match decision:
-            case Escalate():
-                return ledger.handed_over(self.task.costs.escalate, failed)
-            case Continue():
-                return ledger.ended((), failed)
-            case Restart():
-                return self._restart()
-            case RollBack(plan=None):
-                undone = ledger.undo({*ledger.graph.closure(decision.correct), *decision.undo})
-                return ledger.ended(undone, [name for name in failed if name not in decision.correct])
-            case RollBack():
-                return self._follow(str(decision.plan))
-            case _:
-                assert_never(decision)
+    def perform(self, act: Act) -> Receipt:
+        """Do one thing at its price; a plan that nobody knows is infinitely dear."""
+        if not isinstance(act, Follow):
+            return act.done()
+        if act.plan == RESTART:
+            return act.done(parts=tuple(self._restarting()))
+        return act.done(cost=0.0 if act.plan in self._revisions else math.inf)
 
-    def _follow(self, plan: str) -> Outcome:
-        cups = CUPS[: self.task.n_cups]
-        revisions = {f"{REVISE} {x}, target {y}": (cups.index(x), cups.index(y)) for x in cups for y in cups if x != y}
-        if plan in revisions:
-            return self._revise(*revisions[plan])
-        raise UnknownName("plan", plan, revisions)
-
-    def _restart(self) -> Outcome:
-        """Undo what the arm did, look at every cup again with the same camera, and decide anew."""
-        undone = self._ledger.undo(self.task.arm_actions_done)
+    def _restarting(self) -> Iterator[Receipt]:
+        """Undo what the arm did, look at every cup again with the same camera, and decide again."""
+        graph, undo = self._start.problem.graph, set(self.task.arm_actions_done)
+        paid = dict.fromkeys(
+            charge
+            for action, charges in zip(graph.executed, graph.action_charges, strict=True)
+            if action.name in undo
+            for charge in charges
+        )
+        for charge in paid:
+            yield Receipt(Charge.ROLLBACK, f"undo: {graph.charges[charge].name}", graph.charges[charge].cost)
         for cup in CUPS[: self.task.n_cups]:
-            self._ledger.run_probe(f"look_{cup}")
-        return self._ledger.ended(undone, self._scene.failed_after_restart())
+            yield Receipt(Charge.SENSING, f"look_{cup}", self.task.costs.look)
 
-    def _revise(self, cup: int, target: int) -> Outcome:
-        """Drop what was measured of a cup and all that rests on it, and aim at a target that follows from the rest.
+    @property
+    def _revisions(self) -> dict[str, tuple[int, int]]:
+        """The cup that each plan of revision drops, and the target it then aims at."""
+        cups = range(self.task.n_cups)
+        return {f"{REVISE} {CUPS[x]}, target {CUPS[y]}": (x, y) for x in cups for y in cups if x != y}
+
+    def judge(self, recovery: Recovery) -> Verdict:
+        """Own up to what was left wrong."""
+        if recovery.ending is Ending.HANDED_OVER:
+            return Verdict(self._scene.failed(), (), success=False)
+        left = self._left(recovery)
+        costs = residuals(self._start.problem, left)
+        return Verdict(left, costs, success=not left and math.isfinite(recovery.cost))
+
+    def _left(self, recovery: Recovery) -> tuple[str, ...]:
+        if recovery.followed == RESTART:
+            return self._scene.failed_after_restart()
+        if recovery.followed in self._revisions:
+            return self._left_by_revising(*self._revisions[recovery.followed])
+        return tuple(name for name in self._scene.failed() if name not in recovery.corrected)
+
+    def _left_by_revising(self, cup: int, target: int) -> tuple[str, ...]:
+        """Return what is wrong once a cup and all that rests on it is dropped, and the target follows from the rest.
 
         Nothing is undone and nothing measured. What is dropped is no longer believed, so it is not wrong any more. A
         pour that was made stays where it was made.
@@ -96,4 +119,4 @@ class CupWorld:
         aimed = 0 if self.task.stage is Stage.POURED else target
         if self._scene.amount_ml[aimed] > min(self._scene.amount_ml) or self._scene.cup_at(aimed) != aimed:
             left.append("target")
-        return self._ledger.ended((), left)
+        return tuple(left)

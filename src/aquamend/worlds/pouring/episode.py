@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aquamend.errors import AquaMendError
-from aquamend.execution import Charge
+from aquamend.recovery import Charge, Receipt
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.handling import move
-from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.looking import localise, localise_carefully, look, look_carefully, weigh
 from aquamend.worlds.pouring.monitor import CHECK_S, MOST_CHECKS, ROUTINE, Report, check, conspicuous
 from aquamend.worlds.pouring.motion import wait
@@ -20,6 +19,7 @@ from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot, drive
 from aquamend.worlds.pouring.scene import TableScene
 from aquamend.worlds.pouring.simulation import Simulation, Watcher
+from aquamend.worlds.pouring.skill import Finding
 from aquamend.worlds.pouring.undoing import fetch
 
 DOSE_G = 20.0
@@ -72,7 +72,7 @@ def until_alarm(
     watcher: Watcher | None = None,
     *,
     notice: Callable[[Robot, Declared], None] = lambda robot, declared: None,
-    listener: Callable[[Leaf], None] | None = None,
+    listener: Callable[[Receipt], None] | None = None,
 ) -> Alarmed:
     """Simulate an episode up to its alarm; the same episode gives the same bits.
 
@@ -99,7 +99,7 @@ def _prefix(
     notice(robot, declared)
     before = {cup: robot.simulation.grams(cup) for cup in dim.CUPS}
     if episode.stage is Stage.POURED and robot.holding is not None:
-        declared = yield from pour_dose(robot, declared, Charge.CONTINUATION)
+        declared, _ = yield from pour_dose(robot, declared, Charge.CONTINUATION)
         yield from wait(MEDDLING_S)
     blink = episode.perturbation if isinstance(episode.perturbation, FalseAlarm) else None
     for _ in range(MOST_CHECKS):
@@ -128,8 +128,8 @@ def measure(robot: Robot, charge: Charge, *, carefully: bool = False) -> Generat
     return Declared.measured(levels, {cup: robot.place_of(cup) for cup in dim.CUPS})
 
 
-def pour_dose(robot: Robot, declared: Declared, charge: Charge) -> Generator[None, None, Declared]:
-    """Pour the dose into the target, and declare what the scale says has come."""
+def pour_dose(robot: Robot, declared: Declared, charge: Charge) -> Generator[None, None, tuple[Declared, Finding]]:
+    """Pour the dose into the target, and declare what the scale says has come; return how it went, too."""
     target = declared.target
     finding = yield from robot.perform(f"pour into {target}", charge, pour(robot, target, DOSE_G))
-    return declared.after_pouring(round(float(finding.value or 0.0), 1))
+    return declared.after_pouring(round(float(finding.value or 0.0), 1)), finding

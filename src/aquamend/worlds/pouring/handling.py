@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.motion import BACK_Y, BESIDE_X, CAREFUL_M_S, GRIP_Z, TRAVEL_Z, fingers, go, wait
 from aquamend.worlds.pouring.robot import Robot, failed
 from aquamend.worlds.pouring.sensors import VESSEL_G, lifted_g, scale_g
+from aquamend.worlds.pouring.skill import Finding, Skill
 
 LEAST_GRIPPED_M = 0.008
 """A finger that closed less than this was stopped too early, one that is nearly closed found nothing."""

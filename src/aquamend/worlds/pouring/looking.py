@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.motion import wait
 from aquamend.worlds.pouring.robot import Robot, failed
 from aquamend.worlds.pouring.sensors import level_g, positions_m, scale_g
+from aquamend.worlds.pouring.skill import Finding, Skill
 
 PROBE_S = 0.2
 """How long a measurement takes; the paper's unit probe."""

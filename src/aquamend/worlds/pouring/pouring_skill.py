@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.motion import BESIDE_X, TRAVEL_Z, go, holding_lip_at, wait
 from aquamend.worlds.pouring.robot import Robot, failed
 from aquamend.worlds.pouring.sensors import VESSEL_G, lifted_g, scale_g
+from aquamend.worlds.pouring.skill import Finding, Skill
 
 TOLERANCE_G = 3.0
 LIP_BESIDE_M = 0.014

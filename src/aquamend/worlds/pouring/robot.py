@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge, Receipt
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.faults import CameraFaults
-from aquamend.worlds.pouring.leaf import Finding, Leaf, Skill
 from aquamend.worlds.pouring.simulation import Simulation, Watcher
+from aquamend.worlds.pouring.skill import Finding, Skill
 
 _Found = TypeVar("_Found")
 
@@ -37,17 +37,20 @@ class Robot:
     seen_m: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Where it last saw every vessel, which it need not believe."""
     holding: str | None = None
-    leaves: list[Leaf] = field(default_factory=list)
+    leaves: list[Receipt] = field(default_factory=list)
+    """A receipt for every primitive; composite skills have none of their own, so no interval is charged twice."""
     uses: dict[str, int] = field(default_factory=dict)
     """How often each sensor has been read: the next reading's noise depends on nothing else."""
-    listener: Callable[[Leaf], None] | None = None
+    listener: Callable[[Receipt], None] | None = None
     """Is told of every primitive that ends."""
 
     def perform(self, what: str, charge: Charge, skill: Skill) -> Skill:
         """Run a primitive, and write its receipt."""
         start = self.simulation.time_s
         finding = yield from skill
-        self.leaves.append(Leaf(what, charge, start, self.simulation.time_s, finding))
+        end = self.simulation.time_s
+        whole_ticks = round(end - start, 2)
+        self.leaves.append(Receipt(charge, what, whole_ticks, start, end, finding.succeeded, finding.told))
         if self.listener is not None:
             self.listener(self.leaves[-1])
         return finding

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.handling import grasp, lift, move, place, retreat
-from aquamend.worlds.pouring.leaf import Finding, Skill
 from aquamend.worlds.pouring.looking import localise
 from aquamend.worlds.pouring.pouring_skill import pour
 from aquamend.worlds.pouring.robot import Robot
+from aquamend.worlds.pouring.skill import NOTHING_TO_DO, Skill
 
 PITCHER_PLACE = len(dim.CUPS)
 
@@ -23,7 +23,7 @@ Part = tuple[str, Callable[[], Skill]]
 
 def in_turn(robot: Robot, charge: Charge, *parts: Part) -> Skill:
     """Run primitives one after another, as long as they succeed; return what the last one found."""
-    finding = Finding(True, "nothing was to be done")
+    finding = NOTHING_TO_DO
     for what, begin in parts:
         finding = yield from robot.perform(what, charge, begin())
         if not finding.succeeded:

@@ -5,13 +5,13 @@ import json
 import pytest
 from tests.worlds.pouring.fit.records import record
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge
 from aquamend.worlds.pouring.drawing import KINDS
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fit.calibration_run import RUNS, STAGES, CalibrationRecord, calibrate_once, timed
-from aquamend.worlds.pouring.leaf import Finding, Leaf
+from aquamend.worlds.pouring.skill import Finding, Leaf
 
-FORWARD, BACK = Charge.CONTINUATION, Charge.RECOVERY
+FORWARD, BACK = Charge.CONTINUATION, Charge.ROLLBACK
 
 
 def leaf(what, seconds, charge=FORWARD, succeeded=True):

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from aquamend.execution import Charge
+from aquamend.recovery import Charge, Receipt
 from aquamend.worlds.pouring import dimensions as dim
 from aquamend.worlds.pouring.configurations import RIVAL, TARGET, Configuration, Physical, Sensing
 from aquamend.worlds.pouring.declared import Declared
 from aquamend.worlds.pouring.drawing import KINDS, draw_perturbation, draw_scene
 from aquamend.worlds.pouring.episode import DOSE_G, Alarmed, Episode, Stage, until_alarm
 from aquamend.worlds.pouring.handling import move
-from aquamend.worlds.pouring.leaf import Leaf
 from aquamend.worlds.pouring.looking import localise, look, read_stamp, weigh
 from aquamend.worlds.pouring.monitor import Report
 from aquamend.worlds.pouring.perturbations import AddWater, BiasedCamera
@@ -158,29 +157,24 @@ def _use_skills(robot: Robot, declared: Declared, run: int) -> Generator[None, N
             yield from robot.perform(f"pour into {target}", charge, pour(robot, target, DOSE_G))
             yield from put_back(robot, charge)
     elif declared.poured_g > 0 and run // len(KINDS) % 2:
-        yield from pour_back(robot, target, declared.poured_g, Charge.RECOVERY)
+        yield from pour_back(robot, target, declared.poured_g, Charge.ROLLBACK)
     else:
         yield from put_back(robot, charge)
 
 
-def timed(leaves: list[Leaf]) -> list[tuple[str, float, bool]]:
+def timed(leaves: list[Receipt]) -> list[tuple[str, float, bool]]:
     """Return the durations of skills: single primitives, and those that always come together as one."""
     found: list[tuple[str, float, bool]] = []
-    back = [leaf for leaf in leaves if leaf.charge is Charge.RECOVERY]
+    back = [leaf for leaf in leaves if leaf.charge is Charge.ROLLBACK]
     if back:
-        found.append(
-            (
-                "pour back",
-                round(math.fsum(leaf.seconds for leaf in back), 2),
-                all(leaf.finding.succeeded for leaf in back),
-            )
-        )
+        whole = round(math.fsum(leaf.cost for leaf in back), 2)
+        found.append(("pour back", whole, all(leaf.succeeded for leaf in back)))
     pairs = {"grasp": "fetch", "place": "put back"}
-    forward = [leaf for leaf in leaves if leaf.charge is not Charge.RECOVERY]
+    forward = [leaf for leaf in leaves if leaf.charge is not Charge.ROLLBACK]
     for leaf, following in zip(forward, [*forward[1:], None], strict=True):
         verb = leaf.what.split()[0]
-        found.append((verb, leaf.seconds, leaf.finding.succeeded))
+        found.append((verb, leaf.cost, leaf.succeeded))
         if verb in pairs and following is not None and following.what.split()[0] in ("lift", "retreat"):
-            whole = round(leaf.seconds + following.seconds, 2)
-            found.append((pairs[verb], whole, leaf.finding.succeeded and following.finding.succeeded))
+            whole = round(leaf.cost + following.cost, 2)
+            found.append((pairs[verb], whole, leaf.succeeded and following.succeeded))
     return found
