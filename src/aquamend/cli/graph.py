@@ -35,8 +35,8 @@ def graph(
 
     Draw it with `aquamend graph FILE | dot -Tsvg > graph.svg`, or paste the Mermaid text into Markdown.
     """
-    from aquamend.explanation.graph import marked_graph
     from aquamend.explanation.report import carried_out
+    from aquamend.export.graph import marked_graph
     from aquamend.problem_file import load_problem
 
     complaints = Complaints()

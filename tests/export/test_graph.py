@@ -5,7 +5,7 @@ import pytest
 
 from aquamend.decision import correction
 from aquamend.decision.steps import Continue, RollBack
-from aquamend.explanation.graph import marked_graph
+from aquamend.export.graph import marked_graph
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete, Hypothesis, JointModel
