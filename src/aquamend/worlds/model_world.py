@@ -11,7 +11,7 @@ from aquamend.decision.steps import NewDeclaration
 from aquamend.decision.terminal import declared_value
 from aquamend.graph import Correction
 from aquamend.inference import InformationState
-from aquamend.recovery import Act, Declare, Ending, Follow, Measure, Receipt, Recovery, Verdict, residuals
+from aquamend.recovery import Act, Declare, Ending, Follow, Measure, Receipt, Recovery, Verdict, check_known, residuals
 from aquamend.recovery.acts import RESTART
 
 
@@ -44,7 +44,10 @@ class ModelWorld:
 
     def perform(self, act: Act) -> Receipt:
         """Do one thing at its price; a plan costs what it does under the truth, what it leaves wrong included."""
-        return act.done(cost=self._loss_of(act.plan)) if isinstance(act, Follow) else act.done()
+        if isinstance(act, Follow):
+            return act.done(cost=self._loss_of(act.plan))
+        check_known(self.start.problem, act)
+        return act.done()
 
     def _loss_of(self, name: str) -> float:
         """Return what a plan costs; one that is not possible is infinitely dear."""
@@ -57,7 +60,7 @@ class ModelWorld:
         """Own up to what was left wrong."""
         problem = self.start.problem
         failed = [b.name for b, z in zip(problem.graph.beliefs, problem.failed[self.truth], strict=True) if z]
-        if recovery.ending is Ending.HANDED_OVER:
+        if recovery.ending is not Ending.FINISHED:
             return Verdict(tuple(failed), (), success=False)
         kept = [name for name in failed if name not in recovery.corrected]
         declared = [new.belief for new in recovery.declared.values() if self._is_wrong(new)]

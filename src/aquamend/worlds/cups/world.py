@@ -18,6 +18,7 @@ from aquamend.recovery import (
     Receipt,
     Recovery,
     Verdict,
+    check_known,
     residuals,
 )
 from aquamend.recovery.acts import RESTART
@@ -66,6 +67,7 @@ class CupWorld:
     def perform(self, act: Act) -> Receipt:
         """Do one thing at its price; a plan that nobody knows is infinitely dear."""
         if not isinstance(act, Follow):
+            check_known(self._start.problem, act)
             return act.done()
         if act.plan == RESTART:
             return act.done(parts=tuple(self._restarting()))
@@ -93,7 +95,7 @@ class CupWorld:
 
     def judge(self, recovery: Recovery) -> Verdict:
         """Own up to what was left wrong."""
-        if recovery.ending is Ending.HANDED_OVER:
+        if recovery.ending is not Ending.FINISHED:
             return Verdict(self._scene.failed(), (), success=False)
         left = self._left(recovery)
         costs = residuals(self._start.problem, left)

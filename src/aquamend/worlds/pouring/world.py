@@ -19,6 +19,7 @@ from aquamend.recovery import (
     Receipt,
     Recovery,
     Verdict,
+    check_known,
     residuals,
 )
 from aquamend.recovery.acts import RESTART
@@ -114,6 +115,7 @@ class PouringWorld:
         """Carry out an act by hand; every primitive that it took is part of its receipt."""
         if isinstance(act, Follow) and act.plan != RESTART:
             return act.failed("nobody here knows this plan", cost=0.0)
+        check_known(self.model.problem, act)
         before, start = len(self.robot.leaves), self.robot.simulation.time_s
         try:
             finding = drive(self.robot, self._recovering.work(act))
@@ -131,7 +133,7 @@ class PouringWorld:
     def judge(self, recovery: Recovery) -> Verdict:
         """Own up to what was left wrong; the pour itself has to be good, too."""
         self.quality = quality_of(self.robot, self.declared, self.alarmed.before_pouring_g)
-        if recovery.ending is Ending.HANDED_OVER:
+        if recovery.ending is not Ending.FINISHED:
             return Verdict(self._wrong(trusted=True), (), success=False)
         left = self._wrong(trusted=not self._recovering.distrusts_camera)
         success = not left and self.quality.good and math.isfinite(recovery.cost)
