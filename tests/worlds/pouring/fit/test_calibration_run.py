@@ -5,17 +5,16 @@ import json
 import pytest
 from tests.worlds.pouring.fit.records import record
 
-from aquamend.recovery import Charge
+from aquamend.recovery import Charge, Receipt
 from aquamend.worlds.pouring.drawing import KINDS
 from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fit.calibration_run import RUNS, STAGES, CalibrationRecord, calibrate_once, timed
-from aquamend.worlds.pouring.skill import Finding, Leaf
 
 FORWARD, BACK = Charge.CONTINUATION, Charge.ROLLBACK
 
 
 def leaf(what, seconds, charge=FORWARD, succeeded=True):
-    return Leaf(what, charge, 10.0, 10.0 + seconds, Finding(succeeded, ""))
+    return Receipt(charge, what, seconds, 10.0, 10.0 + seconds, succeeded)
 
 
 @pytest.mark.parametrize("run", [0, 8, 11, 15 * len(KINDS) + 3])
