@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from aquamend.analysis.figures.appearance import described_by
 from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
 from aquamend.benchmarks.catalogue import PUBLISHED
+from aquamend.cli.looks import look_named
 from aquamend.records import Run, load_run, write_atomically
 
 ROOT = Path(__file__).parent.parent
-PAGES = {"README.md": ("m1-v1", "m1-depth-v1", "t4-v1", "t4-stress-v1"), "docs/results.md": PUBLISHED}
-PICTURES = {"ablation": "t4-ablation-v1", "pouring": "t4-v1"}
+PAGES = {"README.md": ("m1-v1", "m1-depth-v1", "t4-v2", "t4-stress-v2"), "docs/results.md": PUBLISHED}
+PICTURES = {"ablation": "t4-ablation-v2", "pouring": "t4-v2"}
 
 
 def committed(suite: str) -> Run:
@@ -40,4 +42,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with described_by(look_named):
+        main()

@@ -17,7 +17,7 @@ def test_the_pouring_example_recovers_and_pays(capsys):
     exec(compile(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], "pouring-task.md", "exec"), {})
     printed = capsys.readouterr().out
     assert "sensing" in printed
-    assert re.search(r"rollback +undo: measure_A +2\.0", printed)
+    assert re.search(r"rollback +undo: move +2\.5", printed)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

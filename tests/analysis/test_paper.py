@@ -21,13 +21,13 @@ def test_m1_is_as_printed(policy, loss, risk):
         ("m1-depth-v1", "success", 8.8), ("m1-depth-v1", "loss", 58.946), ("m1-depth-v1", "expected_risk", 58.946),
         ("m1-depth-v1", "decision_ms", 188.716), ("m1-depth-v1", "peak_kib", 4762.6),
         ("m1-proxy-v1", "normalised_error", 0.607),
-        ("t4-v1", "success", 7.148), ("t4-v1", "loss", 197.28), ("t4-v1", "probes", 15.16), ("t4-v1", "undone", 13.36),
-        ("t4-v1", "zero_rollback_rate", 9.0),
-        ("t4-stress-v1", "success", 4.607), ("t4-stress-v1", "loss", 523.52), ("t4-stress-v1", "probes", 21.72),
-        ("t4-stress-v1", "undone", 22.12), ("t4-stress-v1", "over_budget_rate", 0.808),
-        ("t4-irreversible-v1", "loss", 12.04), ("t4-irreversible-v1", "escalation_rate", 2.0),
-        ("t4-ablation-v1", "loss", 81.91), ("t4-ablation-v1", "success", 7.42),
-        ("t4-settings-v1", "loss", 38.33), ("t4-settings-v1", "success", 5.435),
+        ("t4-v2", "success", 7.148), ("t4-v2", "loss", 197.28), ("t4-v2", "probes", 15.16), ("t4-v2", "undone", 13.36),
+        ("t4-v2", "zero_rollback_rate", 9.0),
+        ("t4-stress-v2", "success", 4.607), ("t4-stress-v2", "loss", 523.52), ("t4-stress-v2", "probes", 21.72),
+        ("t4-stress-v2", "undone", 22.12), ("t4-stress-v2", "over_budget_rate", 0.808),
+        ("t4-irreversible-v2", "loss", 12.04), ("t4-irreversible-v2", "escalation_rate", 2.0),
+        ("t4-ablation-v2", "loss", 86.814), ("t4-ablation-v2", "success", 7.227),
+        ("t4-settings-v2", "loss", 38.33), ("t4-settings-v2", "success", 5.435),
     ],
 )  # fmt: skip
 def test_every_column_adds_up_as_printed(suite, column, total):
@@ -58,7 +58,7 @@ def test_a_policy_the_paper_did_not_run_has_no_row():
 
 
 def test_a_new_version_of_a_suite_keeps_its_table_and_another_suite_has_none():
-    assert paper_table("m1-v2") is paper_table("m1-v1")
+    assert paper_table("m1-v1") is paper_table("m1-v2")
     assert paper_table("m1-depth-scaled-v1") is None
     assert differences_from_paper("m1-depth-scaled-v1") == ()
 
@@ -76,9 +76,11 @@ def test_no_table_has_a_row_twice():
 @pytest.mark.parametrize(
     ("suite", "policy", "success", "loss"),
     [
-        ("t4-v1", "rewind", 0.204, 39.64), ("t4-v1", "greedy", 0.999, 6.09), ("t4-stress-v1", "aquamend", 0.976, 12.47),
-        ("t4-ablation-v1", "rewind", 0.213, 38.157), ("t4-conflict-v1", "aquamend", 0.425, None),
-        ("t4-ties-v1", "aquamend", 0.025, None), ("t4-closure-v1", "aquamend", 0.780, None),
+        ("t4-v2", "rewind", 0.204, 39.64), ("t4-v2", "greedy", 0.999, 6.09),
+        ("t4-stress-v2", "power-per-cost", 0.976, 12.47),
+        ("t4-ablation-v2", "no-reprobe", 0.213, 38.157), ("t4-conflict-v2", "power-per-cost", 0.425, None),
+        ("t4-ties-v2", "power-per-cost", 0.025, None), ("t4-closure-v2", "power-per-cost", 0.780, None),
+        ("t4-ablation-v2", "aquamend", 0.708, 10.335),
     ],
 )  # fmt: skip
 def test_t4_is_as_printed(suite, policy, success, loss):
@@ -87,17 +89,17 @@ def test_t4_is_as_printed(suite, policy, success, loss):
 
 
 def test_a_factor_and_a_setting_have_rows_of_their_own():
-    assert paper_table("t4-stress-v1").row("decoupled", {"factor": "common cause"}).loss == 79.95
-    assert paper_table("t4-settings-v1").row("aquamend", {"setting": "noisy probes"}).loss == 9.830
+    assert paper_table("t4-stress-v2").row("decoupled", {"factor": "common cause"}).loss == 79.95
+    assert paper_table("t4-settings-v2").row("power-per-cost", {"setting": "noisy probes"}).loss == 9.830
 
 
 @pytest.mark.parametrize(
     ("suite", "policy", "family"),
     [
-        ("t4-stress-v1", "lookahead-2", "designated"), ("t4-stress-v1", "restart", "designated"),
-        ("t4-stress-v1", "troubleshooting", "traditional"), ("t4-stress-v1", "no-reprobe", "ours"),
-        ("t4-v1", "restart", "paper’s"), ("t4-v1", "tms-revision", "paper’s"), ("t4-v1", "rollback-only", "ours"),
-        ("m1-v1", "restart", ""), ("t4-ablation-v1", "no-attribution", ""),
+        ("t4-stress-v2", "lookahead-2", "designated"), ("t4-stress-v2", "restart", "designated"),
+        ("t4-stress-v2", "troubleshooting", "traditional"), ("t4-stress-v2", "no-reprobe", "ours"),
+        ("t4-v2", "restart", "paper’s"), ("t4-v2", "tms-revision", "paper’s"), ("t4-v2", "rollback-only", "ours"),
+        ("m1-v1", "restart", ""), ("t4-ablation-v2", "no-attribution", ""),
     ],
 )  # fmt: skip
 def test_a_comparison_belongs_to_the_family_that_the_paper_designates(suite, policy, family):
@@ -106,6 +108,6 @@ def test_a_comparison_belongs_to_the_family_that_the_paper_designates(suite, pol
 
 
 def test_the_stress_families_have_four_and_five_policies():
-    rows = [row.policy for row in paper_table("t4-stress-v1").rows if not row.group]
-    families = [holm_family("t4-stress-v1", policy) for policy in rows if policy not in ("oracle", "aquamend")]
+    rows = [row.policy for row in paper_table("t4-stress-v2").rows if not row.group]
+    families = [holm_family("t4-stress-v2", policy) for policy in rows if policy not in ("oracle", "power-per-cost")]
     assert (families.count("designated"), families.count("traditional")) == (4, 5)

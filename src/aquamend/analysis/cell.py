@@ -21,8 +21,8 @@ from aquamend.analysis.statistics import (
 from aquamend.errors import InvalidRun
 from aquamend.records import CAUSES, FALSE_ALARM, UNRESOLVED, Run
 
-ESCALATED = "escalate"
-"""The ending that hands the task over."""
+GIVEN_UP = ("escalate", "last_resort")
+"""The endings that hand the task over to a person, or stop it safely for one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +95,9 @@ class Cell:
         return zero_rollback_rate(moved, false_alarm)
 
     def escalation_rate(self) -> float | None:
-        """Return the share of records that ended by handing over; None unless each has one ending."""
+        """Return the share of records that ended by handing over or a last resort; None unless each has one ending."""
         endings = [record.get("ending") for record in self.sound]
-        return endings.count(ESCALATED) / len(endings) if endings and None not in endings else None
+        return sum(map(endings.count, GIVEN_UP)) / len(endings) if endings and None not in endings else None
 
     def over_budget_rate(self) -> float | None:
         """Return the share of records with a sensing budget that went over it; None where none has a budget."""

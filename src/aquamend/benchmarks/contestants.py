@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from aquamend.decision.steps import Decision, Escalate, Step
+from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import normalised
 from aquamend.policies import Description, Policy, policy_named
+from aquamend.policies.policy import hand_over
 from aquamend.problem import Problem
 
 ORACLE = "oracle"
@@ -20,7 +21,7 @@ TOLD_THE_TRUTH = (ORACLE,)
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """Roll back the minimal closure of what truly failed, without looking; escalate where that is infeasible.
+    """Roll back the minimal closure of what truly failed, without looking; hand over where that is infeasible.
 
     The paper's rule; where only a world's own plans end a recovery, the best of them for what failed. A lower bound on
     every policy's loss only where correcting each failure costs no more than leaving it; a reference elsewhere.
@@ -38,7 +39,7 @@ class Oracle:
         if not state.problem.corrections:
             return best_terminal(informed).decision
         stop = correction(informed, self.failed)
-        return Escalate() if math.isinf(stop.recovery) else stop.decision
+        return hand_over(informed) if math.isinf(stop.recovery) else stop.decision
 
     def informed(self, state: InformationState) -> InformationState:
         """Return the state in which only what breaks exactly the failed set is possible; itself where nothing does."""

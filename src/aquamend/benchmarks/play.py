@@ -16,6 +16,9 @@ from aquamend.recovery import Charge, Judged, Receipt, Recovery, charged, recove
 
 Record = dict[str, Any]
 
+LAST_RESORT = "last_resort"
+"""The ending of a recovery for which nothing else was admissible, such as a safe stop."""
+
 EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
 
 
@@ -83,25 +86,41 @@ def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:
         "loss": mean([e.loss for e in episodes]),
         "success": mean([float(e.verdict.success) for e in episodes]),
     }
-    leaves = [[leaf for receipt in e.receipts for leaf in receipt.leaves] for e in episodes]
-    scores |= {charge.value: mean([charged(own, charge) for own in leaves]) for charge in Charge}
+    scores |= {charge.value: mean([charged(e.receipts, charge) for e in episodes]) for charge in Charge}
     scores |= {
-        "probes": mean([float(sum(leaf.charge is Charge.SENSING for leaf in own)) for own in leaves]),
+        "probes": mean([float(_probes(e.recovery)) for e in episodes]),
         "undone": mean([float(len(e.recovery.undone)) for e in episodes]),
     }
     if len(episodes) == 1:
         only = episodes[0]
-        truth, budget = scenario.truths[0], scenario.state.problem.sensing_budget
+        truth, budget = scenario.truths[0], min(scenario.budget, scenario.state.problem.sensing_budget)
         return scores | {
-            "ending": step_kind(only.recovery.steps[-1]),
+            "ending": _ending(only.recovery),
             "steps": _steps(only.recovery),
             "false_alarm": not truth.failed,
             "cause": str(truth.cause),
             "attributed": _attributed(only),
-            "over_budget": only.recovery.decided_at.spent > budget + 1e-9 if math.isfinite(budget) else None,
+            "over_budget": only.verdict.over_budget if math.isfinite(budget) else None,
         }
     played = _realisations(scenario, episodes)
     return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
+
+
+def _chosen(recovery: Recovery) -> tuple[Receipt, ...]:
+    """Return the receipts of all that was done since the alarm; what was measured for the alarm itself comes first."""
+    return recovery.receipts[len(recovery.start.evidence) :]
+
+
+def _probes(recovery: Recovery) -> int:
+    """Return how often something was measured since the alarm, by a probe or in the course of a plan."""
+    return sum(leaf.charge is Charge.SENSING for receipt in _chosen(recovery) for leaf in receipt.leaves)
+
+
+def _ending(recovery: Recovery) -> str:
+    """Return how it ended: the kind of the last step, or that it was a last resort."""
+    step = recovery.steps[-1]
+    last = [plan.name for plan in recovery.start.problem.plans if plan.last_resort]
+    return LAST_RESORT if isinstance(step, RollBack) and step.plan in last else step_kind(step)
 
 
 def _attributed(episode: Judged) -> str:
@@ -125,7 +144,7 @@ def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
 
 def _steps(recovery: Recovery) -> list[str]:
     """Return what was chosen and what was answered, one short text for each step."""
-    measured = (receipt for receipt in recovery.receipts if receipt.charge is Charge.SENSING)
+    measured = (receipt for receipt in _chosen(recovery) if receipt.charge is Charge.SENSING)
     return [_answer(next(measured)) if isinstance(step, Reprobe) else _told(step) for step in recovery.steps]
 
 

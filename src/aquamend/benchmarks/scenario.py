@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,6 +46,10 @@ class Scenario:
     """What tables are broken down by; empty where a suite has one table."""
     features: dict[str, Any] = field(default_factory=dict)
     """How the scenario was made, for filtering."""
+    budget: float = math.inf
+    """What may be spent on sensing, where a world lets a robot go beyond that and find out."""
+    heedless: Scenario | None = None
+    """The same for policies that know of no sensing budget; None where that makes no difference."""
 
     @property
     def label(self) -> dict[str, Any]:

@@ -69,6 +69,8 @@ class RecoverySuite:
     """Whether decision time and memory are part of the question."""
     own: Mapping[str, Callable[[], Policy]] = field(default_factory=dict)
     """Policies that only this suite has, or has another kind of, by name."""
+    heedless: frozenset[str] = frozenset()
+    """Policies that know of no sensing budget, and may go over it where there is one."""
 
     def check_policies(self, names: list[str]) -> None:
         """Raise where a name is nobody's."""
@@ -78,7 +80,8 @@ class RecoverySuite:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
         own = {name: self.own[name]() for name in policies if name in self.own}
-        records = [play(scenario, name, own.get(name), expected=self._expects(name)) for name in policies]
+        posed = {name: (name in self.heedless and scenario.heedless) or scenario for name in policies}
+        records = [play(posed[name], name, own.get(name), expected=self._expects(name)) for name in policies]
         # Who is told the truth does not think, and who failed has no time to show.
         thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []

@@ -25,6 +25,8 @@ class Verdict:
     """What that costs."""
     success: bool
     """Nothing wrong was left, kept or newly declared, and nobody had to be called."""
+    over_budget: bool = False
+    """Whether more was spent on sensing than was allowed, where a world lets a robot find that out."""
 
 
 @runtime_checkable

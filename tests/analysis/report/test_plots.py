@@ -29,7 +29,7 @@ def test_no_two_policies_look_the_same():
 
 def test_no_two_ablations_look_the_same():
     ablations = (
-        "aquamend", "no-reprobe", "no-attribution", "no-source-separation", "power-detection", "independence-proxy",
+        "aquamend", "no-reprobe", "no-attribution", "no-source-separation", "power-per-cost", "independence-proxy",
         "beam-proxy", "monte-carlo-proxy", "overconfident",
     )  # fmt: skip
     assert len({look_of(policy).colour for policy in ablations}) == len(ablations)
@@ -127,11 +127,11 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 
 def test_episodes_are_drawn_by_loss_and_by_success_each_on_its_own_axis(stress):
-    figure = mean_dots("here", summarise_together(stress), paper_table("t4-stress-v1"))
+    figure = mean_dots("here", summarise_together(stress), paper_table("t4-stress-v2"))
     for text in (">mean realised loss<", ">mean success<", ">Blind retry<"):
         assert text in figure.svg.decode()
     assert figure.caption == "Mean realised loss and success with their 95 % intervals; hollow: the paper’s value."
-    assert figure == mean_dots("here", summarise_together(stress), paper_table("t4-stress-v1"))
+    assert figure == mean_dots("here", summarise_together(stress), paper_table("t4-stress-v2"))
 
 
 def test_a_title_takes_two_lines_where_the_labels_leave_no_room_for_one():

@@ -17,7 +17,7 @@ def swept(make):
             for number, setting in enumerate(SETTINGS)
         ]
 
-    return summarise(make(policy("aquamend", 0.0), policy("greedy", 1.0), suite="t4-sweep-v1"))
+    return summarise(make(policy("aquamend", 0.0), policy("greedy", 1.0), suite="t4-sweep-v2"))
 
 
 def test_a_level_is_the_number_in_a_setting(swept):

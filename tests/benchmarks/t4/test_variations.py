@@ -1,10 +1,11 @@
 """Variations: the same table, event and noise, and one thing that is different."""
 
 import pytest
-from tests.worlds.taking import answer
 
 from aquamend.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, louder, settings, sweep
-from aquamend.worlds.cups.sensing import Noise
+from aquamend.model import Cause
+from aquamend.recovery import Measure
+from aquamend.worlds.pouring.discrete import Noise
 
 WHICH = {variation.name: i for i, variation in enumerate(SETTINGS)}
 
@@ -15,12 +16,13 @@ def under(name, base, seed=0):
 
 @pytest.mark.parametrize("name", [n for n in WHICH if "noisy" not in n])
 def test_the_same_episode_meets_every_setting_with_the_same_event_and_answers(name):
-    for base in range(8):
+    for base in range(6):
         plain, other = under("standard", base), under(name, base)
         assert plain.features["event"] == other.features["event"]
+        assert plain.state.evidence == other.state.evidence
         worlds = plain.truths[0].enter(), other.truths[0].enter()
         for probe in ("look_A", "weigh_B", "localise", "check_camera"):
-            assert answer(worlds[0], probe) == answer(worlds[1], probe)
+            assert worlds[0].measure(Measure(probe)).finding == worlds[1].measure(Measure(probe)).finding
 
 
 def test_every_setting_has_its_group_and_does_what_it_says():
@@ -29,6 +31,8 @@ def test_every_setting_has_its_group_and_does_what_it_says():
     residual = {name: under(name, 1).state.problem.graph.beliefs[0].residual for name in WHICH}
     assert residual["residuals halved"] * 4 == residual["residuals doubled"] == 2 * residual["standard"]
     assert under("noisy probes", 2).group == {"setting": "noisy probes"}
+    lost = under("support lost with the camera", 2).state.problem.declarations
+    assert {tuple(d.support) for d in lost if d.belief == "quantity_A"} == {("look_A",)}
 
 
 def test_unknown_noise_is_in_the_world_and_not_in_the_model():
@@ -52,10 +56,10 @@ def test_the_sweep_goes_from_three_cups_to_eight():
 def test_a_wrong_prior_is_wrong_about_the_world_only():
     wrong = next(i for i, v in enumerate(SWEEP) if "no camera faults" in v.name)
     faults = [sweep(seed, base * len(SWEEP) + wrong) for seed in range(3) for base in range(20)]
-    happened = [s.truths[0].cause.value == "self_error" for s in faults]
-    believed = [s.state.attribution[s.truths[0].cause.SELF_ERROR] for s in faults]
+    happened = [s.truths[0].cause is Cause.SELF_ERROR for s in faults]
+    believed = [s.state.attribution[Cause.SELF_ERROR] for s in faults]
     assert sum(happened) / len(happened) > 0.1
-    assert max(believed) < 0.05
+    assert max(believed) < 0.1
 
 
 def test_the_ablation_set_mixes_reversible_and_irreversible_as_the_paper_does():

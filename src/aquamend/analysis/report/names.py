@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from aquamend.analysis.figures.appearance import look_of
 
-ENDINGS = {"roll_back": "roll back", "continue": "continue", "restart": "restart", "escalate": "escalate"}
+ENDINGS = {
+    "roll_back": "roll back",
+    "continue": "continue",
+    "restart": "restart",
+    "escalate": "escalate",
+    "last_resort": "last resort",
+}
 
 
 def policy_name(policy: str) -> str:

@@ -1,46 +1,43 @@
-"""AquaMend with one part taken away or exchanged at a time (the paper's ablation table)."""
+"""The paper's earlier AquaMend, detecting by power per cost, with one part taken away at a time (ablation table)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.detection import detection_power
-from aquamend.decision.endings import TIE
-from aquamend.decision.probe_value import probe_values
-from aquamend.decision.steps import Reprobe, Step
-from aquamend.decision.terminal import best_terminal
+from aquamend.decision.steps import Step
 from aquamend.inference import InformationState
 from aquamend.inference.state import normalised
 from aquamend.model import Cause
-from aquamend.policies import AquaMend, Description, Policy
+from aquamend.policies import Description, Policy, PowerPerCost
 
 Floats = NDArray[np.float64]
 
 BEAM_WIDTH = 4
 SAMPLES = 100
 
-_ANOTHER = Description("Another posterior", "AquaMend by another posterior.", "#0077bb", "s")
+_POLICY = PowerPerCost()
+_ANOTHER = Description("Another posterior", "Power per cost by another posterior.", "#0077bb", "s")
 
 
 @dataclass(frozen=True, slots=True)
 class WithAnotherPosterior:
-    """AquaMend, deciding by a posterior that something was done to; the evidence stays what it is."""
+    """A policy that decides by a posterior that something was done to; the evidence stays what it is."""
 
     reshape: Callable[[InformationState], Floats]
     """Return weights of the hypotheses, shape ``(n_hypotheses,)``; if all are zero, the posterior is left alone."""
     description: Description = _ANOTHER
+    policy: Policy = _POLICY
 
     def next_step(self, state: InformationState) -> Step:
-        """Return AquaMend's step by the other posterior."""
+        """Return the policy's step by the other posterior."""
         mass = self.reshape(state)
         if not mass.sum() > 0 or state.contradiction is not None:
-            return AquaMend().next_step(state)
-        return AquaMend().next_step(replace(state, posterior=normalised(mass), origin=None))
+            return self.policy.next_step(state)
+        return self.policy.next_step(replace(state, posterior=normalised(mass), origin=None))
 
 
 def everything_external(state: InformationState) -> Floats:
@@ -79,29 +76,7 @@ def sampled(state: InformationState) -> Floats:
 
 def overconfident(state: InformationState) -> Floats:
     """Bad calibration: the alarm posterior squared, then conditioned on the evidence as it should be."""
-    return state.posterior * InformationState.alarmed(state.problem).posterior
-
-
-@dataclass(frozen=True, slots=True)
-class PowerPerCost:
-    """Choose among the probes worth running by detection power per cost, instead of by net benefit."""
-
-    description: ClassVar[Description] = Description(
-        "Detection power, then worth",
-        "Of the probes worth running, the one with the most detection power per cost.",
-        "#cc6699",
-        "P",
-    )
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return the worthwhile probe that detects best for its price, else the best stop."""
-        values = probe_values(state)
-        worthwhile = values.net_benefit > TIE
-        if state.contradiction is not None or not worthwhile.any():
-            return best_terminal(state).decision
-        power = np.nan_to_num(detection_power(state)).max(axis=1)
-        score = np.where(worthwhile, power / values.branches.cost, -1.0)
-        return Reprobe(values.branches.probes[int(score.argmax())])
+    return state.posterior * (state.origin or state).posterior
 
 
 def _with(reshape: Callable[[InformationState], Floats], title: str, colour: str, marker: str) -> Callable[[], Policy]:
@@ -111,7 +86,6 @@ def _with(reshape: Callable[[InformationState], Floats], title: str, colour: str
 ABLATIONS: dict[str, Callable[[], Policy]] = {
     "no-attribution": _with(everything_external, "No attribution", "#0077bb", "s"),
     "no-source-separation": _with(no_sensing_errors, "No source separation", "#33a6dd", "^"),
-    "power-detection": PowerPerCost,
     "independence-proxy": _with(product_of_marginals, "Independence proxy", "#e69f00", "D"),
     "beam-proxy": _with(likeliest_few, "Beam proxy", "#8f8f2f", "d"),
     "monte-carlo-proxy": _with(sampled, "Monte Carlo proxy", "#009e73", "v"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,14 +10,15 @@ import numpy as np
 
 from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
-from aquamend.inference import InformationState
-from aquamend.worlds.cups import CupTask, CupWorld, Event, Scene
-from aquamend.worlds.cups.model import Assumptions, Shares, attribution, likelihood, prior_of, problem_of
-from aquamend.worlds.cups.sensing import Noise
+from aquamend.problem import Problem
+from aquamend.worlds.pouring.discrete import Assumptions, Event, Noise, PouringWorld, Scene, Shares, alarmed, problem_of
+from aquamend.worlds.pouring.discrete.model import attribution, prior_of, within_budget
+from aquamend.worlds.pouring.discrete.sensing import read
+from aquamend.worlds.pouring.task import LOCALISE, PouringTask
 
-NEXT_GAP_ML = (20.0, 60.0)
-OTHER_GAP_ML = (15.0, 60.0)
-LEAST_ML = (60.0, 120.0)
+NEXT_GAP_G = (20.0, 60.0)
+OTHER_GAP_G = (15.0, 60.0)
+LEAST_G = (60.0, 120.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +26,32 @@ class Setting:
     """How an episode is played, beyond its table: what the world does otherwise than the robot assumes."""
 
     noise: Noise = field(default_factory=Noise)
-    scale_offset_ml: tuple[float, ...] = ()
+    scale_offset_g: tuple[float, ...] = ()
     shares: Shares | None = None
     """How events really share; as assumed by default."""
-    events: tuple[Event, ...] = ()
-    """What happens, all equally likely, instead of what is assumed to."""
+    event: Event | None = None
+    """What happens, instead of something drawn from what is assumed."""
     answers: int | None = None
     """Number of the episode whose noise this one shares; its own by default."""
+    sensing_budget: float = math.inf
 
 
 def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
-    """Return declared amounts, least first: the second 20 to 60 ml fuller, the others 15 to 60 ml each."""
-    gaps = [rng.uniform(*NEXT_GAP_ML), *rng.uniform(*OTHER_GAP_ML, n_cups - 2)]
-    return tuple(float(x) for x in np.round(rng.uniform(*LEAST_ML) + np.cumsum([0.0, *gaps]), 1))
+    """Return declared amounts, least first: the second 20 to 60 g fuller, the others 15 to 60 g each."""
+    gaps = [rng.uniform(*NEXT_GAP_G), *rng.uniform(*OTHER_GAP_G, n_cups - 2)]
+    return tuple(float(x) for x in np.round(rng.uniform(*LEAST_G) + np.cumsum([0.0, *gaps]), 1))
 
 
-def draw_event(rng: np.random.Generator, task: CupTask, assumed: Assumptions, setting: Setting) -> tuple[Event, int]:
-    """Return what happened and which cup the alarm points at, given that an alarm was raised."""
-    events = setting.events or assumed.events
+def draw_event(
+    rng: np.random.Generator, task: PouringTask, assumed: Assumptions, setting: Setting
+) -> tuple[Event, int]:
+    """Return what happened and which cup the alarm points at."""
+    n_cups = len(task.cups)
     true = assumed if setting.shares is None else replace(assumed, shares=setting.shares)
-    prior = np.full(len(events), 1 / len(events)) if setting.events else prior_of(true)
-    heard = np.array([[likelihood(e, k, task.n_cups, assumed.monitor) for k in range(task.n_cups)] for e in events])
+    events, prior = (true.events, prior_of(true)) if setting.event is None else ((setting.event,), np.ones(1))
+    heard = np.array([[assumed.monitor.points_at(k, event, n_cups) for k in range(n_cups)] for event in events])
     mass = (prior[:, None] * heard).ravel()
-    event, cup = divmod(int(rng.choice(len(mass), p=mass / mass.sum())), task.n_cups)
+    event, cup = divmod(int(rng.choice(len(mass), p=mass / mass.sum())), n_cups)
     return events[event], cup
 
 
@@ -55,33 +60,49 @@ def episode(
     seed: int,
     number: int,
     *,
-    task: CupTask,
+    task: PouringTask,
     assumed: Assumptions,
     setting: Setting,
     rng: np.random.Generator,
     group: dict[str, Any],
 ) -> Scenario:
-    """Return the scenario of one table, after an alarm."""
+    """Return the scenario of one table, after an alarm and the localisation that is a part of it."""
+    assumed = assumed.possible()
     event, flagged = draw_event(rng, task, assumed, setting)
-    scene = event.applied(Scene.as_declared(task.declared_ml))
+    scene = event.applied(Scene.as_declared(task.declared.quantity_g))
     answers = stream(suite, seed, number if setting.answers is None else setting.answers)
+    localise = list(task.measurements).index(LOCALISE)
+    own = tuple(range(len(task.cups)))
+    first = np.random.default_rng((*answers, localise, 1))
+    seen = read(task.measurements[LOCALISE], scene, own, setting.noise, first)
+    problem = problem_of(task, assumed, flagged, seen.told)
 
-    def enter() -> CupWorld:
-        return CupWorld(task, event, flagged, assumed, setting.noise, setting.scale_offset_ml, answers)
+    def posed(problem: Problem) -> Scenario:
+        start = alarmed(problem, seen.told)
 
-    return Scenario(
-        suite=suite,
-        seed=seed,
-        number=number,
-        state=InformationState.alarmed(problem_of(task, assumed, flagged)),
-        truths=(Truth(event.name, scene.failed(), attribution(event, scene), enter),),
-        group=group,
-        features={
-            "event": event.name,
-            "family": str(event.family),
-            "stage": str(task.stage),
-            "graph": "chain" if task.linear_chain else "fine",
-            "cups": task.n_cups,
-            "budget": task.sensing_budget,
-        },
-    )
+        def enter() -> PouringWorld:
+            return PouringWorld(
+                start, task, scene, setting.noise, setting.scale_offset_g, setting.sensing_budget, answers
+            )
+
+        return Scenario(
+            suite=suite,
+            seed=seed,
+            number=number,
+            state=start,
+            truths=(Truth(event.name, scene.failed(task), attribution(task, event, scene), enter),),
+            group=group,
+            features={
+                "event": event.name,
+                "family": str(event.family),
+                "stage": str(task.stage),
+                "graph": "chain" if task.linear_chain else "fine",
+                "cups": len(task.cups),
+                "budget": setting.sensing_budget,
+            },
+            budget=setting.sensing_budget,
+        )
+
+    if math.isinf(setting.sensing_budget):
+        return posed(problem)
+    return replace(posed(within_budget(problem, setting.sensing_budget)), heedless=posed(problem))

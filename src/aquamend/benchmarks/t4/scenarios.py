@@ -7,105 +7,103 @@ from dataclasses import replace
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
-from aquamend.worlds.cups import Add, CupTask, Stage, Swap
-from aquamend.worlds.cups.events import common_cause_events, standard_events
-from aquamend.worlds.cups.model import Assumptions, Shares
+from aquamend.worlds.pouring.discrete import Add, Assumptions, Nothing, Shares, fresh_task
+from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
+from aquamend.worlds.pouring.task import PouringTask, Stage
 
-STAGES = tuple(Stage)
+STAGES = (Stage.DECIDED, Stage.LIFTED, Stage.BESIDE, Stage.POURED)
 STRESS_FACTORS = ("common cause", "shared closures", "sensing budget", "combined")
-TIGHT_BUDGET = 2.5
+STRESS_CUPS = (3, 5, 6)
 SHARED_WORK = 4.0
+SENSING_SHARE = 2 / 3
+"""How many of the stress episodes have a sensing error among what happens."""
 
 
 def standard(seed: int, number: int) -> Scenario:
     """Return one reversible episode: stages take turns, and after them fine and chain graphs."""
-    return _standard("t4-v1", seed, number)
+    return _standard("t4-v2", seed, number)
 
 
 def irreversible(seed: int, number: int) -> Scenario:
     """Return one episode after a pour that cannot be taken back."""
-    return _standard("t4-irreversible-v1", seed, number, pour_reversible=False, stages=(Stage.POURED,))
+    return _standard("t4-irreversible-v2", seed, number, pour_reversible=False, stages=(Stage.POURED,))
 
 
 def _standard(
     suite: str, seed: int, number: int, *, pour_reversible: bool = True, stages: tuple[Stage, ...] = STAGES
 ) -> Scenario:
     rng = generator(suite, seed, number)
-    task = CupTask(
-        table_of(rng),
+    task = replace(
+        fresh_task(table_of(rng)),
         stage=stages[number % len(stages)],
         linear_chain=bool(number // len(stages) % 2),
         pour_reversible=pour_reversible,
     )
-    assumed = Assumptions(standard_events(task.declared_ml))
+    assumed = Assumptions(standard_events(task.declared.quantity_g))
     return episode(suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={})
 
 
+def tight_budget(task: PouringTask) -> float:
+    """Return the tight sensing budget: what reading one cup by both instruments costs."""
+    return task.prices.look + task.prices.weigh
+
+
 def stress(seed: int, number: int) -> Scenario:
-    """Return one stress episode: one of the three factors, or all of them."""
-    suite = "t4-stress-v1"
+    """Return one stress episode: one of the three factors, or all of them; there are no false alarms."""
+    suite = "t4-stress-v2"
     rng = generator(suite, seed, number)
-    factor = STRESS_FACTORS[number % len(STRESS_FACTORS)]
+    factor = STRESS_FACTORS[number % 4]
     everything = factor == "combined"
-    task = CupTask(
-        table_of(rng),
-        stage=STAGES[number // 4 % 3],
-        linear_chain=bool(number // 12 % 2),
+    task = replace(
+        fresh_task(table_of(rng, n_cups=STRESS_CUPS[number // 4 % 3])),
+        stage=STAGES[number // 12 % 4],
+        linear_chain=bool(number // 48 % 2),
         shared_work=SHARED_WORK if everything or factor == "shared closures" else 0.0,
-        sensing_budget=TIGHT_BUDGET if everything or factor == "sensing budget" else float("inf"),
     )
-    events, shares = standard_events(task.declared_ml), Shares()
+    declared, physical = task.declared.quantity_g, 1 - SENSING_SHARE
     if everything or factor == "common cause":
-        events, shares = (*events, *common_cause_events(task.declared_ml)), replace(shares, common_cause=0.4)
-    assumed = Assumptions(events, shares)
-    return episode(
-        suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={"factor": factor}
-    )
+        shares = Shares(0.0, 0.0, 0.0, 0.0, common_cause=physical, common_cause_with_camera=SENSING_SHARE)
+        assumed = Assumptions(common_cause_events(declared), shares)
+    else:
+        shares = Shares(swap=physical / 2, add=physical / 2, drift=SENSING_SHARE, false_alarm=0.0)
+        assumed = Assumptions(standard_events(declared), shares)
+    limited = everything or factor == "sensing budget"
+    setting = Setting(sensing_budget=tight_budget(task)) if limited else Setting()
+    return episode(suite, seed, number, task=task, assumed=assumed, setting=setting, rng=rng, group={"factor": factor})
 
 
 def rank_ties(seed: int, number: int) -> Scenario:
-    """Return one episode with two cups 4 ml apart: what crosses the boundary hides in the noise."""
-    suite = "t4-ties-v1"
+    """Return one episode with two cups 4 g apart: what crosses the boundary hides in the noise."""
+    suite = "t4-ties-v2"
     rng = generator(suite, seed, number)
     first, _, *rest = table_of(rng)
-    task = CupTask((first, round(first + 4.0, 1), *rest), stage=STAGES[number % 3])
-    assumed = Assumptions(standard_events(task.declared_ml, margin_ml=2.0), Shares(swap=0.0, false_alarm=0.0))
+    task = replace(fresh_task((first, round(first + 4.0, 1), *rest)), stage=STAGES[number % 4])
+    events = standard_events(task.declared.quantity_g, margin_g=2.0)
+    assumed = Assumptions(events, Shares(swap=0.0, add=0.6, drift=0.4, false_alarm=0.0))
     return episode(suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={})
 
 
 def evidence_conflict(seed: int, number: int) -> Scenario:
-    """Return one episode in which the scales hide what happened, by a fault that no hypothesis knows of."""
-    suite = "t4-conflict-v1"
+    """Return one episode in which a scale hides added water, or shows some that is not there.
+
+    No hypothesis knows of a scale that is wrong.
+    """
+    suite = "t4-conflict-v2"
     rng = generator(suite, seed, number)
-    task = CupTask(table_of(rng), stage=STAGES[number % 3])
-    events = standard_events(task.declared_ml)
-    across = max(e.amount_ml for e in events if isinstance(e, Add) and e.cup == 0)
-    gap = task.declared_ml[1] - task.declared_ml[0]
-    happened, offset = ((Add(0, across),), (-across, 0.0, 0.0)) if number % 2 else ((Swap(0, 1),), (-gap, gap, 0.0))
-    setting = Setting(scale_offset_ml=offset, events=happened)
+    task = replace(fresh_task(table_of(rng)), stage=STAGES[number // 2 % 4])
+    events = standard_events(task.declared.quantity_g)
+    across = max(e.amount_g for e in events if isinstance(e, Add) and e.cup == 0)
+    happened, offset = (Add(0, across), -across) if number % 2 else (Nothing(), across)
+    setting = Setting(scale_offset_g=(offset, 0.0, 0.0), event=happened)
     return episode(suite, seed, number, task=task, assumed=Assumptions(events), setting=setting, rng=rng, group={})
 
 
 def shared_closure(seed: int, number: int) -> Scenario:
     """Return one episode in which undoing anything takes the same dear work, so that all corrections hang together."""
-    suite = "t4-closure-v1"
+    suite = "t4-closure-v2"
     rng = generator(suite, seed, number)
-    task = CupTask(table_of(rng), stage=STAGES[number % 3], shared_work=5 * SHARED_WORK)
-    events = (*standard_events(task.declared_ml), *common_cause_events(task.declared_ml))
-    assumed = Assumptions(events, Shares(common_cause=0.4))
+    task = replace(fresh_task(table_of(rng)), stage=STAGES[number % 4], shared_work=5 * SHARED_WORK)
+    declared = task.declared.quantity_g
+    shares = Shares(0.2, 0.2, 0.15, 0.15, common_cause=0.15, common_cause_with_camera=0.15)
+    assumed = Assumptions((*standard_events(declared), *common_cause_events(declared)), shares)
     return episode(suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={})
-
-
-DEPTH_SOURCES = {
-    "stress": stress,
-    "rank ties": rank_ties,
-    "evidence conflict": evidence_conflict,
-    "shared closure": shared_closure,
-}
-
-
-def depth(seed: int, number: int) -> Scenario:
-    """Return one episode of the stress suite or of a diagnostic, to see whether planning further would have helped."""
-    base, which = divmod(number, len(DEPTH_SOURCES))
-    name, make = list(DEPTH_SOURCES.items())[which]
-    return replace(make(seed, base), suite="t4-depth-v1", number=number, group={"episodes": name})

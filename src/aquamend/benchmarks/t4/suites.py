@@ -8,8 +8,6 @@ from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.suite import RecoverySuite
 from aquamend.benchmarks.t4.ablations import ABLATIONS
 from aquamend.benchmarks.t4.scenarios import (
-    DEPTH_SOURCES,
-    depth,
     evidence_conflict,
     irreversible,
     rank_ties,
@@ -18,19 +16,21 @@ from aquamend.benchmarks.t4.scenarios import (
     stress,
 )
 from aquamend.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, settings, sweep
-from aquamend.policies import Certified, Policy
-from aquamend.worlds.cups.baselines import BeliefReplan, BlindRetry, ExecutedRestart, Rewind, TmsRevision
+from aquamend.policies import Policy
+from aquamend.worlds.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision
 
 OWN: dict[str, Callable[[], Policy]] = {
-    "restart": ExecutedRestart,
     "rewind": Rewind,
     "blind-retry": BlindRetry,
     "belief-replan": BeliefReplan,
     "tms-revision": TmsRevision,
 }
-"""Policies that need a world to act in; ``restart`` is here carried out, not paid as a flat sum."""
+"""Policies of the pouring task."""
 
-JOINT = ("aquamend", "lookahead-2", "greedy-repair", "decoupled", "greedy")
+HEEDFUL = ("oracle", "aquamend", "lookahead-2", "power-per-cost")
+"""Who plans with a sensing budget. Every other policy knows of none, and may go over it: see docs/pouring-task.md."""
+
+JOINT = ("aquamend", "power-per-cost", "lookahead-2", "greedy-repair", "decoupled", "greedy")
 TRADITIONAL = ("troubleshooting", "restart", "blind-retry", "rewind", "belief-replan", "tms-revision")
 POLICIES = ("oracle", *JOINT, *TRADITIONAL, "rollback-only", "no-reprobe")
 
@@ -45,84 +45,80 @@ def _suite(
     scenarios: int,
     policies: tuple[str, ...] = POLICIES,
     own: Mapping[str, Callable[[], Policy]] = OWN,
-    expected_risk: tuple[str, ...] = (),
 ) -> RecoverySuite:
-    """Return a suite of five seeds; exact expectations take a second an episode here, so few ask for them."""
-    return RecoverySuite(name, description, scenarios, SEEDS, policies, make, expected_risk, own=own)
+    """Return a suite of five seeds; exact expectations take long here, and are not asked for."""
+    heedless = frozenset(name for name in policies if name not in HEEDFUL)
+    return RecoverySuite(
+        name, description, scenarios, SEEDS, policies, make, expected_risk=False, own=own, heedless=heedless
+    )
 
 
 T4_SUITES = (
     _suite(
-        "t4-v1",
+        "t4-v2",
         "4,900 episodes of pouring into the least full of three cups, every action reversible: cups swapped, water "
-        "added, a camera that is wrong, or a false alarm; three stages, causal and chain graphs.",
+        "added, a camera gone wrong, or a false alarm; four stages, causal and chain graphs.",
         standard,
         scenarios=980,
     ),
     _suite(
-        "t4-irreversible-v1",
-        "1,200 episodes after a pour that cannot be undone: a correction that needs it undone must be handed over, "
+        "t4-irreversible-v2",
+        "1,200 episodes after a pour that cannot be undone: where a correction needs it undone, a safe stop is left, "
         "while looking again may still show that nothing is wrong.",
         irreversible,
         scenarios=240,
     ),
     _suite(
-        "t4-stress-v1",
-        "4,600 episodes under stress: events that break several beliefs at once, undoing that shares work, a tight "
-        "sensing budget, and all three together.",
+        "t4-stress-v2",
+        "4,600 episodes under stress, none a false alarm, two thirds with a sensing error: three, five and six cups, "
+        "events that break several beliefs at once, undoing that shares work, a tight sensing budget, and all three.",
         stress,
         scenarios=920,
     ),
     *(
-        _suite(
-            name,
-            f"400 episodes {description}; kept apart from the averages.",
-            make,
-            scenarios=80,
-            policies=(*POLICIES, "lookahead-3"),
-        )
+        _suite(name, f"400 episodes {description}; kept apart from the averages.", make, scenarios=80)
         for name, description, make in (
-            ("t4-ties-v1", "with two cups 4 ml apart, a hard rank tie", rank_ties),
+            ("t4-ties-v2", "with two cups 4 g apart, a hard rank tie", rank_ties),
             (
-                "t4-conflict-v1",
-                "in which scales hide what happened by a fault that no hypothesis knows",
+                "t4-conflict-v2",
+                "in which a scale hides added water or shows some that is not there, which no hypothesis knows",
                 evidence_conflict,
             ),
-            ("t4-closure-v1", "in which undoing anything takes the same dear work", shared_closure),
+            ("t4-closure-v2", "in which undoing anything takes the same dear work", shared_closure),
         )
     ),
     _suite(
-        "t4-depth-v1",
-        "Would planning further help? 75 episodes each of the stress suite and the three diagnostics, with a planner "
-        "that searches for a certified gap of 0.5: its bounds at the alarm beside the one-step policy's exact risk.",
-        depth,
-        scenarios=15 * len(DEPTH_SOURCES),
-        policies=("oracle", "aquamend", "lookahead-2", "certified"),
-        own=OWN | {"certified": lambda: Certified(gap=0.5)},
-        expected_risk=("aquamend", "lookahead-2"),
-    ),
-    _suite(
-        "t4-ablation-v1",
-        "AquaMend with one part taken away or exchanged, on 6,100 episodes like those of t4-v1 and t4-irreversible-v1 "
-        "(4,900 to 1,200).",
+        "t4-ablation-v2",
+        "The paper's earlier AquaMend, which detects by power per cost, with one part taken away or exchanged, on "
+        "6,100 episodes like those of t4-v2 and t4-irreversible-v2 (4,900 to 1,200).",
         ablation,
         scenarios=1220,
-        policies=("aquamend", "no-reprobe", "rewind", *ABLATIONS),
+        policies=("power-per-cost", "aquamend", "no-reprobe", "rewind", *ABLATIONS),
         own=OWN | ABLATIONS,
     ),
     _suite(
-        "t4-settings-v1",
-        "The same 610 episodes on fine and chain graphs, with noisy probes, and with other stakes.",
+        "t4-settings-v2",
+        "The same 610 episodes on fine and chain graphs, with noisy probes, with other stakes, and with declarations "
+        "that lose their support with the camera.",
         settings,
         scenarios=122 * len(SETTINGS),
-        policies=("oracle", "aquamend", "lookahead-2"),
+        policies=("oracle", "aquamend", "power-per-cost"),
     ),
     _suite(
-        "t4-sweep-v1",
+        "t4-sweep-v2",
         "100 episodes each with 3 to 8 cups, quieter and louder probes, better and worse alarms, and a prior that is "
         "wrong about the world; the same ones where noise or prior vary.",
         sweep,
         scenarios=20 * len(SWEEP),
-        policies=("oracle", "aquamend", "troubleshooting", "greedy-repair", "decoupled", "greedy", "no-reprobe"),
+        policies=(
+            "oracle",
+            "aquamend",
+            "power-per-cost",
+            "troubleshooting",
+            "greedy-repair",
+            "decoupled",
+            "greedy",
+            "no-reprobe",
+        ),
     ),
 )

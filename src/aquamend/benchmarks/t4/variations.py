@@ -7,14 +7,11 @@ from dataclasses import dataclass, field, replace
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
-from aquamend.worlds.cups import CupTask, Stage
-from aquamend.worlds.cups.events import standard_events
-from aquamend.worlds.cups.model import Assumptions, Shares
-from aquamend.worlds.cups.monitor import Monitor
-from aquamend.worlds.cups.sensing import Noise
-from aquamend.worlds.cups.task import Costs
-
-STAGES = tuple(Stage)
+from aquamend.benchmarks.t4.scenarios import STAGES
+from aquamend.worlds.pouring.discrete import Assumptions, Noise, Shares, fresh_task
+from aquamend.worlds.pouring.discrete.events import standard_events
+from aquamend.worlds.pouring.discrete.monitor import Monitor
+from aquamend.worlds.pouring.task import Residuals, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +22,7 @@ class Variation:
     n_cups: int = 3
     linear_chain: bool | None = None
     residual_scale: float = 1.0
+    camera_was_sound: bool = True
     noise: Noise = field(default_factory=Noise)
     """How readings scatter in the world."""
     known_noise: bool = True
@@ -39,21 +37,25 @@ class Variation:
 def varied(suite: str, seed: int, base: int, number: int, variation: Variation, *, irreversible: bool) -> Scenario:
     """Return one episode under a variation.
 
-    The same base episode has the same table, event and noise in each, unless the number of cups or the monitor varies:
+    The same base episode has the same table, event and noise in each, unless the number of cups or the alarms vary:
     then something else may happen.
     """
     rng = generator(suite, seed, base)
-    task = CupTask(
-        table_of(rng, n_cups=variation.n_cups),
-        stage=Stage.POURED if irreversible else STAGES[base % 3],
+    task = replace(
+        fresh_task(table_of(rng, n_cups=variation.n_cups)),
+        stage=Stage.POURED if irreversible else STAGES[base % 4],
         pour_reversible=not irreversible,
-        linear_chain=bool(base // 3 % 2) if variation.linear_chain is None else variation.linear_chain,
-        costs=_scaled(Costs(), variation.residual_scale),
+        linear_chain=bool(base // 4 % 2) if variation.linear_chain is None else variation.linear_chain,
+        camera_was_sound=variation.camera_was_sound,
+        residuals=Residuals().scaled(variation.residual_scale),
     )
-    events = standard_events(task.declared_ml)
     noise = variation.noise if variation.known_noise else Noise()
-    world = Assumptions(events, variation.shares, noise, variation.monitor)
-    assumed = replace(world, shares=variation.assumed_shares or variation.shares)
+    assumed = Assumptions(
+        standard_events(task.declared.quantity_g),
+        variation.assumed_shares or variation.shares,
+        noise,
+        variation.monitor,
+    )
     return episode(
         suite,
         seed,
@@ -66,23 +68,12 @@ def varied(suite: str, seed: int, base: int, number: int, variation: Variation, 
     )
 
 
-def _scaled(costs: Costs, factor: float) -> Costs:
-    return replace(
-        costs,
-        amount_residual=factor * costs.amount_residual,
-        rank_residual=factor * costs.rank_residual,
-        place_residual=factor * costs.place_residual,
-        target_residual=factor * costs.target_residual,
-        camera_residual=factor * costs.camera_residual,
-    )
-
-
 def louder(factor: float) -> Noise:
     """Return all noise multiplied; errors of the two camera routines no further than one in two."""
     plain = Noise()
     return Noise(
-        plain.look_ml * factor,
-        plain.weigh_ml * factor,
+        plain.look_g * factor,
+        plain.weigh_g * factor,
         min(0.5, plain.localise_error * factor),
         min(0.5, plain.check_error * factor),
     )
@@ -96,20 +87,19 @@ SETTINGS = (
     Variation("noisy probes, unknown", noise=louder(4.0), known_noise=False),
     Variation("residuals halved", residual_scale=0.5),
     Variation("residuals doubled", residual_scale=2.0),
+    Variation("support lost with the camera", camera_was_sound=False),
 )
 
-_ALARMS = {
-    "good": Monitor(hit_physical=0.97, hit_sensing=0.85, false_alarm=0.05, points_right=0.95),
-    "poor": Monitor(hit_physical=0.7, hit_sensing=0.4, false_alarm=0.3, points_right=0.4),
-}
-_MANY_FALSE, _FEW_FALSE = Shares(false_alarm=3.2), Shares(false_alarm=0.2)
+_GOOD = Shares(swap=0.36, add=0.36, drift=0.22, false_alarm=0.06)
+_POOR = Shares(swap=0.2, add=0.2, drift=0.1, false_alarm=0.5)
 
 SWEEP = (
     *(Variation(f"{n} cups", n_cups=n) for n in range(3, 9)),
     *(Variation(f"noise × {factor:g}", noise=louder(factor)) for factor in (0.5, 2.0, 4.0, 8.0)),
-    *(Variation(f"{name} alarm", monitor=monitor) for name, monitor in _ALARMS.items()),
-    Variation("prior: four times the false alarms", assumed_shares=_MANY_FALSE),
-    Variation("prior: a quarter of the false alarms", assumed_shares=_FEW_FALSE),
+    Variation("good alarm", monitor=Monitor(points_right=0.95), shares=_GOOD),
+    Variation("poor alarm", monitor=Monitor(points_right=0.4), shares=_POOR),
+    Variation("prior: four times the false alarms", assumed_shares=Shares(false_alarm=0.8)),
+    Variation("prior: a quarter of the false alarms", assumed_shares=Shares(false_alarm=0.05)),
     Variation("prior: no camera faults to speak of", assumed_shares=Shares(drift=0.01)),
 )
 
@@ -117,16 +107,16 @@ SWEEP = (
 def settings(seed: int, number: int) -> Scenario:
     """Return one episode of the settings suite: every base episode under every setting."""
     base, which = divmod(number, len(SETTINGS))
-    return varied("t4-settings-v1", seed, base, number, SETTINGS[which], irreversible=base % 61 >= 49)
+    return varied("t4-settings-v2", seed, base, number, SETTINGS[which], irreversible=base % 61 >= 49)
 
 
 def sweep(seed: int, number: int) -> Scenario:
     """Return one episode of the sweep: every base episode under every variation."""
     base, which = divmod(number, len(SWEEP))
-    return varied("t4-sweep-v1", seed, base, number, SWEEP[which], irreversible=False)
+    return varied("t4-sweep-v2", seed, base, number, SWEEP[which], irreversible=False)
 
 
 def ablation(seed: int, number: int) -> Scenario:
     """Return one episode of the ablation set: reversible and irreversible ones as 4,900 to 1,200."""
-    plain = varied("t4-ablation-v1", seed, number, number, SETTINGS[0], irreversible=number % 61 >= 49)
+    plain = varied("t4-ablation-v2", seed, number, number, SETTINGS[0], irreversible=number % 61 >= 49)
     return replace(plain, group={})

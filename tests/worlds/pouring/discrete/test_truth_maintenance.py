@@ -1,6 +1,6 @@
 """Truth maintenance on networks worked out by hand."""
 
-from aquamend.worlds.cups.truth_maintenance import Justification, TruthMaintenance
+from aquamend.worlds.pouring.discrete.truth_maintenance import Justification, TruthMaintenance
 
 
 def network():

@@ -6,17 +6,22 @@ They see the information state like every policy; what sets them apart is what t
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
+from aquamend.decision.steps import Continue, Reprobe, RollBack, Step
 from aquamend.decision.terminal import correction
 from aquamend.inference import InformationState
+from aquamend.inference.state import normalised
 from aquamend.policies import Description
-from aquamend.worlds.cups.truth_maintenance import Justification, TruthMaintenance
-from aquamend.worlds.cups.world import REVISE
+from aquamend.policies.policy import hand_over
+from aquamend.worlds.pouring.discrete.truth_maintenance import Justification, TruthMaintenance
+from aquamend.worlds.pouring.discrete.world import revisions
+from aquamend.worlds.pouring.task import LOCALISE, cups_of, look, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,9 @@ class BlindRetry:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the next of the two looks, then carry on."""
-        looks = [name for name in ("look_A", "localise") if name in state.legal_probes and name not in state.uses]
-        return Reprobe(looks[0]) if looks else Continue()
+        again = [o.probe for o in state.evidence[1:]]  # the alarm's own localisation came first
+        left = [name for name in (look("A"), LOCALISE) if name in state.legal_probes and name not in again]
+        return Reprobe(left[0]) if left else Continue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +81,16 @@ class BeliefReplan:
     )
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the correction of what has most likely failed; hypotheses that break the same count together."""
+        """Return the correction of what has most likely failed; hypotheses that break the same count together.
+
+        What cannot be undone is handed over.
+        """
         sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
-        likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
-        graph = state.problem.graph
-        correct = tuple(belief.name for belief, failed in zip(graph.beliefs, likeliest, strict=True) if failed)
-        stuck = set(graph.closure(correct)) & set(graph.irreversible_executed)
-        return Continue() if stuck else correction(state, correct).decision
+        likeliest = int(np.bincount(which.ravel(), state.posterior).argmax())
+        taken = replace(state, posterior=normalised(state.posterior * (which.ravel() == likeliest)), origin=None)
+        beliefs = state.problem.graph.beliefs
+        stop = correction(taken, [b.name for b, failed in zip(beliefs, sets[likeliest], strict=True) if failed])
+        return hand_over(state) if math.isinf(stop.recovery) else stop.decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +108,16 @@ class TmsRevision:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the logical revision: the cup no longer believed in, and the target that then follows."""
-        cups = tuple(name.partition("_")[2] for name in state.problem.graph.belief_index if name.startswith("amount_"))
+        cups = cups_of(state.problem.graph)
         alarm = state.problem.model.alarm
-        flagged = next((s.partition("_")[2] for s in (alarm.suspects if alarm else ()) if s.startswith("amount_")), "A")
+        suspects = alarm.suspects if alarm else ()
+        flagged = next((cup for cup in cups if quantity(cup) in suspects), cups[0])
         believed = justifications(cups).without([f"measured {flagged}"]).believed()
         target = next(cup for cup in cups if f"target {cup}" in believed)
-        return RollBack((f"amount_{flagged}",), plan=f"{REVISE} {flagged}, target {target}")
+        return RollBack((quantity(flagged),), plan=revisions(cups)[flagged, target])
 
 
+@lru_cache(maxsize=16)
 def justifications(cups: tuple[str, ...]) -> TruthMaintenance:
     """Return why the robot believes what it does: amounts by measuring, ranks by amounts, the target by ranks.
 
@@ -124,21 +135,3 @@ def justifications(cups: tuple[str, ...]) -> TruthMaintenance:
                 reasons = (f"amount {x}", *before)
                 rules.append(Justification(f"target {x}", reasons, tuple(f"amount {y}" for y in unknown)))
     return TruthMaintenance(frozenset(f"measured {x}" for x in cups), tuple(rules))
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutedRestart:
-    """Undo everything, measure everything again with the same camera, decide again."""
-
-    description: ClassVar[Description] = Description(
-        "Restart",
-        "Undo everything, measure everything again, decide again.",
-        "#808488",
-        "<",
-        "the paper's Restart",
-        probes=False,
-    )
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return the restart as the world carries it out; carry on where something cannot be undone."""
-        return Continue() if state.problem.restart_plan is None else Restart()

@@ -1,0 +1,30 @@
+"""A table of three cups, what may happen there, and worlds in which it has."""
+
+from dataclasses import replace
+
+from aquamend.worlds.pouring.discrete import Assumptions, PouringWorld, Scene, Shares, alarmed, fresh_task, problem_of
+from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
+from aquamend.worlds.pouring.discrete.sensing import arrangement_of
+
+TABLE = (100.0, 130.0, 170.0)
+AS_DECLARED = Scene.as_declared(TABLE)
+STANDARD = standard_events(TABLE)
+COMMON = common_cause_events(TABLE)
+EVENTS = (*STANDARD, *COMMON)
+ASSUMED = Assumptions(STANDARD)
+EVERYTHING = Assumptions(EVENTS, Shares(common_cause=0.1, common_cause_with_camera=0.1))
+
+
+def table(**options):
+    return replace(fresh_task(TABLE), **options)
+
+
+def state_of(task, *, located="all in place", flagged=0, assumed=EVERYTHING):
+    return alarmed(problem_of(task, assumed, flagged, located), located)
+
+
+def entered(event, *, located=None, flagged=0, assumed=EVERYTHING, seed=(7,), budget=float("inf"), **options):
+    """Return a world in which an event has happened, rightly localised unless said otherwise."""
+    task, scene = table(**options), event.applied(AS_DECLARED)
+    start = state_of(task, located=located or arrangement_of(scene.place), flagged=flagged, assumed=assumed)
+    return PouringWorld(start, task, scene, sensing_budget=budget, seed=seed)

@@ -1,0 +1,103 @@
+"""Robots that retry, rewind, replan or revise: what each asks of a world, and how it fares there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aquamend.decision import Continue, RollBack
+from aquamend.inference import Observation
+from aquamend.recovery import recovered
+from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Swap
+from aquamend.worlds.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision, justifications
+from aquamend.worlds.pouring.discrete.model import SAFE_STOP
+from aquamend.worlds.pouring.task import Stage
+
+from .tables import EVENTS, entered, state_of, table
+
+ALL = (BlindRetry(), Rewind(), BeliefReplan(), TmsRevision())
+
+
+def likeliest(event, **options):
+    """Return the state in which one event is all but certain."""
+    state = state_of(table(**options))
+    posterior = np.full(len(EVENTS), 1e-6)
+    posterior[EVENTS.index(event)] = 1.0
+    return replace(state, posterior=posterior / posterior.sum(), origin=None)
+
+
+@pytest.mark.parametrize("event", [Nothing(), Add(0, 45.0), Swap(0, 1)])
+def test_a_blind_retry_looks_twice_and_goes_on_whatever_it_saw(event):
+    episode = recovered(BlindRetry(), entered(event))
+    assert [o.probe for o in episode.recovery.evidence] == ["look_A", "localise"]
+    assert episode.recovery.decision == Continue()
+    assert episode.verdict.success == isinstance(event, Nothing)
+
+
+def test_rewinding_undoes_everything_suspected_and_corrects_nothing():
+    for event in (Nothing(), Add(0, 45.0), CameraFault("bias", 0, 45.0)):
+        episode = recovered(Rewind(), entered(event))
+        assert episode.recovery.decision == RollBack((), ("move",))
+        assert episode.verdict.success == isinstance(event, Nothing)
+
+
+def test_rewinding_leaves_what_cannot_be_undone():
+    state = state_of(table(stage=Stage.POURED, pour_reversible=False))
+    assert Rewind().next_step(state).undo == ("move",)
+
+
+def test_a_replan_takes_the_likeliest_for_true_and_declares_what_follows():
+    assert BeliefReplan().next_step(likeliest(Nothing("occlusion"))) == Continue()
+    across = BeliefReplan().next_step(likeliest(Add(0, 45.0)))
+    assert (across.correct, across.undo) == (("quantity_A", "target"), ("move",))
+    assert [new.value for new in across.declare] == [145.0, "B"]
+    assert recovered(BeliefReplan(), entered(Swap(0, 1))).verdict.success, "localising has told"
+
+
+def test_a_replan_stops_safely_where_its_plan_is_infeasible():
+    state = likeliest(Add(0, 45.0), stage=Stage.POURED, pour_reversible=False)
+    assert BeliefReplan().next_step(state).plan == SAFE_STOP
+
+
+@pytest.mark.parametrize(("flagged", "cup", "target"), [(0, "A", "B"), (1, "B", "A"), (2, "C", "A")])
+def test_revision_retracts_the_cup_that_the_alarm_points_at_and_derives_the_target_again(flagged, cup, target):
+    decision = TmsRevision().next_step(state_of(table(), flagged=flagged))
+    assert decision == RollBack((f"quantity_{cup}",), plan=f"revise {cup}, target {target}")
+
+
+def test_dropping_a_wrong_belief_is_no_correction_even_where_the_new_target_is_right():
+    episode = recovered(TmsRevision(), entered(Add(0, 45.0)))
+    assert episode.verdict.left == ("quantity_A",)
+    assert not episode.verdict.success
+    assert (episode.recovery.evidence, episode.recovery.undone) == ((), ())
+
+
+def test_revision_breaks_a_target_that_was_right():
+    assert recovered(TmsRevision(), entered(Nothing())).verdict.left == ("target",)
+    assert recovered(TmsRevision(), entered(Nothing(), flagged=1)).verdict.success
+    poured = recovered(TmsRevision(), entered(Nothing(), stage=Stage.POURED))
+    assert poured.verdict.success, "a pour that was made stays where it was made"
+
+
+def test_the_robots_reasons_by_hand():
+    network = justifications(("A", "B", "C"))
+    assert {"amount B", "A before B", "B before C", "target A"} <= network.believed()
+    assert "target B" not in network.believed(), "A comes before it"
+    left = network.without(["measured C"]).believed()
+    assert {"A before B", "target A"} <= left, "before all that is known of"
+    assert left.isdisjoint({"amount C", "A before C", "B before C"})
+    assert "target B" in network.without(["measured A"]).believed()
+    assert "target C" in network.without(["measured A", "measured B"]).believed()
+
+
+@pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
+def test_a_step_comes_after_a_contradiction_too(policy):
+    state = replace(state_of(table()), contradiction=Observation("look_A", "lower"))
+    assert policy.next_step(state) is not None
+
+
+@pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
+def test_without_looking_and_thinking_nobody_recovers_from_everything(policy):
+    episodes = [recovered(policy, entered(event)) for event in EVENTS]
+    assert not all(episode.verdict.success for episode in episodes)
+    assert all(episode.loss < np.inf for episode in episodes)

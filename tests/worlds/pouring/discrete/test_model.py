@@ -1,0 +1,105 @@
+"""The public model: its hypotheses say what the scenes say, and its plans cost what following them costs."""
+
+import numpy as np
+import pytest
+
+from aquamend.decision import Restart
+from aquamend.decision.endings import endings_of
+from aquamend.decision.terminal import best_terminal, price
+from aquamend.model import Cause
+from aquamend.recovery import recovered
+from aquamend.worlds.pouring.discrete import Assumptions, CameraFault, Shares
+from aquamend.worlds.pouring.discrete.events import Family
+from aquamend.worlds.pouring.discrete.model import SAFE_STOP, prior_of, within_budget
+from aquamend.worlds.pouring.task import Stage
+
+from .tables import AS_DECLARED, ASSUMED, EVENTS, EVERYTHING, entered, state_of, table
+
+REVERSIBLE = [(Stage.DECIDED, False), (Stage.LIFTED, True), (Stage.BESIDE, False), (Stage.POURED, True)]
+
+
+class Always:
+    """A policy that ends at once in a given way."""
+
+    def __init__(self, decision):
+        self.decision = decision
+
+    def next_step(self, state):
+        return self.decision
+
+
+@pytest.mark.parametrize("located", ["all in place", "A and B exchanged"])
+def test_a_belief_has_failed_under_a_hypothesis_where_its_declared_value_is_wrong_in_the_scene(located):
+    task = table()
+    problem = state_of(task, located=located).problem
+    names = [belief.name for belief in problem.graph.beliefs]
+    for event, failed in zip(EVERYTHING.events, problem.failed, strict=True):
+        wrong = event.applied(AS_DECLARED).failed(task)
+        assert tuple(name for name, z in zip(names, failed, strict=True) if z) == wrong
+
+
+def test_shares_are_kept_and_equal_within_a_family():
+    prior = prior_of(EVERYTHING)
+    assert prior.sum() == pytest.approx(1.0)
+    by_family = {f: [p for e, p in zip(EVENTS, prior, strict=True) if e.family is f] for f in Family}
+    assert sum(by_family[Family.SWAP]) == pytest.approx(0.3 / 1.2)
+    assert len({round(p, 12) for p in by_family[Family.ADD]}) == 1
+
+
+def test_what_never_happens_is_no_hypothesis():
+    assumed = Assumptions(EVENTS, Shares(drift=0.0)).possible()
+    assert not any(isinstance(event, CameraFault) for event in assumed.events)
+
+
+def test_the_alarm_brings_a_localisation_and_all_but_settles_where_cups_stand():
+    state = state_of(table(), located="A and B exchanged", assumed=ASSUMED)
+    assert [o.probe for o in state.evidence] == ["localise"]
+    index = state.problem.graph.belief_index
+    assert state.failure_probabilities[index["binding_A"]] > 0.95
+    assert state.failure_probabilities[index["target"]] < 0.05
+    assert state.attribution[Cause.EXTERNAL] > 0.95
+
+
+def test_a_budget_is_for_what_is_measured_beyond_the_alarm():
+    state = state_of(table())
+    limited = within_budget(state.problem, 1.5)
+    assert limited.sensing_budget == pytest.approx(1.5 + state.spent)
+
+
+@pytest.mark.parametrize(("stage", "chain"), REVERSIBLE)
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
+def test_a_restart_costs_what_the_problem_says(event, stage, chain):
+    world = entered(event, stage=stage, linear_chain=chain)
+    losses = world.alarm().problem.restart_plan.loss
+    episode = recovered(Always(Restart()), world)
+    assert episode.loss - world.alarm().spent == pytest.approx(losses[EVERYTHING.events.index(event)])
+    assert set(episode.recovery.undone) == set(stage.executed)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
+@pytest.mark.parametrize("stage", [Stage.DECIDED, Stage.POURED])
+def test_a_safe_stop_costs_what_the_problem_says_and_is_no_success(event, stage):
+    world = entered(event, stage=stage)
+    state = world.alarm()
+    plan = state.problem.plan_named(SAFE_STOP)
+    (stop,) = (ending.decision for ending in endings_of(state.problem).last_resorts)
+    episode = recovered(Always(stop), world)
+    assert episode.loss - state.spent == pytest.approx(plan.loss[EVERYTHING.events.index(event)])
+    assert not episode.verdict.success
+
+
+def test_a_safe_stop_is_taken_only_where_nothing_else_is_admissible():
+    """After a pour for good, a water level known to be wrong can be neither kept nor corrected."""
+    for reversible in (True, False):
+        state = state_of(table(stage=Stage.POURED, pour_reversible=reversible))
+        index = state.problem.model.hypothesis_index
+        for event in EVENTS:
+            certain = np.zeros(len(index))
+            certain[index[event.name]] = 1.0
+            told = type(state)(state.problem, certain, state.evidence)
+            stop = best_terminal(told)
+            needs_pour = "pour" in state.problem.graph.closure(event.applied(AS_DECLARED).failed(table()))
+            stopped = getattr(stop.decision, "plan", None) == SAFE_STOP
+            assert stopped == (needs_pour and not reversible)
+            if not stopped:
+                assert stop.loss <= price(told, Restart()).loss

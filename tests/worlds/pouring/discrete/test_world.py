@@ -1,0 +1,130 @@
+"""The world pays out what is asked of it, remembers what it read, and judges by what is declared in the end."""
+
+import math
+
+import numpy as np
+import pytest
+
+from aquamend.decision import Continue, Reprobe, RollBack
+from aquamend.decision.steps import NewDeclaration
+from aquamend.policies import policy_named
+from aquamend.recovery import Charge, Declare, Measure, charged, recovered
+from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, PouringWorld, Swap
+from aquamend.worlds.pouring.task import Stage
+
+from .tables import AS_DECLARED, EVENTS, entered
+
+
+class Then:
+    """A policy that takes these steps one after another."""
+
+    def __init__(self, *steps):
+        self.steps = steps
+
+    def next_step(self, state):
+        return self.steps[len(state.evidence) - 1]
+
+
+def test_the_same_use_of_a_probe_reads_the_same_whoever_asks_and_in_whatever_order():
+    one, other = entered(Add(0, 45.0)), entered(Add(0, 45.0))
+    forward = {p: one.measure(Measure(p)).finding for p in ("look_A", "weigh_A", "localise", "check_camera")}
+    backward = {p: other.measure(Measure(p)).finding for p in reversed(forward)}
+    assert forward == backward
+    assert one._read == other._read
+
+
+def test_what_is_measured_for_the_alarm_is_paid_for():
+    episode = recovered(Then(Continue()), entered(Nothing()))
+    assert [(r.charge, r.what, r.cost) for r in episode.receipts if r.cost] == [(Charge.SENSING, "localise", 1.0)]
+    assert episode.verdict.success
+
+
+def test_a_value_that_a_probe_read_is_declared_as_the_number_it_read():
+    world = entered(Add(0, 45.0))
+    step = RollBack(("quantity_A", "target"), ("move",), (NewDeclaration("quantity_A", None, "weigh_A"),
+                                                          NewDeclaration("target", "B")))  # fmt: skip
+    episode = recovered(Then(Reprobe("weigh_A"), step), world)
+    assert world._said["quantity_A"] == world._read["weigh_A"]["quantity_A"] == pytest.approx(145.0, abs=6.0)
+    assert episode.verdict.success == (abs(world._said["quantity_A"] - 145.0) <= 3.0)
+    assert charged(episode.receipts, Charge.ROLLBACK) == 2.5
+
+
+def test_a_reading_taken_by_a_biased_camera_is_wrong():
+    world = entered(CameraFault("bias", 0, 45.0))
+    step = RollBack(("quantity_A",), ("move",), (NewDeclaration("quantity_A", None, "look_A"),))
+    episode = recovered(Then(Reprobe("look_A"), step), world)
+    assert episode.verdict.left == ("quantity_A", "camera")
+
+
+def test_where_a_cup_stands_can_be_declared_as_localised():
+    world = entered(Swap(0, 1))
+    said = tuple(NewDeclaration(f"binding_{x}", None, "localise") for x in "AB")
+    episode = recovered(Then(RollBack(("binding_A", "binding_B"), ("move",), said)), world)
+    assert episode.verdict.success
+    assert (world._said["binding_A"], world._said["binding_B"]) == (150.0, 0.0)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
+def test_declaring_what_is_true_is_a_success_and_leaving_anything_wrong_is_none(event):
+    world = entered(event, stage=Stage.LIFTED)
+    true = world.task.values(world.scene.true(world.task))
+    failed = world.scene.failed(world.task)
+    for name in failed:
+        assert not world.judge(_finished(world)).success
+        world.perform(Declare(name, true[name]))
+    verdict = world.judge(_finished(world))
+    assert (verdict.left, verdict.success) == ((), True)
+
+
+def _finished(world):
+    return recovered(Then(Continue()), entered(Nothing())).recovery
+
+
+def test_undoing_alone_corrects_nothing():
+    episode = recovered(Then(RollBack((), ("lift", "move"))), entered(Add(0, 45.0)))
+    assert episode.verdict.left == ("quantity_A", "target")
+    assert episode.recovery.undone == ("move", "lift")
+    assert charged(episode.receipts, Charge.ROLLBACK) == 5.5
+
+
+def test_going_over_the_budget_voids_all_that_was_done():
+    steps = (Reprobe("weigh_A"), Reprobe("weigh_B"), RollBack(
+        ("quantity_A", "target"), ("move",), (NewDeclaration("quantity_A", 145.0), NewDeclaration("target", "B"))
+    ))  # fmt: skip
+    within = recovered(Then(*steps), entered(Add(0, 45.0), budget=3.0))
+    beyond = recovered(Then(*steps), entered(Add(0, 45.0), budget=2.9))
+    assert within.verdict.success
+    assert not within.verdict.over_budget
+    assert beyond.verdict.over_budget
+    assert not beyond.verdict.success
+    assert beyond.loss == pytest.approx(within.loss + 90.0), "what was spent, and what had failed"
+
+
+@pytest.mark.parametrize("name", ["aquamend", "greedy", "decoupled", "troubleshooting", "restart", "no-reprobe"])
+@pytest.mark.parametrize("stage", [Stage.LIFTED, Stage.POURED])
+def test_a_loss_is_what_the_receipts_say(name, stage):
+    for seed, event in enumerate(EVENTS):
+        episode = recovered(policy_named(name), entered(event, stage=stage, seed=(seed,)))
+        assert math.isfinite(episode.loss)
+        assert episode.loss == pytest.approx(sum(charged(episode.receipts, charge) for charge in Charge))
+        assert charged(episode.receipts, Charge.CONTINUATION) == 0.0, "doing again costs nothing on this task"
+        assert (not episode.verdict.left) == (charged(episode.receipts, Charge.RESIDUAL) == 0.0)
+
+
+def test_whoever_follows_the_posterior_is_right_about_as_often_as_it_says():
+    """The model is right about the world: episodes drawn from the posterior succeed as often as is expected."""
+    policy, world = policy_named("aquamend"), entered(Nothing())
+    start = world.alarm()
+    rng = np.random.default_rng(3)
+    expected, came = [], []
+    for seed in range(60):
+        event = EVENTS[int(rng.choice(len(EVENTS), p=start.posterior))]
+        episode = recovered(policy, PouringWorld(start, world.task, event.applied(AS_DECLARED), seed=(seed, 5)))
+        wrong = episode.recovery.decided_at.posterior @ start.problem.failed
+        kept = [i for i, b in enumerate(start.problem.graph.beliefs) if b.name not in episode.recovery.corrected]
+        if episode.recovery.followed is None:
+            expected.append(wrong[kept].sum())
+            failed = start.problem.failed[EVENTS.index(event)]
+            came.append(failed[kept].sum())
+    assert len(came) > 30
+    assert np.mean(came) == pytest.approx(np.mean(expected), abs=4 * np.std(came) / math.sqrt(len(came)) + 0.02)
