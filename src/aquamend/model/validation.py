@@ -40,7 +40,7 @@ def _hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
     if not hypotheses:
         yield Fault("hypotheses", "there are none", "list at least one hypothesis with prior 1")
         return
-    seen: set[str] = set()
+    seen, causes = set[str](), tuple(Cause)
     for i, hypothesis in enumerate(hypotheses):
         if hypothesis.name in seen:
             yield Fault(f"hypotheses[{i}].name", f"{hypothesis.name!r} is given twice", "rename one of the two")
@@ -49,7 +49,7 @@ def _hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
             yield Fault(
                 f"hypotheses[{i}].prior", f"{hypothesis.prior!r} is not a probability", "give a number from 0 to 1"
             )
-        if hypothesis.cause not in list(Cause):
+        if hypothesis.cause not in causes:
             valid = ", ".join(cause.value for cause in Cause)
             yield Fault(f"hypotheses[{i}].cause", f"{hypothesis.cause!r} is not a cause", f"use one of {valid}")
     with np.errstate(all="ignore"):
