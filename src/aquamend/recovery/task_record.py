@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from aquamend.errors import AquaMendError, UnknownName
+from aquamend.errors import AquaMendError, InvalidData, UnknownName
 from aquamend.graph import Edge, EdgeKind, Value
 from aquamend.model import Declaration
 from aquamend.problem import Problem
+from aquamend.records import checked
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.moment import Moment, assumed, leads_to
 
@@ -219,21 +220,50 @@ class TaskRecord:
             "measured": list(self.measured),
         }
 
-    def restore(self, data: Mapping[str, Any]) -> None:
+    def restore(self, data: object) -> None:
         """Take over what plain data describe; what was under way then has been interrupted."""
-        if data.get("format") != FORMAT:
-            raise AquaMendError(f"this is {data.get('format')!r}, not {FORMAT!r}; give what to_data returned")
-        for belief, versions in data["declarations"].items():
+        given = checked.mapping(data, "tracker")
+        if given.get("format") != FORMAT:
+            raise AquaMendError(f"this is {given.get('format')!r}, not {FORMAT!r}; give what to_data returned")
+        given = checked.mapping(data, "tracker", self.to_data())
+        for belief, versions in checked.mapping(given["declarations"], "declarations").items():
+            where = f"declarations.{belief}"
             self.versions[self.belief(belief)] = [
-                Declaration(belief, belief, int(said["version"]), said["value"], support=tuple(said["support"]))
-                for said in versions
+                _declaration(belief, said, f"{where}[{i}]") for i, said in enumerate(checked.items(versions, where))
             ]
-        for entry in data["actions"]:
-            name, status = self.action(entry["name"]), ActionStatus(entry["status"])
-            status = ActionStatus.INTERRUPTED if status is ActionStatus.UNDER_WAY else status
-            self.runs[name] = Run(name, status, dict(entry["reads"]), tuple(entry["undone"]))
-        self.unsaid = {Edge(source, target, EdgeKind(kind)): None for source, target, kind in data["unsaid"]}
-        self.measured = dict.fromkeys(data["measured"])
+            if not self.versions[belief]:
+                raise InvalidData(where, "there is no version of it")
+        for i, entry in enumerate(checked.items(given["actions"], "actions")):
+            run = self._run(entry, f"actions[{i}]")
+            self.runs[run.action] = run
+        for i, edge in enumerate(checked.items(given["unsaid"], "unsaid")):
+            self.unsaid[self._edge(edge, f"unsaid[{i}]")] = None
+        measured = checked.texts(given["measured"], "measured")
+        self.measured = {self.probe(name): None for name in measured}
+
+    def _run(self, data: object, where: str) -> Run:
+        said = checked.mapping(data, where, ("name", "status", "reads", "undone"))
+        name, status = self.action(checked.text(said["name"], f"{where}.name")), said["status"]
+        if status not in tuple(ActionStatus):
+            raise InvalidData(f"{where}.status", f"{status!r} is none of {', '.join(ActionStatus)}")
+        reads = checked.mapping(said["reads"], f"{where}.reads")
+        versions = {self.belief(b): checked.whole(version, f"{where}.reads.{b}") for b, version in reads.items()}
+        ended = ActionStatus.INTERRUPTED if status == ActionStatus.UNDER_WAY else ActionStatus(status)
+        return Run(name, ended, versions, checked.texts(said["undone"], f"{where}.undone"))
+
+    def _edge(self, data: object, where: str) -> Edge:
+        ends = checked.texts(data, where)
+        if len(ends) != 3 or ends[2] not in tuple(EdgeKind):
+            raise InvalidData(where, f"{list(ends)!r} is not an edge: a source, a target and a kind")
+        known = self.graph.successors
+        return Edge(_known("node", ends[0], known), _known("node", ends[1], known), EdgeKind(ends[2]))
+
+
+def _declaration(belief: str, data: object, where: str) -> Declaration:
+    said = checked.mapping(data, where, ("version", "value", "support"))
+    version, value = checked.whole(said["version"], f"{where}.version"), said["value"]
+    value = None if value is None else checked.value_or_text(value, f"{where}.value")
+    return Declaration(belief, belief, version, value, support=checked.texts(said["support"], f"{where}.support"))
 
 
 def _known(kind: str, name: str, names: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -28,6 +28,7 @@ from aquamend.recovery.moment import (
     same_names,
     template_faults,
 )
+from aquamend.recovery.plain import from_json
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.task_record import ActionStatus, Run, TaskRecord
 
@@ -78,7 +79,10 @@ class Tracker:
     def kept(cls, template: Template, path: str | os.PathLike[str]) -> Tracker:
         """Return a tracker that writes every change to a file before going on, and begins with what is there."""
         file = Path(path)
-        tracker = cls.from_data(template, json.loads(file.read_text("utf-8"))) if file.exists() else cls(template)
+        try:
+            tracker = cls.from_data(template, from_json(file.read_bytes())) if file.exists() else cls(template)
+        except AquaMendError as error:
+            raise AquaMendError(f"{file}: {error}; restore it from a copy, or begin the task anew") from None
         tracker._path = file
         return tracker
 
@@ -243,7 +247,7 @@ class Tracker:
             return self._record.to_data()
 
     @classmethod
-    def from_data(cls, template: Template, data: Mapping[str, Any]) -> Tracker:
+    def from_data(cls, template: Template, data: object) -> Tracker:
         """Return the tracker that plain data describe; what was under way then has been interrupted."""
         tracker = cls(template)
         tracker._record.restore(data)

@@ -1,0 +1,125 @@
+"""Every decoder that reads what somebody else may have written: damage it at random, and only our own errors come."""
+
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aquamend.errors import AquaMendError
+from aquamend.problem_file import load_problem
+from aquamend.records import load_run
+from aquamend.recovery import Tracker
+from aquamend.replay.recording import Body, Geom, Recording, load_recording, to_bytes
+
+ROOT = Path(__file__).parent.parent
+ODD = (b"null", b"[]", b"{}", b'"x"', b"1e999", b"-1", b"NaN", b"true", b"1e-320", b'""', b"[[[]]]", b"9" * 30)
+TIMES = 150
+
+
+def damaged(raw: bytes, dice: random.Random) -> bytes:
+    """Return bytes with one or a few things wrong: cut, doubled, flipped, or one value put for another."""
+    for _ in range(dice.choice((1, 1, 1, 3))):
+        start = dice.randrange(len(raw) + 1)
+        end = min(len(raw), start + dice.choice((1, 3, 20, 300)))
+        match dice.randrange(6):
+            case 0:
+                raw = raw[:start]
+            case 1:
+                raw = raw[:start] + raw[end:]
+            case 2:
+                raw = raw[:end] + raw[start:end] + raw[end:]
+            case 3:
+                raw = (
+                    raw[:start] + bytes(b ^ (1 << dice.randrange(8)) for b in raw[start : start + 1]) + raw[start + 1 :]
+                )
+            case _:
+                values = list(re.finditer(rb'(?<=[:\[,])\s*(?:"[^"]*"|-?[0-9.e+-]+|true|false|null)', raw))
+                if values:
+                    found = dice.choice(values)
+                    raw = raw[: found.start()] + dice.choice(ODD) + raw[found.end() :]
+    return raw
+
+
+def recording_sample() -> bytes:
+    geom = Geom("box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0))
+    turned, still, drops = np.tile([1.0, 0.0, 0.0, 0.0], (3, 1, 1)), np.zeros((3, 1, 3)), np.zeros((3, 2, 3))
+    bodies = (Body("cup_A", (geom,)),)
+    return to_bytes(Recording(bodies, 0.004, (0.2, 0.4, 0.9, 1.0), np.arange(3.0), still, turned, drops))
+
+
+def test_recordings(tmp_path):
+    sound = recording_sample()
+    path = tmp_path / "a.aqr"
+    for seed in range(TIMES):
+        path.write_bytes(damaged(sound, random.Random(seed)))
+        accept_or_refuse(load_recording, path)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "records.jsonl", "annotations.jsonl"])
+def test_benchmark_runs(tmp_path, name):
+    source = ROOT / "results" / "m1-depth-scaled-v1"
+    (tmp_path / "manifest.json").write_bytes((source / "manifest.json").read_bytes())
+    for lines in ("records.jsonl", "annotations.jsonl"):
+        whole = gzip.decompress((source / f"{lines}.gz").read_bytes())
+        (tmp_path / lines).write_bytes(b"".join(whole.splitlines(keepends=True)[:4]))
+    sound = (tmp_path / name).read_bytes()
+    for seed in range(TIMES):
+        (tmp_path / name).write_bytes(damaged(sound, random.Random(seed)))
+        accept_or_refuse(load_run, tmp_path)
+
+
+def test_packed_runs(tmp_path):
+    source = ROOT / "results" / "m1-depth-scaled-v1"
+    (tmp_path / "manifest.json").write_bytes((source / "manifest.json").read_bytes())
+    whole = gzip.decompress((source / "records.jsonl.gz").read_bytes())
+    sound = gzip.compress(b"".join(whole.splitlines(keepends=True)[:4]))
+    for seed in range(TIMES):
+        (tmp_path / "records.jsonl.gz").write_bytes(damaged(sound, random.Random(seed)))
+        accept_or_refuse(load_run, tmp_path)
+
+
+def test_the_model_of_the_pouring_robot(tmp_path):
+    fitted = pytest.importorskip("aquamend.worlds.pouring.fitted")
+    sound = fitted.SHIPPED.read_bytes()
+    for seed in range(TIMES):
+        path = tmp_path / f"{seed}.json"
+        path.write_bytes(damaged(sound, random.Random(seed)))
+        accept_or_refuse(fitted.load_fitted, path)
+
+
+def test_a_tracker_that_was_kept(tmp_path):
+    problem = load_problem(ROOT / "examples" / "pouring.yaml")
+    path = tmp_path / "task.json"
+    template = without_open_ends(problem)
+    tracker = Tracker.kept(template, path)
+    for action in template.graph.actions[:2]:
+        tracker.done(action.name)
+    for belief in template.graph.beliefs[:2]:
+        tracker.declare(belief.name, belief.declared, evidence=[template.graph.probes[0].name])
+    sound = path.read_bytes()
+    assert json.loads(sound)
+    for seed in range(TIMES):
+        path.write_bytes(damaged(sound, random.Random(seed)))
+        accept_or_refuse(lambda file: Tracker.kept(template, file), path)
+
+
+def without_open_ends(problem):
+    """Return the problem with a price of undoing for every action, as a template needs."""
+    from dataclasses import replace
+
+    priced = [
+        a if a.operations or a.undo is not None or not a.reversible else replace(a, undo=0.0)
+        for a in problem.graph.actions
+    ]
+    return replace(problem, graph=replace(problem.graph, actions=tuple(priced)))
+
+
+def accept_or_refuse(decode, path):
+    try:
+        decode(path)
+    except AquaMendError:
+        return
