@@ -207,7 +207,8 @@ class Trial:
             assert now.ending == "finished"
         else:
             acts = [receipt for receipt in unknown if receipt.charge != "sensing"]
-            assert now.ending == ("handed over" if acts else "finished")
+            alone = any(receipt.what == "hand over to a person" for receipt in acts)  # killed while handing over
+            assert now.ending == ("stopped" if alone else "handed over" if acts else "finished")
         whole = recover("aquamend", Retold(now), journal=MemoryLog(), session="s", rules=RULES)
         assert whole.decided_at.posterior.tobytes() == now.decided_at.posterior.tobytes()
         assert whole.state.failure_probabilities.tobytes() == now.state.failure_probabilities.tobytes()

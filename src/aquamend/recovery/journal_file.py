@@ -62,6 +62,11 @@ _WORDS = {
 }
 
 
+_HEADER = [f"PRAGMA {word}" for word in ("application_id", "user_version", "page_count", "page_size")]
+MOVING_S = 5.0
+"""How long moving changes into the file may take whoever does it."""
+
+
 def _primary(error: Exception) -> int:
     """Return SQLite's code for what went wrong, without its details."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
@@ -124,11 +129,15 @@ def inspect(path: Path) -> None:
     if path.stat().st_size == 0:
         raise BadJournal(path, "is empty, which no journal is", "remove it, or restore it from a copy")
     # Through SQLite, since closing a file of our own would drop the locks that others of this process hold on it.
-    with in_words(path), closing(_connected(path, "mode=ro&immutable=1")) as connection:
-        application, version, pages, size = (
-            connection.execute(f"PRAGMA {word}").fetchone()[0]
-            for word in ("application_id", "user_version", "page_count", "page_size")
-        )
+    with in_words(path):
+        try:
+            with closing(_connected(path, "mode=ro&immutable=1")) as connection:
+                application, version, pages, size = (connection.execute(ask).fetchone()[0] for ask in _HEADER)
+        except sqlite3.DatabaseError:
+            # Somebody moves changes into the file, or was killed while doing so: only with them it makes sense.
+            if not _has_more(path):
+                raise
+            application, version, pages, size = (query(path, ask, (), timeout_s=MOVING_S)[0][0] for ask in _HEADER)
     if application != APPLICATION_ID:
         raise BadJournal(path, "is another program's SQLite file", "name a journal, or a file that does not exist yet")
     if version != VERSION:
