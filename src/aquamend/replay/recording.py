@@ -213,14 +213,15 @@ def _unpacked(layout: list[dict[str, Any]], stream: bytes) -> Iterator[tuple[str
     """Yield the name and the values of each array that the layout says is in the stream."""
     shapes = [tuple(int(length) for length in entry["shape"]) for entry in layout]
     widths = [int(entry["bytes"]) for entry in layout]
-    quanta = [float(entry["quantum"]) for entry in layout]
-    possible = {2, 4}.issuperset(widths) and all(0.0 < quantum < 1.0 for quantum in quanta)
-    if not possible or any(not shape or min(shape) < 0 for shape in shapes):
+    if not {2, 4}.issuperset(widths) or any(not shape or min(shape) < 0 for shape in shapes):
         raise InvalidRecording("the header of the recording names impossible arrays", _AGAIN)
     sizes = [math.prod(shape) * width for shape, width in zip(shapes, widths, strict=True)]
     raw = _inflated(stream, sum(sizes))
     start = 0
-    for entry, quantum, shape, width, size in zip(layout, quanta, shapes, widths, sizes, strict=True):
+    for entry, shape, width, size in zip(layout, shapes, widths, sizes, strict=True):
+        quantum = float(entry["quantum"])
+        if not 0.0 < quantum < 1.0:
+            raise InvalidRecording(f"the header of the recording has steps of {quantum!r}", _AGAIN)
         plane = np.frombuffer(raw, np.uint8, size, start).reshape(width, -1)
         steps = np.ascontiguousarray(plane.T).view(f"<i{width}").reshape(-1, shape[0])
         whole = np.cumsum(steps, axis=1, dtype=steps.dtype).T.reshape(shape)
