@@ -214,11 +214,6 @@ class Problem(Remembering):
             found.append(probes)
         return tuple(found)
 
-    @cached_property
-    def options_follow_evidence(self) -> bool:
-        """Whether what may be decided depends on who has answered and on support, not on the posterior alone."""
-        return any(b.correction == Correction.SUPPORTED or b.needs_support for b in self.graph.beliefs)
-
     def plan_named(self, name: str) -> Plan:
         """Return one of the problem's own plans by name."""
         plans = {plan.name: plan for plan in self.plans}

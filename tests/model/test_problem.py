@@ -214,9 +214,3 @@ def test_a_plan_is_found_by_name_and_an_unknown_one_lists_them():
     assert problem(plans=plans).plan_named("stop") is plans[1]
     with pytest.raises(UnknownName, match=r"plan 'stp'.*'swap', 'stop'"):
         problem(plans=plans).plan_named("stp")
-
-
-def test_options_follow_the_evidence_only_where_a_value_or_support_is_needed():
-    assert not problem().options_follow_evidence
-    assert problem(beliefs=[Belief("b", 1.0, correction="supported"), BELIEFS[1]]).options_follow_evidence
-    assert problem(beliefs=[Belief("b", 1.0, needs_support=True), BELIEFS[1]]).options_follow_evidence

@@ -142,7 +142,7 @@ def test_a_file_of_format_2_that_uses_nothing_new_means_what_it_meant(sound):
     old, new = parse_problem(sound), parse_problem(sound | {"format": "aquamend-problem/2"})
     assert problem_to_data(old) == problem_to_data(new)
     assert old.restart_plan.loss.tolist() == new.restart_plan.loss.tolist()
-    assert not new.options_follow_evidence
+    assert all(belief.correction == "assured" and not belief.needs_support for belief in new.graph.beliefs)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe,
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe
 from aquamend.inference import Observation
 from aquamend.policies import AquaMend
+from aquamend.problem_file import problem_to_data
 from aquamend.recovery import (
     Charge,
     Ending,
@@ -111,6 +112,8 @@ def test_what_was_declared_is_believed_at_the_next_decision(scripted, table):
     declaration = after.problem.declarations[1]
     assert (declaration.value, declaration.version, declaration.support) == (40.0, 2, ("weigh",))
     assert robot.did[-2:] == ["redo: move", "finish the task"]
+    with pytest.raises(AquaMendError, match="'level' was declared anew by a recovery under way"):
+        problem_to_data(after.problem)  # no file can say it
 
 
 def test_a_reading_declared_is_wrong_as_often_as_the_probe_is(scripted, table):

@@ -20,9 +20,9 @@ from aquamend.worlds import ModelWorld
 from aquamend.worlds.pouring.discrete import (
     Assumptions,
     Nothing,
-    PouringWorld,
     Scene,
     Shares,
+    TableWorld,
     alarmed,
     fresh_task,
     problem_of,
@@ -94,7 +94,7 @@ def cups(stage, event, assumed):
     task = replace(fresh_task(CUPS_G), stage=stage, pour_reversible=stage is not Stage.POURED)
     start = alarmed(problem_of(task, assumed, 0, "all in place"), "all in place")
     scene = event.applied(Scene.as_declared(CUPS_G))
-    return lambda: PouringWorld(start, task, scene)
+    return lambda: TableWorld(start, task, scene)
 
 
 @pytest.mark.parametrize("stage", Stage)

@@ -9,6 +9,7 @@ from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, step_kind
 from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.explanation.wording import told
 from aquamend.inference import InformationState
 from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
 from aquamend.records import UNRESOLVED
@@ -130,7 +131,7 @@ def _attributed(episode: Judged) -> str:
 
 
 def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
-    def told(truth: Truth, episode: Judged) -> Record:
+    def line(truth: Truth, episode: Judged) -> Record:
         return {
             "truth": truth.name,
             "weight": truth.weight,
@@ -139,7 +140,7 @@ def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
             "probes": len(episode.recovery.evidence),
         }
 
-    return [told(truth, episode) for truth, episode in zip(scenario.truths, episodes, strict=True)]
+    return [line(truth, episode) for truth, episode in zip(scenario.truths, episodes, strict=True)]
 
 
 def _steps(recovery: Recovery) -> list[str]:
@@ -149,9 +150,7 @@ def _steps(recovery: Recovery) -> list[str]:
 
 
 def _answer(receipt: Receipt) -> str:
-    finding = receipt.finding
-    told = finding if isinstance(finding, str) or finding is None else f"{finding:.6g}"
-    return f"{receipt.what}: {told if receipt.succeeded else 'no answer'}"
+    return f"{receipt.what}: {told(receipt.finding) if receipt.succeeded else 'no answer'}"
 
 
 def _told(decision: Decision) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.errors import AquaMendError
 from aquamend.graph import Action, Belief, Correction, Probe, Value
 from aquamend.model import Alarm, Cause, Coverage, Declaration, Hypothesis
 from aquamend.problem import Plan, Problem
@@ -20,8 +21,11 @@ _NEEDED = ("beliefs", "hypotheses")
 def problem_to_data(problem: Problem) -> dict[str, Any]:
     """Return the problem as plain data, ready for JSON or YAML; what equals its default is left out.
 
-    The data have the oldest format that can say all of it.
+    The data have the oldest format that can say all of it. No file says what a recovery under way has declared anew.
     """
+    if problem.redeclared:
+        name = next(iter(problem.redeclared))
+        raise AquaMendError(f"{name!r} was declared anew by a recovery under way; write the problem that it began with")
     graph, model = problem.graph, problem.model
     data: dict[str, Any] = {
         "name": problem.name,

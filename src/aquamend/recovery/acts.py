@@ -14,6 +14,7 @@ from typing import ClassVar
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import new_declarations
 from aquamend.errors import BadStep, UnknownName
+from aquamend.explanation.wording import told
 from aquamend.graph import RecoveryGraph, Value
 from aquamend.inference import InformationState
 from aquamend.problem import Plan, Problem
@@ -26,6 +27,8 @@ class _Act:
 
     kind: ClassVar[str]
     charge: ClassVar[Charge]
+    about: ClassVar[str] = "kind"
+    """Which field says whom or what it is about."""
 
     cost: float = field(default=0.0, kw_only=True)
     """What the problem says it costs; a receipt that says nothing else charges this."""
@@ -33,12 +36,12 @@ class _Act:
     @property
     def name(self) -> str:
         """Whom or what it is about: a probe, an operation, an action, a belief or a plan."""
-        return self.kind
+        return str(getattr(self, self.about))
 
     @property
     def irreversible(self) -> bool:
         """Whether it cannot be undone once it is done."""
-        return False
+        return not getattr(self, "reversible", True)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.name}"
@@ -54,9 +57,7 @@ class _Act:
         parts: tuple[Receipt, ...] = (),
     ) -> Receipt:
         """Return the receipt for having done it, at its own price unless another cost or parts are given."""
-        if cost is None:
-            cost = charged(parts) if parts else self.cost
-        return Receipt(self.charge, str(self), cost, start_s, end_s, True, finding, alarm, tuple(parts))
+        return self._receipt(True, finding, cost, start_s, end_s, alarm, parts)
 
     def failed(
         self,
@@ -72,9 +73,21 @@ class _Act:
 
         Of an act that was partly done, the parts say which.
         """
+        return self._receipt(False, why, cost, start_s, end_s, alarm, parts)
+
+    def _receipt(
+        self,
+        succeeded: bool,
+        finding: str | float | None,
+        cost: float | None,
+        start_s: float | None,
+        end_s: float | None,
+        alarm: bool,
+        parts: tuple[Receipt, ...],
+    ) -> Receipt:
         if cost is None:
             cost = charged(parts) if parts else self.cost
-        return Receipt(self.charge, str(self), cost, start_s, end_s, False, why, alarm, tuple(parts))
+        return Receipt(self.charge, str(self), cost, start_s, end_s, succeeded, finding, alarm, tuple(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +96,9 @@ class Measure(_Act):
 
     kind: ClassVar[str] = "measure"
     charge: ClassVar[Charge] = Charge.SENSING
+    about: ClassVar[str] = "probe"
 
     probe: str
-
-    @property
-    def name(self) -> str:
-        """The probe."""
-        return self.probe
 
     def __str__(self) -> str:
         return self.probe
@@ -101,16 +110,12 @@ class Undo(_Act):
 
     kind: ClassVar[str] = "undo"
     charge: ClassVar[Charge] = Charge.ROLLBACK
+    about: ClassVar[str] = "operation"
 
     operation: str
     """A shared operation of the graph, or the name of an action with an undoing of its own."""
     actions: tuple[str, ...]
     """The executed actions that it helps to undo."""
-
-    @property
-    def name(self) -> str:
-        """The operation."""
-        return self.operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,7 @@ class Declare(_Act):
 
     kind: ClassVar[str] = "declare"
     charge: ClassVar[Charge] = Charge.CONTINUATION
+    about: ClassVar[str] = "belief"
 
     belief: str
     value: Value | None = None
@@ -126,13 +132,8 @@ class Declare(_Act):
     read_by: str | None = None
     """The probe whose reading the value is."""
 
-    @property
-    def name(self) -> str:
-        """The belief."""
-        return self.belief
-
     def __str__(self) -> str:
-        return f"declare: {self.belief}" + ("" if self.value is None else f" = {_shown(self.value)}")
+        return f"declare: {self.belief}" + ("" if self.value is None else f" = {told(self.value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +142,11 @@ class Redo(_Act):
 
     kind: ClassVar[str] = "redo"
     charge: ClassVar[Charge] = Charge.CONTINUATION
+    about: ClassVar[str] = "action"
 
     action: str
     reversible: bool = True
-
-    @property
-    def name(self) -> str:
-        """The action."""
-        return self.action
-
-    @property
-    def irreversible(self) -> bool:
-        """Whether the action cannot be undone."""
-        return not self.reversible
+    """Whether the action can be undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +155,11 @@ class Follow(_Act):
 
     kind: ClassVar[str] = "follow"
     charge: ClassVar[Charge] = Charge.ROLLBACK
+    about: ClassVar[str] = "plan"
 
     plan: str
     correct: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The plan."""
-        return self.plan
 
     def __str__(self) -> str:
         return self.plan
@@ -185,11 +174,7 @@ class Finish(_Act):
 
     actions: tuple[str, ...] = ()
     reversible: bool = True
-
-    @property
-    def irreversible(self) -> bool:
-        """Whether one of the actions cannot be undone."""
-        return not self.reversible
+    """Whether all of them can be undone."""
 
     def __str__(self) -> str:
         return "finish the task"
@@ -323,7 +308,3 @@ def _follow(name: str, plan: Plan | None, step: RollBack | None = None) -> Follo
         return Follow(name, plan.correct, plan.undo, cost=float(plan.loss.min()))
     # One that the problem does not price is the robot's own affair; a restart that is none is infinitely dear.
     return Follow(name, cost=math.inf) if step is None else Follow(name, step.correct, step.undo)
-
-
-def _shown(value: Value) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"

@@ -20,7 +20,7 @@ from aquamend.inference import InformationState
 from aquamend.problem import Problem, Redeclared
 from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.records import checked, json_number
-from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
+from aquamend.recovery.acts import Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.events import (
     Alarmed,
     AlarmedAgain,
@@ -269,7 +269,7 @@ def _alarmed_to_data(event: Alarmed) -> dict[str, Any]:
     problem = event.state.problem
     return {
         "kind": _ALARMED,
-        "problem": problem_to_data(problem),
+        "problem": problem_to_data(replace(problem, redeclared={}) if problem.redeclared else problem),
         "redeclared": {belief: _redeclared_to_data(new) for belief, new in problem.redeclared.items()},
         "state": event.state.to_data(),
         "policy": checked.text(event.policy, "event.policy"),
@@ -307,27 +307,3 @@ def _redeclared(problem: Problem, belief: str, data: object) -> Redeclared:
         raise InvalidData(f"{where}.wrong", "give one probability for each hypothesis")
     value = _or_none(_VALUE).read(given["value"], f"{where}.value")
     return Redeclared(value, np.array(wrong, dtype=float), support, checked.whole(given["times"], where, least=1))
-
-
-def act_to_data(act: Act) -> dict[str, Any]:
-    """Return an act as plain data."""
-    data: dict[str, Any] = _ACT.write(act, "act")
-    return data
-
-
-def act_from_data(data: object) -> Act:
-    """Return the act that plain data describe."""
-    act: Act = _ACT.read(data, "act")
-    return act
-
-
-def receipt_to_data(receipt: Receipt) -> dict[str, Any]:
-    """Return a receipt as plain data."""
-    data: dict[str, Any] = _RECEIPT.write(receipt, "receipt")
-    return data
-
-
-def receipt_from_data(data: object) -> Receipt:
-    """Return the receipt that plain data describe."""
-    receipt: Receipt = _RECEIPT.read(data, "receipt")
-    return receipt

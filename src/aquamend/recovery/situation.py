@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aquamend.decision.steps import NewDeclaration
 from aquamend.decision.terminal import declared_value
@@ -15,6 +16,8 @@ from aquamend.inference import InformationState
 from aquamend.inference.refreshing import supporting_evidence
 from aquamend.problem import Plan, Problem, Redeclared
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
+
+Floats = NDArray[np.float64]
 
 IMPOSSIBLE = float("inf")
 
@@ -116,17 +119,21 @@ def _spent_on_nothing(changes: Sequence[Change]) -> float:
     return sum(c.act.cost for c in changes if isinstance(c.act, Measure) and c.came is not Came.DONE)
 
 
+def wrong_under(problem: Problem, act: Declare) -> Floats:
+    """Return e(s), shape ``(n_hypotheses,)``: how likely what an act declares is wrong under each hypothesis."""
+    n = len(problem.model.hypotheses)
+    if problem.graph.beliefs[problem.graph.belief_index[act.belief]].correction != Correction.SUPPORTED:
+        return np.zeros(n)  # an assured correction is right
+    value = declared_value(problem, NewDeclaration(act.belief, None if act.read_by else act.value, act.read_by))
+    return np.ones(n) if value is None else value.wrong
+
+
 def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[tuple[str, Redeclared]]:
     problem, graph = state.problem, state.problem.graph
     for act in _done(changes):
         if not isinstance(act, Declare):
             continue
-        i = graph.belief_index[act.belief]
-        wrong = np.zeros(len(problem.model.hypotheses))  # an assured correction is right
-        if graph.beliefs[i].correction == Correction.SUPPORTED:
-            said = NewDeclaration(act.belief, None if act.read_by else act.value, act.read_by)
-            value = declared_value(problem, said)
-            wrong = np.ones_like(wrong) if value is None else value.wrong
+        i, wrong = graph.belief_index[act.belief], wrong_under(problem, act)
         support = (act.read_by,) if act.read_by else tuple(graph.probes[m].name for m in supporting_evidence(state, i))
         before = problem.redeclared.get(act.belief)
         times = 1 if before is None else before.times + 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aquamend.decision.steps import step_from_data
 from aquamend.explanation.wording import Wording
+from aquamend.explanation.wording import told as as_told
 from aquamend.inference import InformationState
 from aquamend.recovery.acts import Act, HandOver, Measure
 from aquamend.recovery.events import (
@@ -99,9 +100,9 @@ def _receipt(done: Done, act: Act | None, now: Recovery) -> tuple[str, str, bool
         why = str(receipt.finding).removeprefix("in doubt: ")
         return "failed" if done.known else "in doubt", f"{receipt.what} ({why}), charged {cost}.", True
     if isinstance(act, Measure):
-        answer = f"{receipt.what} = {_value(receipt.finding)}, cost {cost}."
+        answer = f"{receipt.what} = {as_told(receipt.finding)}, cost {cost}."
         return "measured", f"{answer} In doubt: {_doubts(now.state)}.", False
-    found = "" if receipt.finding is None else f" ({_value(receipt.finding)})"
+    found = "" if receipt.finding is None else f" ({as_told(receipt.finding)})"
     return "handed over" if isinstance(act, HandOver) else "done", f"{receipt.what}{found}, cost {cost}.", False
 
 
@@ -116,10 +117,6 @@ def _doubts(state: InformationState) -> str:
 
 def _cost(now: Recovery, cost: float | str | None) -> str:
     return quantity(float("nan" if cost is None else cost), now.start.problem.unit)
-
-
-def _value(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _capital(text: str) -> str:

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aquamend.decision.steps import NewDeclaration
-from aquamend.decision.terminal import declared_value
-from aquamend.graph import Correction
 from aquamend.inference import InformationState
 from aquamend.recovery import Act, Declare, Ending, Follow, Measure, Receipt, Recovery, Verdict, check_known, residuals
 from aquamend.recovery.acts import RESTART
+from aquamend.recovery.situation import wrong_under
 
 
 @dataclass(eq=False)
@@ -69,10 +67,6 @@ class ModelWorld:
         return Verdict(left, costs, success=not left and math.isfinite(recovery.cost))
 
     def _is_wrong(self, new: Declare) -> bool:
-        problem = self.start.problem
-        belief = problem.graph.belief_index[new.belief]
-        if problem.graph.beliefs[belief].correction != Correction.SUPPORTED:
-            return False
-        said = declared_value(problem, NewDeclaration(new.belief, None if new.read_by else new.value, new.read_by))
-        draw = np.random.default_rng((*self.seed, len(problem.graph.probes), belief)).random()
-        return bool(draw < (1.0 if said is None else said.wrong[self.truth]))
+        graph = self.start.problem.graph
+        draw = np.random.default_rng((*self.seed, len(graph.probes), graph.belief_index[new.belief])).random()
+        return bool(draw < wrong_under(self.start.problem, new)[self.truth])

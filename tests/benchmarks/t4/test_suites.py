@@ -25,7 +25,7 @@ from aquamend.decision import Continue
 from aquamend.model import Cause
 from aquamend.policies import AquaMend, policy_named
 from aquamend.recovery import Measure, recovered
-from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, PouringWorld, Scene, Swap, Together
+from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Scene, Swap, TableWorld, Together
 from aquamend.worlds.pouring.discrete.events import Family
 from aquamend.worlds.pouring.discrete.model import SAFE_STOP
 
@@ -140,7 +140,7 @@ def test_what_happened_cannot_be_reached_from_what_a_policy_sees():
         assert world.alarm() is scenario.state
         AquaMend().next_step(scenario.state)  # whatever is kept with the state is there now
         found = {type(x) for x in _reachable(scenario.state)}
-        assert not {Add, CameraFault, PouringWorld, Nothing, Scene, Scenario, Swap, Together} & found
+        assert not {Add, CameraFault, TableWorld, Nothing, Scene, Scenario, Swap, Together} & found
 
 
 def _reachable(root):

@@ -11,7 +11,7 @@ import numpy as np
 from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.problem import Problem
-from aquamend.worlds.pouring.discrete import Assumptions, Event, Noise, PouringWorld, Scene, Shares, alarmed, problem_of
+from aquamend.worlds.pouring.discrete import Assumptions, Event, Noise, Scene, Shares, TableWorld, alarmed, problem_of
 from aquamend.worlds.pouring.discrete.model import attribution, prior_of, within_budget
 from aquamend.worlds.pouring.discrete.sensing import read
 from aquamend.worlds.pouring.task import LOCALISE, PouringTask
@@ -80,8 +80,8 @@ def episode(
     def posed(problem: Problem) -> Scenario:
         start = alarmed(problem, seen.told)
 
-        def enter() -> PouringWorld:
-            return PouringWorld(
+        def enter() -> TableWorld:
+            return TableWorld(
                 start, task, scene, setting.noise, setting.scale_offset_g, setting.sensing_budget, answers
             )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from aquamend.worlds.pouring.discrete import Assumptions, PouringWorld, Scene, Shares, alarmed, fresh_task, problem_of
+from aquamend.worlds.pouring.discrete import Assumptions, Scene, Shares, TableWorld, alarmed, fresh_task, problem_of
 from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
 from aquamend.worlds.pouring.discrete.sensing import arrangement_of
 
@@ -27,4 +27,4 @@ def entered(event, *, located=None, flagged=0, assumed=EVERYTHING, seed=(7,), bu
     """Return a world in which an event has happened, rightly localised unless said otherwise."""
     task, scene = table(**options), event.applied(AS_DECLARED)
     start = state_of(task, located=located or arrangement_of(scene.place), flagged=flagged, assumed=assumed)
-    return PouringWorld(start, task, scene, sensing_budget=budget, seed=seed)
+    return TableWorld(start, task, scene, sensing_budget=budget, seed=seed)

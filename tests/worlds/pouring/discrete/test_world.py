@@ -9,7 +9,7 @@ from aquamend.decision import Continue, Reprobe, RollBack
 from aquamend.decision.steps import NewDeclaration
 from aquamend.policies import policy_named
 from aquamend.recovery import Charge, Declare, Measure, charged, recovered
-from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, PouringWorld, Swap
+from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Swap, TableWorld
 from aquamend.worlds.pouring.task import Stage
 
 from .tables import AS_DECLARED, EVENTS, entered
@@ -119,7 +119,7 @@ def test_whoever_follows_the_posterior_is_right_about_as_often_as_it_says():
     expected, came = [], []
     for seed in range(60):
         event = EVENTS[int(rng.choice(len(EVENTS), p=start.posterior))]
-        episode = recovered(policy, PouringWorld(start, world.task, event.applied(AS_DECLARED), seed=(seed, 5)))
+        episode = recovered(policy, TableWorld(start, world.task, event.applied(AS_DECLARED), seed=(seed, 5)))
         wrong = episode.recovery.decided_at.posterior @ start.problem.failed
         kept = [i for i, b in enumerate(start.problem.graph.beliefs) if b.name not in episode.recovery.corrected]
         if episode.recovery.followed is None:

@@ -4,7 +4,7 @@ from aquamend.worlds.pouring.discrete.events import Add, CameraFault, Event, Not
 from aquamend.worlds.pouring.discrete.model import Assumptions, Shares, alarmed, problem_of
 from aquamend.worlds.pouring.discrete.scene import Scene, fresh_task
 from aquamend.worlds.pouring.discrete.sensing import Noise
-from aquamend.worlds.pouring.discrete.world import PouringWorld
+from aquamend.worlds.pouring.discrete.world import TableWorld
 
 __all__ = [
     "Add",
@@ -13,10 +13,10 @@ __all__ = [
     "Event",
     "Noise",
     "Nothing",
-    "PouringWorld",
     "Scene",
     "Shares",
     "Swap",
+    "TableWorld",
     "Together",
     "alarmed",
     "fresh_task",

@@ -36,7 +36,7 @@ def revisions(cups: tuple[str, ...]) -> dict[tuple[str, str], str]:
 
 
 @dataclass(eq=False)
-class PouringWorld:
+class TableWorld:
     """One episode: something has happened, the monitor has pointed at a cup, and where cups stand was looked at."""
 
     start: InformationState
