@@ -8,12 +8,17 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
+
+# The same examples every time: a pull request fails for what it changed. `--hypothesis-profile=default` searches anew.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

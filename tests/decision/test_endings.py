@@ -184,6 +184,14 @@ def test_the_value_of_stopping_is_concave_in_the_posterior(random_problem, rng, 
         assert mixed >= t * at_p + (1 - t) * at_q - 1e-9
 
 
+@pytest.mark.parametrize("residual", [0.0, 5e-324, 1e-200])
+def test_what_may_not_be_kept_is_corrected_however_little_its_failure_costs(residual):
+    edges = [("b", "a", "belief_to_action")]
+    graph = RecoveryGraph([Belief("b", residual, may_keep=False)], [Action("a", undo=1.0, executed=True)], [], edges)
+    problem = Problem(graph, JointModel([Hypothesis("sound", 0.5), Hypothesis("broken", 0.5, ("b",))], {}))
+    assert best_terminal(InformationState.alarmed(problem)).loss == 1.0
+
+
 @settings(max_examples=50, deadline=None)
 @given(rng=st.randoms(use_true_random=False), mass=st.floats(1e-6, 1e3))
 def test_the_value_of_an_unnormalised_branch_is_its_weight_times_its_value(random_problem, rng, mass):

@@ -38,6 +38,8 @@ Indices = NDArray[np.intp]
 
 TIE = 1e-9
 """Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""
+NEGLIGIBLE = 1e-100
+"""A residual below this costs nothing: times a small probability it would be lost in rounding anyway."""
 ROWS_AT_ONCE = 2048
 """Branches priced at once: a few megabytes, which stay in cache."""
 
@@ -495,6 +497,7 @@ def worst_case_endings(problem: Problem) -> Endings:
 def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
     graph = problem.graph
     residual = np.array([belief.residual for belief in graph.beliefs])
+    residual[residual < NEGLIGIBLE] = 0.0
     hard = np.array([not belief.may_keep for belief in graph.beliefs], dtype=bool) | np.isinf(residual)
     needing = np.array([belief.needs_support for belief in graph.beliefs], dtype=bool)
     matters = needing | (failed.any(axis=0) & ((residual > 0) | hard))
