@@ -16,7 +16,7 @@ from aquamend.errors import AquaMendError, UnknownName
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend.worlds.pouring.fitted import Fitted
+    from aquamend.worlds.pouring.model.fitted import Fitted
 
 WORLDS = ("pouring",)
 
@@ -63,7 +63,7 @@ def _fit_pouring(out: Path, records: Path, runs: int | None, jobs: int) -> Fitte
     from aquamend.worlds.pouring.fit.calibration_run import RUNS
     from aquamend.worlds.pouring.fit.campaign import campaign
     from aquamend.worlds.pouring.fit.fitting import fit as fit_records
-    from aquamend.worlds.pouring.fitted import save_fitted
+    from aquamend.worlds.pouring.model.fitted import save_fitted
 
     try:
         with progress_bar("calibrating") as progress:
@@ -79,7 +79,7 @@ def _fit_pouring(out: Path, records: Path, runs: int | None, jobs: int) -> Fitte
 def _print_fitted(console: Console, fitted: Fitted, out: Path) -> None:
     from rich.table import Table
 
-    from aquamend.worlds.pouring.configurations import CONFIGURATIONS
+    from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS
 
     console.print(
         f"{len(CONFIGURATIONS)} configurations, fitted to {fitted.records} records in {len(fitted.groups)} groups; "

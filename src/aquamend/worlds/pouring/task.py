@@ -22,9 +22,9 @@ CUPS = ascii_uppercase
 LIFT, MOVE, POUR, PLACE = ACTIONS = ("lift", "move", "pour", "place")
 """What the arm does with the pitcher, in order: lift it, move it beside the target, pour, put it back."""
 
-TARGET, CAMERA = "target", "camera"
+TARGET, CAMERA, SCALES = "target", "camera", "scales"
 SOUND, FAULTY = "sound", "faulty"
-"""What the belief about the camera says: nothing is wrong with how it reads amounts, or something is."""
+"""What the beliefs about camera and scales say: nothing is wrong with how they read amounts, or something is."""
 
 QUANTITY_TOLERANCE_G = 3.0
 BINDING_TOLERANCE_MM = 30.0
@@ -57,10 +57,16 @@ class Sense(StrEnum):
     """The camera reads how much is in a cup."""
     WEIGH = "weigh"
     """The scale under a place does, for whatever stands there."""
+    HEFT = "heft"
+    """The hand lifts a cup and feels what it weighs."""
     LOCALISE = "localise"
     """Where every cup stands, by the markers on them."""
     CHECK_CAMERA = "check_camera"
     """The camera's self test."""
+
+
+MODALITY = {Sense.WEIGH: "scale", Sense.HEFT: "hand"}
+"""What measures; the camera where not said."""
 
 
 class Measurement(NamedTuple):
@@ -91,6 +97,11 @@ def weigh(cup: str) -> str:
     return Measurement(Sense.WEIGH, cup).name
 
 
+def heft(cup: str) -> str:
+    """Return the name of weighing a cup in the hand."""
+    return Measurement(Sense.HEFT, cup).name
+
+
 def quantity(cup: str) -> str:
     """Return the name of the belief about how much is in a cup."""
     return f"quantity_{cup}"
@@ -113,6 +124,7 @@ class Prices:
     look: float = 1.0
     weigh: float = 1.5
     localise: float = 1.0
+    heft: float = 12.0
     check_camera: float = 1.2
     undo: Mapping[str, float] = field(default_factory=lambda: {LIFT: 3.0, MOVE: 2.5, POUR: 6.0, PLACE: 3.0})
     redo: Mapping[str, float] = field(default_factory=dict)
@@ -123,6 +135,18 @@ class Prices:
     def of(self, sense: Sense) -> float:
         """Return what one measurement costs."""
         return float(getattr(self, sense.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """What there is to weigh with, beside the camera."""
+
+    weighable: tuple[str, ...] | None = None
+    """The cups that stand on a scale, as far as is known; None for all of them."""
+    scales_may_be_off: bool = False
+    """Whether the scales are a source that can be rejected, as the camera is."""
+    hefting: bool = False
+    """Whether a cup can be weighed in the hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +172,19 @@ class Statement:
     position_mm: tuple[float, ...]
     target: str
     camera: str = SOUND
+    scales: str = SOUND
 
 
-def decided(cups: Sequence[str], quantity_g: Sequence[float], position_mm: Sequence[float], camera: str) -> Statement:
+def decided(
+    cups: Sequence[str],
+    quantity_g: Sequence[float],
+    position_mm: Sequence[float],
+    camera: str = SOUND,
+    scales: str = SOUND,
+) -> Statement:
     """Return the statement whose target follows from the amounts: the least full cup, the first of equal ones."""
     least = min(range(len(cups)), key=quantity_g.__getitem__)
-    return Statement(tuple(quantity_g), tuple(position_mm), cups[least], camera)
+    return Statement(tuple(quantity_g), tuple(position_mm), cups[least], camera, scales)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +203,9 @@ class PouringTask:
 
     Then they keep their support when the camera is rejected; otherwise they lose it.
     """
+    amounts_are_read: bool = False
+    """Whether an amount that is wrong can be declared anew only as it was read: nobody knows before how much it is."""
+    instruments: Instruments = field(default_factory=Instruments)
     prices: Prices = field(default_factory=Prices)
     residuals: Residuals = field(default_factory=Residuals)
 
@@ -181,16 +215,23 @@ class PouringTask:
         return tuple(CUPS[: len(self.declared.quantity_g)])
 
     @property
+    def weighable(self) -> tuple[str, ...]:
+        """The cups that stand on a scale."""
+        return self.cups if self.instruments.weighable is None else self.instruments.weighable
+
+    @property
     def measurements(self) -> dict[str, Measurement]:
         """Every probe, by its name."""
-        each = [Measurement(sense, cup) for sense in (Sense.LOOK, Sense.WEIGH) for cup in self.cups]
+        senses = (Sense.LOOK, Sense.WEIGH, *([Sense.HEFT] if self.instruments.hefting else []))
+        each = [Measurement(sense, cup) for sense in senses for cup in self.cups]
         return {m.name: m for m in [*each, Measurement(Sense.LOCALISE), Measurement(Sense.CHECK_CAMERA)]}
 
     def values(self, statement: Statement) -> dict[str, Value]:
         """Return what a statement says of every belief."""
         said: dict[str, Value] = {quantity(x): g for x, g in zip(self.cups, statement.quantity_g, strict=True)}
         said |= {binding(x): mm for x, mm in zip(self.cups, statement.position_mm, strict=True)}
-        return said | {TARGET: statement.target, CAMERA: statement.camera}
+        said |= {TARGET: statement.target, CAMERA: statement.camera}
+        return said | ({SCALES: statement.scales} if self.instruments.scales_may_be_off else {})
 
     def wrong(self, said: Mapping[str, Value], true: Statement) -> tuple[str, ...]:
         """Return the beliefs whose declared value is not true: the one rule for model, world and judge."""
@@ -237,14 +278,18 @@ class PouringTask:
             Probe(
                 name,
                 self.prices.of(m.sense),
-                modality="scale" if m.sense is Sense.WEIGH else "vision",
-                max_uses=2 if m.sense is Sense.LOCALISE else 1,
-                source=CAMERA if m.sense is Sense.LOOK else None,
+                modality=MODALITY.get(m.sense, "vision"),
+                max_uses=self._uses(m),
+                source=self._source(m.sense),
                 accuracy=known.get(name, 1.0),
             )
             for name, m in self.measurements.items()
         ]
         edges: list[tuple[str, str, str]] = []
+        if self.instruments.scales_may_be_off:  # where one instrument may be off, each checks the other
+            weighing = [m for m in self.measurements.values() if m.sense in (Sense.WEIGH, Sense.HEFT)]
+            edges += [(m.name, CAMERA, "aggregation") for m in weighing]
+            edges += [(m.name, SCALES, "aggregation") for m in weighing if m.sense is Sense.HEFT]
         if self.camera_was_sound:
             probes.append(Probe(SURVEY, len(self.cups) * self.prices.look, modality="vision", max_uses=0))
             edges += [(SURVEY, quantity(x), "aggregation") for x in self.cups]
@@ -260,10 +305,24 @@ class PouringTask:
             (POUR, PLACE, "action_causal"),
         ]
         beliefs = list(self._beliefs())
+        if self.amounts_are_read:
+            amounts = {quantity(x) for x in self.cups}
+            beliefs = [replace(b, declared=None, tolerance=0.0) if b.name in amounts else b for b in beliefs]
         if self.linear_chain:
             edges += [(belief.name, LIFT, "belief_to_action") for belief in beliefs]
         graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, list(self._operations()))
         return graph.linear_chain() if self.linear_chain else graph
+
+    def _uses(self, measurement: Measurement) -> int:
+        """Return how often a measurement is worth taking: a second reading would repeat the error of the first."""
+        if measurement.sense is Sense.LOCALISE:
+            return 2
+        return int(measurement.sense is not Sense.WEIGH or measurement.cup in self.weighable)
+
+    def _source(self, sense: Sense) -> str | None:
+        if sense is Sense.WEIGH and self.instruments.scales_may_be_off:
+            return SCALES
+        return CAMERA if sense is Sense.LOOK else None
 
     def _beliefs(self) -> Iterator[Belief]:
         kind, said = self.residuals, self.values(self.declared)
@@ -276,6 +335,8 @@ class PouringTask:
             yield replace(plain, name=name, residual=kind.binding, declared=said[name], tolerance=tolerance)
         yield replace(plain, name=TARGET, residual=kind.target, declared=said[TARGET])
         yield replace(plain, name=CAMERA, residual=kind.camera, declared=said[CAMERA])
+        if self.instruments.scales_may_be_off:  # a source whose failure costs nothing but what is read from it
+            yield Belief(SCALES, declared=said[SCALES])
 
     def _actions(self) -> Iterator[Action]:
         for name in ACTIONS:

@@ -85,7 +85,7 @@ def arrangement_of(places: Places) -> str:
 def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
     """Return the answers a measurement can give."""
     match measurement.sense:
-        case Sense.LOOK | Sense.WEIGH:
+        case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
             return LEVELS
         case Sense.LOCALISE:
             return tuple(arrangements(n_cups))
@@ -103,7 +103,7 @@ def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: N
     """Return how likely each answer of a measurement is in a scene."""
     names = outcomes(measurement, scene.n_cups)
     match measurement.sense:
-        case Sense.LOOK | Sense.WEIGH:
+        case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
             off = mean_reading_g(measurement, scene, seen) - scene.declared_g[CUPS.index(measurement.cup or "")]
             return level_probabilities(off, noise.of(measurement.sense))
         case Sense.LOCALISE:
@@ -115,7 +115,7 @@ def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: N
 def accuracy(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> float:
     """Return how likely what a measurement reads is right: for amounts, within what the task tolerates."""
     match measurement.sense:
-        case Sense.LOOK | Sense.WEIGH:
+        case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
             cup, sd = CUPS.index(measurement.cup or ""), noise.of(measurement.sense)
             off = mean_reading_g(measurement, scene, seen) - scene.amount_g[cup]
             return _below((QUANTITY_TOLERANCE_G - off) / sd) - _below((-QUANTITY_TOLERANCE_G - off) / sd)

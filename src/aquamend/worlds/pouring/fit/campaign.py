@@ -7,8 +7,7 @@ from pathlib import Path
 
 from aquamend.errors import InvalidRun, MissingLibrary
 from aquamend.records import read_lines, write_lines
-from aquamend.worlds.pouring.drawing import KINDS
-from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord, calibrate_once
+from aquamend.worlds.pouring.fit.calibration_run import KINDS, CalibrationRecord, calibrate_once
 
 KEEP_EVERY = len(KINDS)
 """Records are written down after so many, in full or not at all."""

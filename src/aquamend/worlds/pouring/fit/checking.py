@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from aquamend.inference import InformationState, Observation
-from aquamend.worlds.pouring.configurations import CONFIGURATIONS, suppose
-from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord
-from aquamend.worlds.pouring.fitted import Fitted
-from aquamend.worlds.pouring.model import alarm_model, measured_g
+from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS, Supposed
+from aquamend.worlds.pouring.model.fitted import Fitted
+from aquamend.worlds.pouring.task import LOCALISE, Sense
 
 BINS = 10
 TIMES = ("after the alarm", "after every probe")
@@ -34,7 +33,6 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
             ):
                 kind = declaration.name.split("_")[0]
                 doubts[time].setdefault(kind, []).append((float(doubt), declaration.name in record.failed))
-    within = _within(records, fitted)
     return {
         "records": len(records),
         "contradicted": contradictions,
@@ -42,14 +40,13 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
             time: {kind: _scores(pairs) for kind, pairs in found.items()} for time, found in doubts.items()
         },
         "probability of what was so": {time: round(float(np.mean(p)), 3) for time, p in truth.items() if p},
-        "readings within": within,
+        "readings within": _within(records, fitted),
     }
 
 
 def _states(record: CalibrationRecord, fitted: Fitted) -> tuple[InformationState, InformationState]:
-    model = alarm_model(record.declared, Stage(record.stage), record.report, fitted, offsets_mm=record.offsets_mm)
-    heard = InformationState.alarmed(model.problem)
-    probed = heard.after(Observation("localise", record.localised)).after(Observation("stamp", record.stamp))
+    heard = InformationState.alarmed(record.model(fitted).problem()).after(Observation(LOCALISE, record.heard.located))
+    probed = heard
     for probe, reading in record.readings.items():
         probed = probed.after(Observation(probe, reading))
     return heard, probed
@@ -67,21 +64,19 @@ def _scores(pairs: Sequence[tuple[float, bool]]) -> dict[str, float]:
 
 
 def _within(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str, float]:
-    """Return the share of readings within one and two standard deviations of what the truth predicts; 0.68, 0.95."""
+    """Return the share of readings within one and two standard deviations of what the truth predicts; 0.68, 0.95.
+
+    Where an error may go either way, the nearer prediction counts.
+    """
     z: list[float] = []
     for record in records:
-        supposed = suppose(
-            record.configuration, measured_g(record.declared), poured_g=record.declared.poured_g, shifts=fitted.shifts
-        )
-        for role, cup in enumerate(record.declared.order):
-            look_sd = fitted.readings.look_sd_g(disturbed=supposed.disturbed[role])
-            expected = {
-                f"look_{cup}": (supposed.looked[role], look_sd),
-                f"weigh_{cup}": (supposed.weighed[role], fitted.readings.weigh_sd_g),
-            }
-            z += [
-                (record.readings[probe] - amount.g) / float(np.hypot(amount.sd_g, sd))
-                for probe, (amount, sd) in expected.items()
-                if probe in record.readings
-            ]
+        model = record.model(fitted)
+        supposed = Supposed(record.configuration, model.table, fitted.shifts)
+        for name, m in model.task.measurements.items():
+            if m.cup is None or name not in record.readings:
+                continue
+            role, reading = model.order.index(m.cup), float(record.readings[name])
+            sd = fitted.readings.sd_g(m.sense, disturbed=m.sense is Sense.LOOK and supposed.disturbed(m.sense, role))
+            parts = supposed.reading(m.sense, role, sd)
+            z.append(min(((reading - mean) / spread for _, mean, spread in parts), key=abs))
     return {f"{n} sd": round(float(np.mean(np.abs(z) <= n)), 3) for n in (1, 2)} if z else {}

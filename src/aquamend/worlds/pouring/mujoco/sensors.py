@@ -14,11 +14,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from aquamend.errors import UnknownName
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.camera import Camera, Floats, Vector, cast, of_colour
-from aquamend.worlds.pouring.faults import SOUND, CameraFaults
-from aquamend.worlds.pouring.scene import APPEARANCE
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.camera import Camera, Floats, Vector, cast, of_colour
+from aquamend.worlds.pouring.mujoco.faults import SOUND, Faults
+from aquamend.worlds.pouring.mujoco.scene import APPEARANCE
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 OVERHEAD = Camera(position=(0.12, 0.0, 3.0), look_at=(0.12, 0.0, 0.0), up=(0.0, 1.0, 0.0), vertical_fov_deg=7.8)
 """Far up, so that a pitcher held beside one cup hides no other."""
@@ -44,6 +44,8 @@ RAY_SD_M, COMMON_SD_M = 0.001, 0.00025
 LEVEL_SD_G = LEVEL_G_PER_M * math.hypot(COMMON_SD_M, RAY_SD_M / math.sqrt(150))
 """The error all rays of a reading share, and what is left of their own after averaging."""
 
+SCALE_SD_G, FELT_SD_G = 0.5, 0.25
+"""Of one reading of a scale, and of the force on the hand at one tick."""
 PAN_G, VESSEL_G = 1000 * dim.PAN_MASS, 1000 * dim.VESSEL_MASS
 
 
@@ -56,13 +58,13 @@ class Seen:
     """Height of the highest point of its rim."""
 
 
-def level_g(simulation: Simulation, cup: str, *, rng: Generator, faults: CameraFaults = SOUND) -> float | None:
+def level_g(simulation: Simulation, cup: str, *, rng: Generator, faults: Faults = SOUND) -> float | None:
     """Return how much water the camera sees in a cup, or None if it cannot see into it."""
     table, crop = faults.shown(simulation), faults.crop_of(cup)
     if crop not in APPEARANCE:
         raise UnknownName("vessel", crop, APPEARANCE)
     noise_g = rng.normal(0.0, LEVEL_SD_G)  # drawn in any case, so that later draws do not depend on what is seen
-    seen = None if crop in faults.occluded else _overhead(table).get(crop)
+    seen = None if crop in faults.hidden else _overhead(table).get(crop)
     height_m = None if seen is None else _surface_m(table, seen)
     if height_m is None:
         return None
@@ -71,42 +73,34 @@ def level_g(simulation: Simulation, cup: str, *, rng: Generator, faults: CameraF
     return float(clean_g + noise_g + faults.bias_g.get(cup, 0.0))
 
 
-def positions_m(
-    simulation: Simulation, *, rng: Generator, faults: CameraFaults = SOUND
-) -> dict[str, tuple[float, float]]:
+def positions_m(simulation: Simulation, *, rng: Generator, faults: Faults = SOUND) -> dict[str, tuple[float, float]]:
     """Return where the camera sees every vessel stand, x and y; a vessel hidden even in part is left out."""
     noise = dict(zip(APPEARANCE, rng.normal(0.0, POSITION_SD_M, (len(APPEARANCE), 2)), strict=True))
     return {
         vessel: (float(seen.xy[0] + noise[vessel][0]), float(seen.xy[1] + noise[vessel][1]))
         for vessel, seen in _overhead(faults.shown(simulation)).items()
-        if vessel not in faults.occluded
+        if vessel not in faults.hidden
     }
 
 
-def scale_g(simulation: Simulation, place: int, *, rng: Generator | None, sd_g: float = 0.5) -> float:
-    """Return the water on a place: how far its spring is pressed, less pan and vessel; an empty place reads -80 g.
-
-    Without a generator there is no noise.
-    """
+def scale_g(
+    simulation: Simulation, place: int, *, rng: Generator, faults: Faults = SOUND, sd_g: float = SCALE_SD_G
+) -> float:
+    """Return the water on a place: how far its spring is pressed, less pan and vessel; an empty place reads -80 g."""
     pressed_m = -float(simulation.data.qpos[simulation.compiled.scales[place]])
     net_g = 1000 * pressed_m * dim.SCALE_STIFFNESS / dim.GRAVITY - PAN_G - VESSEL_G
-    return round(round(net_g, 1) + _noise_g(rng, sd_g), 1)
+    return round(round(net_g, 1) + float(rng.normal(0.0, sd_g)) + faults.scale_off_g.get(place, 0.0), 1)
 
 
-def lifted_g(simulation: Simulation, *, rng: Generator | None = None, sd_g: float = 0.5) -> float:
+def lifted_g(simulation: Simulation, *, rng: Generator, sd_g: float = FELT_SD_G) -> float:
     """Return what hangs on the hand, vessel and all: the lifting force less what the drive itself brakes away.
 
     True when the hand moves evenly; while it speeds up or slows down, inertia is felt as weight.
-    Without a generator there is no noise.
     """
     model, data = simulation.compiled.model, simulation.data
     axis = model.joint("gantry_z").dofadr[0]
     force = data.actuator_force[model.actuator("gantry_z").id] - model.dof_damping[axis] * data.qvel[axis]
-    return float(1000 * force / dim.GRAVITY) + _noise_g(rng, sd_g)
-
-
-def _noise_g(rng: Generator | None, sd_g: float) -> float:
-    return 0.0 if rng is None else float(rng.normal(0.0, sd_g))
+    return float(1000 * force / dim.GRAVITY) + float(rng.normal(0.0, sd_g))
 
 
 def _overhead(simulation: Simulation) -> dict[str, Seen]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 SPEED_M_S = 0.4
 CAREFUL_M_S = 0.2

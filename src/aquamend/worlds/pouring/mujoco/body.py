@@ -1,4 +1,4 @@
-"""The robot: a hand over a table, what it believes about where things stand, and a journal of what it did."""
+"""The robot's body: a hand over a table, where it believes that things stand, and a receipt for all that it did."""
 
 from __future__ import annotations
 
@@ -10,12 +10,33 @@ from typing import TypeVar
 import numpy as np
 
 from aquamend.recovery import Charge, Receipt
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.faults import CameraFaults
-from aquamend.worlds.pouring.simulation import Simulation, Watcher
-from aquamend.worlds.pouring.skill import Finding, Skill
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.faults import Faults
+from aquamend.worlds.pouring.mujoco.simulation import Simulation, Watcher
 
 _Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How a primitive ended, as its own sensing tells."""
+
+    succeeded: bool
+    told: str
+    """What was found, for a person."""
+    value: float | None = None
+    """What was measured or moved, in grams, where there is such a thing."""
+
+
+Skill = Generator[None, None, Finding]
+"""A primitive, or several of them one after another: it waits for the table's next tick wherever it yields."""
+
+NOTHING_TO_DO = Finding(True, "nothing was to be done")
+
+
+def failed(told: str, value: float | None = None) -> Finding:
+    """Return an honest failure."""
+    return Finding(False, told, value)
 
 
 def known_at_first() -> dict[str, tuple[float, float]]:
@@ -24,12 +45,12 @@ def known_at_first() -> dict[str, tuple[float, float]]:
 
 
 @dataclass(eq=False, slots=True)
-class Robot:
-    """Everything the robot has and knows. It reaches the world through its hand and its sensors only."""
+class Body:
+    """Everything the robot has and knows of where things are. It reaches the world by its hand and its sensors only."""
 
     simulation: Simulation
-    faults: CameraFaults = field(default_factory=CameraFaults)
-    """What is wrong with its camera, which it does not know."""
+    faults: Faults = field(default_factory=Faults)
+    """What is wrong with its instruments, which it does not know."""
     seed: tuple[int, ...] = (0,)
     """Of the noise in its readings."""
     believed_m: dict[str, tuple[float, float]] = field(default_factory=known_at_first)
@@ -64,9 +85,13 @@ class Robot:
         """Return the place that a vessel is believed to stand on."""
         return nearest_place(self.believed_m[vessel][0])
 
-    def branch(self, watcher: Watcher | None = None) -> Robot:
+    def has_scale(self, place: int) -> bool:
+        """Whether a place has a scale; everybody knows that."""
+        return self.simulation.compiled.scene.scales[place]
+
+    def branch(self, watcher: Watcher | None = None) -> Body:
         """Return a copy that goes on from here as this one would; nobody listens to it yet."""
-        return Robot(
+        return Body(
             self.simulation.branch(watcher), self.faults, self.seed, dict(self.believed_m), dict(self.seen_m),
             self.holding, list(self.leaves), dict(self.uses),
         )  # fmt: skip
@@ -77,7 +102,7 @@ def nearest_place(x: float) -> int:
     return int(np.argmin([abs(x - place) for place in dim.PLACES_X]))
 
 
-def drive(robot: Robot, work: Generator[None, None, _Found]) -> _Found:
+def drive(body: Body, work: Generator[None, None, _Found]) -> _Found:
     """Tick the table until some work is done, and return what it found."""
     while True:
         try:
@@ -85,9 +110,4 @@ def drive(robot: Robot, work: Generator[None, None, _Found]) -> _Found:
         except StopIteration as done:
             found: _Found = done.value
             return found
-        robot.simulation.tick()
-
-
-def failed(told: str, value: float | None = None) -> Finding:
-    """Return an honest failure."""
-    return Finding(False, told, value)
+        body.simulation.tick()

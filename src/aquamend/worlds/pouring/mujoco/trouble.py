@@ -1,24 +1,25 @@
 """What may happen behind the robot's back: water added, cups swapped, a camera that misleads, or nothing at all.
 
-Physical changes act on the table, sensing errors on the camera alone.
+Physical changes act on the table, errors of the camera on the camera alone; both begin when the first declarations have
+been made, and last. What sets off a false alarm has passed a moment later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, replace
+from typing import ClassVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import AquaMendError
 from aquamend.model import Cause
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.faults import SOUND, CameraFaults
-from aquamend.worlds.pouring.robot import Robot
-from aquamend.worlds.pouring.scene import stacked
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.body import Body
+from aquamend.worlds.pouring.mujoco.scene import stacked
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
+from aquamend.worlds.pouring.reports import Signal
 
 WAKING_M_S = 1e-4
 """A sleeping body that is moved must be pushed a little, or it would go on sleeping in mid-air."""
@@ -32,7 +33,7 @@ class AddWater:
 
     cup: str
     grams: int
-    cause: Cause = Cause.EXTERNAL
+    cause: ClassVar[Cause] = Cause.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,73 +42,74 @@ class SwapCups:
 
     one: str
     other: str
-    cause: Cause = Cause.EXTERNAL
+    cause: ClassVar[Cause] = Cause.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
 class BiasedCamera:
-    """The camera reads one cup too high or too low, from the start and for good."""
+    """From now on the camera reads one cup too high or too low."""
 
     cup: str
     bias_g: float
-    cause: Cause = Cause.SELF_ERROR
+    cause: ClassVar[Cause] = Cause.SELF_ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class MixedUpCamera:
-    """The camera takes two cups for one another whenever it reads their levels, from the start and for good."""
+    """From now on the camera takes two cups for one another whenever it reads their levels."""
 
     one: str
     other: str
-    cause: Cause = Cause.SELF_ERROR
+    cause: ClassVar[Cause] = Cause.SELF_ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenCamera:
-    """The camera goes on showing what it saw before: its frames are stale."""
+    """From now on the camera shows what it shows at this moment: its frames go stale."""
 
-    cause: Cause = Cause.SELF_ERROR
+    cause: ClassVar[Cause] = Cause.SELF_ERROR
 
 
 @dataclass(frozen=True, slots=True)
-class FalseAlarm:
-    """Nothing happens but a blink: one signal of the monitor jumps for a moment."""
+class Occlusion:
+    """Something passes before the camera, and for a moment a cup is out of its sight."""
 
-    signal: str
-    """Which of the monitor's signals."""
     cup: str
+    cause: ClassVar[Cause] = Cause.FALSE_ALARM
+
+
+@dataclass(frozen=True, slots=True)
+class Spike:
+    """One signal of the monitor jumps for a moment."""
+
+    signal: Signal
+    cup: str
+    """The cup that the signal is about, where it is about one."""
     jump: float
     """In multiples of what the monitor tolerates, with its sign."""
-    cause: Cause = Cause.FALSE_ALARM
+    cause: ClassVar[Cause] = Cause.FALSE_ALARM
 
 
-Perturbation = AddWater | SwapCups | BiasedCamera | MixedUpCamera | FrozenCamera | FalseAlarm
+Trouble = AddWater | SwapCups | BiasedCamera | MixedUpCamera | FrozenCamera | Occlusion | Spike
 
 
-def faults_from_the_start(perturbation: Perturbation) -> CameraFaults:
-    """Return what is wrong with the camera before anything is measured."""
-    match perturbation:
-        case BiasedCamera(cup=cup, bias_g=bias_g):
-            return CameraFaults(bias_g={cup: bias_g})
-        case MixedUpCamera(one=one, other=other):
-            return CameraFaults(exchanged=(one, other))
-        case _:
-            return SOUND
-
-
-def happen(perturbation: Perturbation, robot: Robot) -> None:
-    """Let it happen behind the robot's back; what is so from the start changes nothing any more."""
-    match perturbation:
+def happen(trouble: Trouble, body: Body) -> None:
+    """Let it happen behind the robot's back; what passes in a moment leaves nothing."""
+    match trouble:
         case AddWater(cup=cup, grams=grams):
-            _add(robot.simulation, cup, grams)
+            _add(body.simulation, cup, grams)
         case SwapCups(one=one, other=other):
-            _swap(robot.simulation, one, other)
+            _swap(body.simulation, one, other)
+        case BiasedCamera(cup=cup, bias_g=bias_g):
+            body.faults = replace(body.faults, bias_g={cup: bias_g})
+        case MixedUpCamera(one=one, other=other):
+            body.faults = replace(body.faults, exchanged=(one, other))
         case FrozenCamera():
-            robot.faults = CameraFaults(frozen=robot.simulation.branch())
-        case BiasedCamera() | MixedUpCamera() | FalseAlarm():
+            body.faults = replace(body.faults, frozen=body.simulation.branch())
+        case Occlusion() | Spike():
             pass
         case _:
-            assert_never(perturbation)
+            assert_never(trouble)
 
 
 def _add(simulation: Simulation, cup: str, grams: int) -> None:

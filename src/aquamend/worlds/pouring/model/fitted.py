@@ -12,9 +12,13 @@ from typing import Any
 
 from aquamend.errors import AquaMendError
 from aquamend.records import write_atomically
-from aquamend.worlds.pouring.configurations import Amount, Shifts
+from aquamend.worlds.pouring.model.alarms import KINDS, cells
+from aquamend.worlds.pouring.model.configurations import CAMERA_KINDS, Amount, Shifts
+from aquamend.worlds.pouring.task import Sense
 
-FORMAT = "aquamend-pouring-model/1"
+TIMED = ("fetch", "move", "draw back", "pour", "put back", "pour back", "heft")
+"""Skills that every recovery is priced by."""
+FORMAT = "aquamend-pouring-model/2"
 SHIPPED = Path(__file__).parent / "fitted.json"
 
 
@@ -33,30 +37,41 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """How far readings scatter about what a configuration predicts, and how often the camera finds the places right."""
+    """How far readings scatter about what a configuration predicts, and how often camera routines are right."""
 
     look_same_sd_g: float
     """A look at water that lies as it lay when it was measured."""
     look_new_sd_g: float
     """A look at water that was poured since."""
     weigh_sd_g: float
+    """The declared amount was read by the camera, so its own error is in here."""
+    heft_sd_g: float
     localise_right: float
     """Share of the times that the camera tells rightly who stands where."""
-    stamp_right: float
-    """Share of the times that a frame's time stamp tells rightly whether it is stale."""
+    finds_faulty: Mapping[str, float]
+    """By state of the camera: how often its self test calls it faulty."""
+    scale_off: float
+    """How often one of the scales of a table is off."""
 
-    def look_sd_g(self, *, disturbed: bool) -> float:
-        """Return how far a look scatters, at water poured since it was measured or not."""
-        return self.look_new_sd_g if disturbed else self.look_same_sd_g
+    def sd_g(self, sense: Sense, *, disturbed: bool = False) -> float:
+        """Return how far a sensor's readings scatter, at water poured since it was measured or not."""
+        match sense:
+            case Sense.LOOK:
+                return self.look_new_sd_g if disturbed else self.look_same_sd_g
+            case Sense.WEIGH:
+                return self.weigh_sd_g
+            case _:
+                return self.heft_sd_g
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Calibration records that resemble one another: one kind of perturbation at one stage."""
+    """Calibration records with the same public history: what the monitor said, about which cup."""
 
     name: str
-    stage: str
     records: int
+    probes: tuple[str, ...]
+    """Probes whose answers told something in these records, by role."""
     gaps_g: tuple[float, ...]
     """Prototype: how much more the rival and the third were measured to hold than the target."""
     offsets_mm: tuple[float, ...]
@@ -90,6 +105,23 @@ class Fitted:
         if what not in self.durations:
             raise InvalidModel(f"the fitted model has no duration of {what!r}; it has {', '.join(self.durations)}")
         return self.durations[what].mean_s
+
+
+def uncalibrated() -> Fitted:
+    """Return what a robot assumes before anything was calibrated: round numbers, and every report alike.
+
+    Calibration itself runs with it; nothing else should.
+    """
+    alike = {kind: cells(some_affected=True) for kind in KINDS}
+    return Fitted(
+        readings=Readings(1.0, 1.0, 1.0, 1.0, 0.9, dict.fromkeys(CAMERA_KINDS, 0.5), 0.1),
+        shifts=Shifts(*[Amount(8.0, 3.0)] * 5),
+        alarms={kind: {cell: 1 / len(all_) for cell in all_} for kind, all_ in alike.items()},
+        durations={what: Duration(10.0, 5.0, 0) for what in TIMED},
+        groups=(),
+        records=0,
+        calibration={},
+    )
 
 
 def save_fitted(fitted: Fitted, path: Path) -> None:
@@ -126,11 +158,12 @@ def _parsed(data: dict[str, Any]) -> Fitted:
 
     return Fitted(
         readings=Readings(**data["readings"]),
-        shifts=Shifts(**{name: Amount(**amount) for name, amount in data["shifts"].items()}),
+        shifts=Shifts(**{name: Amount(*pair(amount)) for name, amount in data["shifts"].items()}),
         alarms={kind: dict(reports) for kind, reports in data["alarms"].items()},
         durations={what: Duration(**duration) for what, duration in data["durations"].items()},
         groups=tuple(
-            Group(g["name"], g["stage"], g["records"], pair(g["gaps_g"]), pair(g["offsets_mm"])) for g in data["groups"]
+            Group(g["name"], int(g["records"]), tuple(g["probes"]), pair(g["gaps_g"]), pair(g["offsets_mm"]))
+            for g in data["groups"]
         ),
         records=int(data["records"]),
         calibration=data["calibration"],

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from aquamend.worlds.pouring import dimensions as dim
+from aquamend.worlds.pouring.mujoco import dimensions as dim
 
 WATER, WALL, HULL, TABLE, PAD, PAN = 1, 2, 4, 8, 16, 32
 """Collision classes, one bit each."""
@@ -19,6 +19,7 @@ APPEARANCE = {
 }
 """The colour that tells one vessel from another; where it stands tells nothing."""
 WATER_RGBA = (0.25, 0.62, 0.92, 1.0)
+SCALE_RGBA, PAD_RGBA = (0.30, 0.31, 0.34, 1.0), (0.66, 0.56, 0.44, 1.0)
 NUDGE, GOLDEN_ANGLE = 0.0004, 2.4
 WALL_GROUP, HIDDEN_GROUP = 1, 3
 """Geometry groups of the vessels, which pictures show as if of glass, and of their hulls, which no camera sees."""
@@ -48,6 +49,8 @@ class TableScene:
     vessels: tuple[Standing, ...]
     reserve_g: int = 26
     """Water that somebody may add later; until then it lies out of sight."""
+    scales: tuple[bool, ...] = (True,) * len(dim.PLACES_X)
+    """Which places have a scale; the others are plain pads of the same height, as everybody can see."""
 
     @property
     def particles(self) -> int:
@@ -80,7 +83,7 @@ def mjcf(scene: TableScene) -> str:
         friction=(0.8, 0.005, 0.0001), rgba=(0.80, 0.74, 0.66, 1),
     )  # fmt: skip
     for place, x in enumerate(dim.PLACES_X):
-        _scale(world, place, x)
+        _place(world, place, x, scene.scales[place])
     for vessel in scene.vessels:
         _vessel(world, vessel)
     _hand(world)
@@ -106,16 +109,19 @@ def _tuple(value: float | tuple[float, ...]) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _scale(world: ElementTree.Element, place: int, x: float) -> None:
-    """Add a pan on a spring: how far it sinks tells what stands on it."""
+def _place(world: ElementTree.Element, place: int, x: float, scale: bool) -> None:
+    """Add a pan on a spring, which sinks by what stands on it and so weighs it, or a pad that does not."""
     thick = 0.003
-    pan = _add(world, "body", name=f"scale_{place}", pos=(x, 0, dim.SCALE_TOP_Z - thick))
+    pan = _add(world, "body", name=f"place_{place}", pos=(x, 0, dim.SCALE_TOP_Z - thick))
+    if scale:
+        _add(
+            pan, "joint", name=f"scale_{place}", type="slide", axis=(0, 0, 1), stiffness=dim.SCALE_STIFFNESS,
+            damping=14,
+        )  # fmt: skip
     _add(
-        pan, "joint", name=f"scale_{place}", type="slide", axis=(0, 0, 1), stiffness=dim.SCALE_STIFFNESS, damping=14,
-    )  # fmt: skip
-    _add(
-        pan, "geom", name=f"scale_{place}", type="box", size=(dim.SCALE_HALF_WIDTH, dim.SCALE_HALF_WIDTH, thick),
-        mass=dim.PAN_MASS, contype=PAN, conaffinity=HULL, friction=(0.8, 0.005, 0.0001), rgba=(0.30, 0.31, 0.34, 1),
+        pan, "geom", name=f"place_{place}", type="box", size=(dim.SCALE_HALF_WIDTH, dim.SCALE_HALF_WIDTH, thick),
+        mass=dim.PAN_MASS, contype=PAN, conaffinity=HULL, friction=(0.8, 0.005, 0.0001),
+        rgba=SCALE_RGBA if scale else PAD_RGBA,
     )  # fmt: skip
 
 
@@ -223,7 +229,7 @@ def _bead(world: ElementTree.Element, i: int, position: tuple[float, float, floa
         _add(body, "joint", type="slide", axis=axis, damping=dim.BEAD_DAMPING)
     _add(
         body, "geom", type="sphere", size=dim.BEAD_RADIUS, mass=dim.BEAD_MASS, rgba=WATER_RGBA, contype=WATER,
-        conaffinity=WATER | WALL | TABLE, condim=1,
+        conaffinity=WATER | WALL | TABLE | PAN | PAD, condim=1,
     )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.replay.recording import Body, Geom, InvalidRecording, Recording, Shape
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.scene import HIDDEN_GROUP, WATER_RGBA
-from aquamend.worlds.pouring.simulation import Compiled, Simulation
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.scene import HIDDEN_GROUP, WATER_RGBA
+from aquamend.worlds.pouring.mujoco.simulation import Compiled, Simulation
 
 PARKED_M = (0.0, 0.0, -1.0)
 """Where water is shown that nobody has added yet: below the table, out of sight."""

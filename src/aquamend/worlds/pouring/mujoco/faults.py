@@ -1,30 +1,37 @@
-"""What may be wrong with the robot's camera. A fault sits in the sensor, never in the world it looks at."""
+"""What may be wrong with the robot's instruments. A fault sits in the sensor, never in the world it looks at."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CameraFaults:
-    """Every fault the camera has now; by default none. They persist: looking again shows the same."""
+class Faults:
+    """Every fault there is now; by default none. They persist: to read again shows the same."""
 
     bias_g: Mapping[str, float] = field(default_factory=dict)
-    """Added to the level read for a cup."""
+    """Added to the level that the camera reads for a cup."""
     exchanged: tuple[str, str] | None = None
     """Two cups whose crops are mixed up: the level of one is read for the other. The map of the table stays right."""
     frozen: Simulation | None = None
     """An earlier branch of the table that the camera still shows."""
-    occluded: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     """Vessels that something hides from the camera."""
+    scale_off_g: Mapping[int, float] = field(default_factory=dict)
+    """Added to what the scale under a place reads."""
 
     @property
-    def sound(self) -> bool:
-        """Whether there is nothing wrong with the camera."""
-        return not self.bias_g and self.exchanged is None and self.frozen is None and not self.occluded
+    def camera_sound(self) -> bool:
+        """Whether nothing is wrong with how the camera reads amounts; what is hidden from it, it does not misread."""
+        return not self.bias_g and self.exchanged is None and self.frozen is None
+
+    @property
+    def scales_sound(self) -> bool:
+        """Whether every scale reads right."""
+        return not any(self.scale_off_g.values())
 
     def shown(self, simulation: Simulation) -> Simulation:
         """Return the table that the camera shows when it looks at this one."""
@@ -38,5 +45,5 @@ class CameraFaults:
         return second if cup == first else first
 
 
-SOUND = CameraFaults()
-"""A camera with nothing wrong."""
+SOUND = Faults()
+"""Instruments with nothing wrong."""

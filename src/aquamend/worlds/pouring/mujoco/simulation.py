@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import MissingLibrary
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.scene import TableScene, mjcf
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.scene import TableScene, mjcf
 
 SETTLING_S = 3.0
 
@@ -58,9 +58,10 @@ class Compiled:
         return {vessel.name: self.model.body(vessel.name).id for vessel in self.scene.vessels}
 
     @cached_property
-    def scales(self) -> tuple[int, ...]:
-        """Position of every scale's displacement in ``qpos``."""
-        return tuple(int(self.model.joint(f"scale_{p}").qposadr[0]) for p in range(len(dim.PLACES_X)))
+    def scales(self) -> dict[int, int]:
+        """By place, for those that have a scale: position of its displacement in ``qpos``."""
+        weighed = [place for place, scale in enumerate(self.scene.scales) if scale]
+        return {place: int(self.model.joint(f"scale_{place}").qposadr[0]) for place in weighed}
 
     @cached_property
     def first_reserve_bead(self) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.worlds.pouring.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 Vector = tuple[float, float, float]
 Floats = NDArray[np.float64]

@@ -8,9 +8,9 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.camera import Camera, Vector, capture
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.camera import Camera, Vector, capture
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 Pixels = NDArray[np.uint8]
 

@@ -1,0 +1,379 @@
+"""The public model of an alarm: 72 configurations, what each breaks and shows, and what every way out costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.graph import Value
+from aquamend.model import (
+    Alarm,
+    Cause,
+    Coverage,
+    Declaration,
+    Discrete,
+    FitGroup,
+    Hypothesis,
+    JointModel,
+    Kernel,
+    Mixture,
+)
+from aquamend.problem import Plan, Problem
+from aquamend.worlds.pouring.model.alarms import alarm_likelihood
+from aquamend.worlds.pouring.model.configurations import (
+    ADDED_TO,
+    AS_BELIEVED,
+    CONFIGURATIONS,
+    MISREADS,
+    ROLES,
+    Camera,
+    Configuration,
+    Happened,
+    Scales,
+    Supposed,
+    Table,
+    camera_kind,
+)
+from aquamend.worlds.pouring.model.fitted import Fitted
+from aquamend.worlds.pouring.reports import OF_A_CUP, ROUTINE, Report
+from aquamend.worlds.pouring.task import (
+    CAMERA,
+    CHECK_CAMERA,
+    FAULTY,
+    LIFT,
+    LOCALISE,
+    MOVE,
+    PLACE,
+    POUR,
+    SCALES,
+    SOUND,
+    SURVEY,
+    TARGET,
+    Instruments,
+    Measurement,
+    PouringTask,
+    Prices,
+    Sense,
+    Stage,
+    Statement,
+    binding,
+    quantity,
+)
+
+RESTART, SAFE_STOP = "restart", "safe stop"
+IN_PLACE = "all in place"
+TWO_AT_ONCE = 0.02
+"""Prior probability that somebody has changed something and the camera has gone wrong, both."""
+OUTLIERS = 1e-3
+"""Share of readings that are taken for glitches, so that one that fits nothing does not decide everything."""
+PROBE_S = 0.2
+"""What the robot expects a measurement to take; the paper's unit probe."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What else is public when an alarm comes, beside what was declared and done."""
+
+    stage: Stage = Stage.DECIDED
+    report: Report = ROUTINE
+    """What the monitor said."""
+    located: str = IN_PLACE
+    """What the localisation told that belongs to every alarm."""
+    scale_at: Mapping[str, bool] = field(default_factory=dict)
+    """By cup, whether the place that it was declared to stand on has a scale; True where not said."""
+    poured_g: float = 0.0
+    """What the robot has read to have poured."""
+    offset_mm: Mapping[str, float] = field(default_factory=dict)
+    """By cup, how far from the middle of its place it was found when it was declared to be there."""
+
+
+def arrangements(cups: Sequence[str]) -> dict[str, tuple[str, str] | None]:
+    """Return what finding the cups may tell: every cup in its place, or two of them exchanged."""
+    pairs = {f"{one} and {other} exchanged": (one, other) for one, other in combinations(cups, 2)}
+    return {IN_PLACE: None, **pairs}
+
+
+def prices(fitted: Fitted, stage: Stage) -> Prices:
+    """Return what measuring, undoing and doing again takes, in simulated seconds.
+
+    To weigh a cup in the hand, the pitcher has to be put down and fetched again.
+    """
+    s = fitted.seconds
+    held, beside = bool(stage.executed), MOVE in stage.executed
+    heft = s("heft") + (s("put back") + s("fetch") if held else 0.0) + (s("move") if beside else 0.0)
+    return Prices(
+        look=PROBE_S,
+        weigh=PROBE_S,
+        localise=PROBE_S,
+        check_camera=PROBE_S,
+        heft=heft,
+        undo={LIFT: s("put back"), MOVE: s("draw back"), POUR: s("pour back"), PLACE: s("fetch")},
+        redo={LIFT: s("fetch"), MOVE: s("move"), POUR: s("pour"), PLACE: s("put back")},
+        put_down=s("put back"),
+    )
+
+
+def task_of(declared: Statement, heard: Heard, fitted: Fitted, *, linear_chain: bool = False) -> PouringTask:
+    """Return the task as it stands: what can be weighed in place follows from where the cups were located."""
+    cups = PouringTask(declared).cups
+    pair = arrangements(cups)[heard.located]
+    at = {cup: cup for cup in cups} | ({} if pair is None else {pair[0]: pair[1], pair[1]: pair[0]})
+    weighable = tuple(cup for cup in cups if heard.scale_at.get(at[cup], True))
+    return PouringTask(
+        declared,
+        heard.stage,
+        linear_chain=linear_chain,
+        camera_was_sound=True,
+        amounts_are_read=True,
+        instruments=Instruments(weighable, scales_may_be_off=True, hefting=True),
+        prices=prices(fitted, heard.stage),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AlarmModel:
+    """The recovery problem after an alarm, from public things only.
+
+    Its losses are what comes on top of finishing the task, which is due after every decision but a safe stop.
+    """
+
+    declared: Statement
+    heard: Heard
+    fitted: Fitted
+    linear_chain: bool = False
+    """Whether the graph knows only the order of things, not their causes."""
+
+    def __post_init__(self) -> None:
+        task = task_of(self.declared, self.heard, self.fitted, linear_chain=self.linear_chain)
+        order = sorted(task.cups, key=lambda cup: (task.values(self.declared)[quantity(cup)], cup))
+        pair = arrangements(task.cups)[self.heard.located]
+        located = list(AS_BELIEVED)
+        if pair is not None:
+            one, other = (order.index(cup) for cup in pair)
+            located[one], located[other] = other, one
+        amounts = dict(zip(task.cups, self.declared.quantity_g, strict=True))
+        table = Table(
+            tuple(amounts[cup] for cup in order),
+            tuple(located),
+            tuple(self.heard.scale_at.get(cup, True) for cup in order),
+            self.heard.poured_g,
+        )
+        supposed = [Supposed(c, table, self.fitted.shifts) for c in CONFIGURATIONS]
+        for name, value in {"task": task, "order": tuple(order), "table": table, "supposed": supposed}.items():
+            object.__setattr__(self, name, value)
+
+    task: PouringTask = field(init=False)
+    order: tuple[str, ...] = field(init=False)
+    """The cups by what was declared, least full first."""
+    table: Table = field(init=False)
+    supposed: list[Supposed] = field(init=False)
+
+    def problem(self) -> Problem:
+        """Return it as a problem."""
+        task = self.task
+        names = [self.named(c) for c in CONFIGURATIONS]
+        shares = [prior(c, self.fitted) for c in CONFIGURATIONS]
+        hypotheses = [self._hypothesis(n, p, s) for n, p, s in zip(names, shares, self.supposed, strict=True)]
+        alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
+        accuracy = {
+            name: dict(zip(names, (self._accuracy(m, s) for s in self.supposed), strict=True))
+            for name, m in task.measurements.items()
+        }
+        again = task.restart_cost + PROBE_S
+        restart = np.array([again + self._left_by_restart(s) for s in self.supposed])
+        stopped = np.array([task.safe_stop_cost + task.left_wrong(_wrong(h)) for h in hypotheses])
+        return Problem(
+            task.graph(accuracy),
+            JointModel(hypotheses, self._kernels(names), alarm, self._declarations(hypotheses)),
+            restart=Plan(RESTART, restart, undo=task.stage.executed),
+            plans=(Plan(SAFE_STOP, stopped, last_resort=True),),
+            coverage=self.coverage(),
+            name="pour into the least full cup",
+            unit="s",
+        )
+
+    def _declarations(self, hypotheses: Sequence[Hypothesis]) -> list[Declaration]:
+        """Return what was declared; of an amount, a hypothesis says only that it is wrong, so this says where."""
+        amounts, said = {quantity(cup) for cup in self.task.cups}, self.task.values(self.declared)
+        return [
+            replace(d, value=said[d.belief], invalid_in=[h.name for h in hypotheses if d.belief in h.failed])
+            if d.belief in amounts
+            else d
+            for d in self.task.declarations()
+        ]
+
+    def named(self, configuration: Configuration) -> str:
+        """Return what a configuration says is the matter, with the cups' own names in it."""
+        happened, camera, scales = configuration
+        one, other = (self.order[role] for role in self.table.exchanged)
+        told = f"{one} and {other} swapped" if happened is Happened.SWAPPED else happened.value
+        parts = [] if happened is Happened.NOTHING else [told]
+        parts += [] if camera is Camera.SOUND else [camera.value]
+        parts += [] if scales is Scales.SOUND else [scales.value]
+        text = " + ".join(parts or [told])
+        for role, cup in zip(ROLES, self.order, strict=True):
+            text = text.replace(role, cup)
+        return text
+
+    def suspects(self) -> tuple[str, ...]:
+        """Return the beliefs that the report points at."""
+        report = self.heard.report
+        if report.signal not in OF_A_CUP:
+            return TARGET, CAMERA
+        return quantity(report.cup), binding(report.cup), TARGET
+
+    def _hypothesis(self, name: str, share: float, supposed: Supposed) -> Hypothesis:
+        happened, camera, scales = supposed.configuration
+        position = dict(zip(self.task.cups, self.declared.position_mm, strict=True))
+        truth: dict[str, Value] = {}
+        for role, place in enumerate(supposed.stands_at):
+            if role != place:
+                truth[binding(self.order[role])] = position[self.order[place]]
+        least = self.order[supposed.least]
+        truth |= {} if least == self.declared.target else {TARGET: least}
+        truth |= {} if camera is Camera.SOUND else {CAMERA: FAULTY}
+        truth |= {} if scales is Scales.SOUND else {SCALES: FAULTY}
+        cause = Cause.FALSE_ALARM
+        if camera is not Camera.SOUND:
+            cause = Cause.SELF_ERROR
+        if happened is not Happened.NOTHING:
+            cause = Cause.EXTERNAL
+        # How much a wrong amount really is, nobody knows before it is read; so it fails without another value.
+        failed = tuple(quantity(self.order[role]) for role in supposed.wrong_amounts)
+        return Hypothesis(name, share, failed, cause, truth)
+
+    def _heard(self) -> list[float]:
+        pair, alarms = self.table.exchanged, self.fitted.alarms
+        return [alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS]
+
+    def _sd_g(self, m: Measurement, supposed: Supposed, role: int) -> float:
+        return self.fitted.readings.sd_g(m.sense, disturbed=supposed.disturbed(m.sense, role))
+
+    def _kernels(self, names: Sequence[str]) -> dict[str, Kernel]:
+        kernels: dict[str, Kernel] = {}
+        for name, m in self.task.measurements.items():
+            if m.cup is not None:
+                role = self.order.index(m.cup)
+                parts = [s.reading(m.sense, role, self._sd_g(m, s, role)) for s in self.supposed]
+                kernels[name] = Mixture(dict(zip(names, parts, strict=True)), OUTLIERS)
+        told, right = list(arrangements(self.task.cups)), self.fitted.readings.localise_right
+        rows = np.array([self._located_row(s, told, right) for s in self.supposed])
+        kernels[LOCALISE] = Discrete(told, rows)
+        faulty = [self.finds_faulty(s.configuration) for s in self.supposed]
+        kernels[CHECK_CAMERA] = Discrete((SOUND, FAULTY), np.array([(1 - p, p) for p in faulty]))
+        kernels[SURVEY] = Discrete(("as declared",), np.ones((len(names), 1)))
+        return kernels
+
+    def _located_row(self, supposed: Supposed, told: Sequence[str], right: float) -> list[float]:
+        """Return how likely each arrangement is told; which two were swapped is not known before they are seen."""
+        n = len(told) - 1
+        if supposed.seen_at == AS_BELIEVED:
+            return [right, *[(1.0 - right) / n] * n]
+        return [1.0 - right, *[right / n] * n]
+
+    def finds_faulty(self, configuration: Configuration) -> float:
+        """Return how likely the camera's self test calls it faulty."""
+        return self.fitted.readings.finds_faulty[camera_kind(configuration.camera)]
+
+    def _accuracy(self, m: Measurement, supposed: Supposed) -> float:
+        """Return how likely what a measurement reads is right."""
+        if m.cup is not None:
+            role = self.order.index(m.cup)
+            return supposed.accuracy(m.sense, role, self._sd_g(m, supposed, role))
+        if m.sense is Sense.LOCALISE:
+            right = self.fitted.readings.localise_right
+            return right if supposed.seen_at == supposed.stands_at else 1.0 - right
+        faulty = self.finds_faulty(supposed.configuration)
+        return 1.0 - faulty if supposed.configuration.camera is Camera.SOUND else faulty
+
+    def _left_by_restart(self, supposed: Supposed) -> float:
+        """Return what starting over leaves wrong on average: everything is looked at again, by the same camera."""
+        left, kind = 0.0, self.task.residuals
+        looks = [supposed.reading(Sense.LOOK, role, 0.0) for role in AS_BELIEVED]
+        for seen in product(*looks):
+            weight = math.prod(part[0] for part in seen)
+            chosen = min(AS_BELIEVED, key=lambda role: seen[role][1])
+            left += weight * kind.target * float(chosen != supposed.least)
+        look = Measurement(Sense.LOOK, "")
+        for role in AS_BELIEVED:
+            wrong = 1.0 - supposed.accuracy(Sense.LOOK, role, self._sd_g(look, supposed, role))
+            left += wrong * kind.quantity
+        left += kind.binding * sum(a != b for a, b in zip(supposed.seen_at, supposed.stands_at, strict=True))
+        return left + kind.camera * float(supposed.configuration.camera is not Camera.SOUND)
+
+    def coverage(self) -> Coverage:
+        """Return whether calibration supports screening here, as the paper asks: early, and near enough records."""
+        by_role = {f"_{role}": f"_{cup}" for role, cup in zip(ROLES, self.order, strict=True)}
+
+        def named(probe: str) -> str:
+            return next((probe.removesuffix(r) + c for r, c in by_role.items() if probe.endswith(r)), probe)
+
+        declared = self.table.declared_g
+        return Coverage(
+            stage=self.heard.stage.value,
+            covered_stages=(Stage.LIFTED.value,),
+            groups=tuple(
+                FitGroup(g.name, tuple(named(p) for p in g.probes), g.gaps_g, g.offsets_mm) for g in self.fitted.groups
+            ),
+            quantities_g=tuple(g - declared[0] for g in declared[1:]),
+            offsets_mm=tuple(self.heard.offset_mm.get(cup, 0.0) for cup in self.order),
+        )
+
+
+def _wrong(hypothesis: Hypothesis) -> Iterator[str]:
+    """Yield the beliefs that a hypothesis makes wrong, those aside that cost nothing."""
+    yield from hypothesis.failed
+    yield from (belief for belief in hypothesis.truth if belief != SCALES)
+
+
+def prior(configuration: Configuration, fitted: Fitted) -> float:
+    """Return the prior: four families equally likely, kinds equally likely within a family, seldom two at once.
+
+    A family is nothing at all, water added, cups swapped, or a fault of the camera; a scale may be off in any of them.
+    """
+    happened, camera, scales = configuration
+    family, one_kind = (1.0 - TWO_AT_ONCE) / 4, 1 / 3
+    change = family if happened is Happened.SWAPPED else family / len(ADDED_TO)
+    fault = family * one_kind / (len(MISREADS) if camera in MISREADS else 1)
+    if happened is Happened.NOTHING:
+        share = family if camera is Camera.SOUND else fault
+    else:
+        share = change if camera is Camera.SOUND else TWO_AT_ONCE * change / (2 * family) * fault / family
+    off = fitted.readings.scale_off
+    return share * (off if scales is Scales.OFF else 1.0 - off)
+
+
+@dataclass(eq=False, slots=True)
+class Template:
+    """The problem of this task for whatever values are declared: what a tracker asks for.
+
+    What is heard is written down when the alarm comes.
+    """
+
+    start: Statement
+    """What is assumed before anything is declared."""
+    fitted: Fitted
+    linear_chain: bool = False
+    heard: Heard = field(default_factory=Heard)
+
+    def model(self, values: Mapping[str, Value]) -> AlarmModel:
+        """Return the model for these values."""
+        return AlarmModel(self.statement(values), self.heard, self.fitted, self.linear_chain)
+
+    def statement(self, values: Mapping[str, Value]) -> Statement:
+        """Return what is declared, with what is assumed where nothing is yet."""
+        task = PouringTask(self.start, instruments=Instruments(scales_may_be_off=True))
+        said = task.values(self.start) | dict(values)
+        grams = tuple(float(said[quantity(cup)]) for cup in task.cups)
+        at = tuple(float(said[binding(cup)]) for cup in task.cups)
+        return Statement(grams, at, str(said[TARGET]), str(said[CAMERA]), str(said[SCALES]))
+
+    def __call__(self, values: Mapping[str, Value]) -> Problem:
+        """Return the problem for these values."""
+        return self.model(values).problem()

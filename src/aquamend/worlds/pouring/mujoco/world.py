@@ -1,0 +1,164 @@
+"""The pouring table as a robot to recover with: it answers probes by measuring, and carries acts out by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from aquamend.errors import AquaMendError
+from aquamend.inference import InformationState, Observation
+from aquamend.inference.refreshing import supporting_evidence
+from aquamend.inference.state import rejected
+from aquamend.recovery import (
+    Act,
+    Charge,
+    Declare,
+    Ending,
+    Measure,
+    Receipt,
+    Recovery,
+    Verdict,
+    check_known,
+    residuals,
+)
+from aquamend.worlds.pouring.model.fitted import Fitted
+from aquamend.worlds.pouring.model.problem import SAFE_STOP
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.acting import Hands
+from aquamend.worlds.pouring.mujoco.body import Body, Finding, Skill, drive, nearest_place
+from aquamend.worlds.pouring.mujoco.composing import heft
+from aquamend.worlds.pouring.mujoco.episode import Alarmed, located_as
+from aquamend.worlds.pouring.mujoco.judging import Quality, quality_of, truth_of
+from aquamend.worlds.pouring.mujoco.measuring import check_camera, localise, look, weigh
+from aquamend.worlds.pouring.mujoco.simulation import Watcher
+from aquamend.worlds.pouring.task import MOVE, POUR, TARGET, Measurement, Sense, binding
+
+PROBE_NOISE = 911
+"""Tells the noise of probes from that of the robot's own readings."""
+
+
+@dataclass(eq=False)
+class PouringRobot:
+    """One alarm over one table. Robots of the same alarm branch from the moment it was raised, bit for bit alike."""
+
+    alarmed: Alarmed
+    fitted: Fitted | None = None
+    """What calibration taught; what the alarm was heard with unless another is given."""
+    linear_chain: bool = False
+    """Whether the graph knows only the order of the actions, not their causes."""
+    watcher: Watcher | None = None
+
+    def __post_init__(self) -> None:
+        self.body = self.alarmed.body.branch(self.watcher)
+        # Water creeps a little at rest. Until somebody touches something, probes see the table as it was at the alarm,
+        # so that no answer depends on what was asked before.
+        self._seen: Body = self.alarmed.body.branch()
+        self._uses: dict[str, int] = {}
+        self._start = self._known = self.alarmed.state(self.fitted, linear_chain=self.linear_chain)
+        self.task = self.alarmed.template.model({}).task
+        declared, heard = self.alarmed.declared, self.alarmed.heard
+        executed = {action.name for action in self._start.problem.graph.executed}
+        self.hands = Hands(
+            self.body,
+            self.task.values(declared),
+            {declared.target: heard.poured_g} if POUR in executed else {},
+            self.body.believed_m[declared.target] if MOVE in executed else None,
+            self.unsupported,
+        )
+        self.quality: Quality | None = None
+        """How the pour turned out; None until the recovery has been judged."""
+
+    def alarm(self) -> InformationState:
+        """Return the public evidence."""
+        return self._start
+
+    def measure(self, step: Measure) -> Receipt:
+        """Take a reading of what is there; an amount is told without what the robot has poured itself."""
+        index = self._start.probe(step.probe).index
+        if step.probe not in self.task.measurements:
+            return step.failed("what was seen before the alarm is not to be seen again", cost=0.0)
+        measurement = self.task.measurements[step.probe]
+        use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
+        noise = np.random.default_rng((*self.body.seed, PROBE_NOISE, index, use))
+        before, start = len(self.body.leaves), self.body.simulation.time_s
+        finding = drive(self.body, self._reading(measurement, noise))
+        parts, end = tuple(self.body.leaves[before:]), self.body.simulation.time_s
+        if measurement.sense is Sense.HEFT:  # the table has been touched
+            self._seen = self.body
+        if not finding.succeeded:
+            return step.failed(finding.told, start_s=start, end_s=end, parts=parts)
+        answer = self._answer(measurement, finding)
+        self._known = self._known.after(Observation(step.probe, answer))
+        return step.done(answer, start_s=start, end_s=end, parts=parts)
+
+    def _reading(self, measurement: Measurement, noise: np.random.Generator) -> Skill:
+        sense, cup, seen = measurement.sense, measurement.cup or "", self._seen
+        match sense:
+            case Sense.HEFT:
+                return heft(self.body, cup, Charge.SENSING)
+            case Sense.LOCALISE:
+                skill = localise(seen, believe=False, noise=noise)
+            case Sense.CHECK_CAMERA:
+                skill = check_camera(seen, noise=noise)
+            case Sense.LOOK:
+                skill = look(seen, cup, noise=noise)
+            case Sense.WEIGH:  # where it was found when the alarm was raised
+                at = self.alarmed.body.seen_m.get(cup, self.alarmed.body.believed_m[cup])
+                skill = weigh(seen, nearest_place(at[0]), noise=noise)
+        return self.body.perform(measurement.name, Charge.SENSING, skill)
+
+    def _answer(self, measurement: Measurement, finding: Finding) -> float | str:
+        if measurement.sense is Sense.LOCALISE:
+            self.body.seen_m = dict(self._seen.seen_m)
+            return located_as(self._seen, self.alarmed.declared)
+        if finding.value is None or measurement.cup is None:
+            return finding.told
+        return round(finding.value - self.hands.poured_g.get(measurement.cup, 0.0), 1)
+
+    def perform(self, act: Act) -> Receipt:
+        """Carry out an act by hand; every primitive that it took is part of its receipt."""
+        check_known(self._start.problem, act)
+        before, start = len(self.body.leaves), self.body.simulation.time_s
+        try:
+            finding = drive(self.body, self.hands.work(act))
+        except AquaMendError as error:
+            finding = Finding(False, str(error))
+        end, parts = self.body.simulation.time_s, tuple(self.body.leaves[before:])
+        if parts:
+            self._seen = self.body
+        if isinstance(act, Declare):
+            return act.done(cost=0.0)
+        cost = None if parts else 0.0
+        if not finding.succeeded:
+            return act.failed(finding.told, cost=cost, start_s=start, end_s=end, parts=parts)
+        return act.done(cost=cost, start_s=start, end_s=end, parts=parts)
+
+    def unsupported(self, target: str) -> str | None:
+        """Say why no pour may be committed on a target, if so: the guard before what cannot easily be undone.
+
+        It must be likelier right than wrong by all that has been read, and something that is not rejected must speak
+        for it.
+        """
+        state, problem = self._known, self._known.problem
+        if state.contradiction is not None:
+            return "guard: nothing explains what was read, so no pour is committed"
+        belief = problem.graph.belief_index[TARGET]
+        declared = problem.graph.beliefs[belief].declared
+        right = [hypothesis.truth.get(TARGET, declared) == target for hypothesis in problem.model.hypotheses]
+        if rejected(float(state.posterior @ ~np.array(right))):
+            return f"guard: {target} is probably not the least full, so no pour is committed"
+        if not supporting_evidence(state, belief):
+            return f"guard: nothing that can be relied on says that {target} is the least full, so no pour is committed"
+        return None
+
+    def judge(self, recovery: Recovery) -> Verdict:
+        """Compare every declared value with what is true; the pour itself has to be good, too."""
+        said = self.hands.said
+        truth = truth_of(self.body, self.alarmed.before_pouring_g, self.hands.target)
+        self.quality = quality_of(self.body, {cup: float(said[binding(cup)]) for cup in dim.CUPS}, truth)
+        left = self.task.wrong(said, truth)
+        finished = recovery.ending is Ending.FINISHED and recovery.followed != SAFE_STOP
+        success = not left and finished and self.quality.good and math.isfinite(recovery.cost)
+        return Verdict(left, residuals(self._start.problem, left), success)
