@@ -5,9 +5,9 @@ import pytest
 
 from aquamend.analysis.comparison import adjusted, compare, side
 from aquamend.analysis.comparison_words import as_data, left_out, p_text, verdict
-from aquamend.analysis.statistics import holm, paired_bootstrap, signed_rank
 from aquamend.errors import InvalidRun, UnknownName
 from aquamend.records import Run
+from aquamend.statistics import holm, paired_bootstrap, signed_rank
 
 
 def record(policy, scenario, loss, *, seed=0, group=None, **fields):

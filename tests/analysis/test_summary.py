@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aquamend.analysis.statistics import Interval, ratio_bootstrap
 from aquamend.analysis.summary import Summary, as_data, summarise, summarise_together
 from aquamend.errors import InvalidRun
 from aquamend.records import Run
+from aquamend.statistics import Interval, ratio_bootstrap
 
 
 def record(policy="aquamend", scenario=0, seed=0, *, loss=3.0, group=None, **fields):

@@ -9,7 +9,9 @@ from functools import cached_property
 
 from aquamend.analysis.record_values import Record, ScenarioKey, failed, number, scenario_of
 from aquamend.analysis.references import RESTART, knows_the_truth
-from aquamend.analysis.statistics import (
+from aquamend.errors import InvalidRun
+from aquamend.records import CAUSES, FALSE_ALARM, UNRESOLVED, Run
+from aquamend.statistics import (
     AttributionScores,
     Interval,
     attribution_scores,
@@ -18,8 +20,6 @@ from aquamend.analysis.statistics import (
     zero_rollback_and_success_rate,
     zero_rollback_rate,
 )
-from aquamend.errors import InvalidRun
-from aquamend.records import CAUSES, FALSE_ALARM, UNRESOLVED, Run
 
 GIVEN_UP = ("escalate", "last_resort")
 """The endings that hand the task over to a person, or stop it safely for one."""

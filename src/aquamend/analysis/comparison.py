@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from aquamend.analysis.metrics import Metric, measured
 from aquamend.analysis.record_values import Record, ScenarioKey, failed, policies_in, scenario_of, steps_of
-from aquamend.analysis.statistics import Interval, difference, holm, paired_bootstrap, rounded, signed_rank
 from aquamend.errors import InvalidRun, UnknownName
 from aquamend.records import Run
+from aquamend.statistics import Interval, difference, holm, paired_bootstrap, rounded, signed_rank
 
 
 @dataclass(frozen=True, eq=False)

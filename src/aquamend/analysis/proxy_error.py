@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aquamend.analysis.metrics import measured
 from aquamend.analysis.record_values import Record, number
-from aquamend.analysis.statistics import Interval, ratio_bootstrap
+from aquamend.statistics import Interval, ratio_bootstrap
 
 
 @dataclass(frozen=True, slots=True)

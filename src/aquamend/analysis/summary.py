@@ -13,8 +13,8 @@ from aquamend.analysis.plain_data import plain
 from aquamend.analysis.proxy_error import ProxyError, proxy_error
 from aquamend.analysis.record_values import Record, number, policies_in, scenario_of
 from aquamend.analysis.references import ORACLE, RESTART
-from aquamend.analysis.statistics import Interval
 from aquamend.records import Run
+from aquamend.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import count, interval, signed
-from aquamend.analysis.statistics import difference, paired_bootstrap, rounded
+from aquamend.statistics import difference, paired_bootstrap, rounded
 
 
 def realised_against_expected(grid: Grid) -> str:

@@ -15,9 +15,9 @@ from aquamend.analysis.report.grid import Grid, grid_of
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import decimal, interval, share
 from aquamend.analysis.report.paired import comparisons, in_words, over_all
-from aquamend.analysis.statistics import Interval
 from aquamend.analysis.summary import Summary, summarise, summarise_together
 from aquamend.records import Run
+from aquamend.statistics import Interval
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import ENDINGS, policy_name
 from aquamend.analysis.report.scenarios import MEASURES, main_pair, measures_of
 from aquamend.analysis.report.truth_text import truth_texts
-from aquamend.analysis.statistics import difference, rounded
 from aquamend.records import Run, json_number
+from aquamend.statistics import difference, rounded
 
 MOST_WITH_STEPS = 300
 """Scenarios of a suite whose steps are kept in the page."""

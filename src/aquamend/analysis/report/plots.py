@@ -20,8 +20,8 @@ from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import share, signed
 from aquamend.analysis.report.quantities import NORMALISED_ERROR, REALISED_LOSS, SUCCESS_WITH_INTERVAL, Quantity
 from aquamend.analysis.report.tables import acted_out, leading, ordered, share_of
-from aquamend.analysis.statistics import DECIMALS, difference, rounded
 from aquamend.analysis.summary import Summary
+from aquamend.statistics import DECIMALS, difference, rounded
 
 SMALLEST_GAP = 1e-3
 """Where the logarithmic axis of a distribution of gaps begins."""

@@ -16,8 +16,8 @@ from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, decimal, signed
 from aquamend.analysis.report.truth_text import truth_texts
-from aquamend.analysis.statistics import DECIMALS, difference, rounded
 from aquamend.records import Run
+from aquamend.statistics import DECIMALS, difference, rounded
 
 STATIC_ROWS = 10
 MEASURES: dict[str, str] = {str(metric): name for metric, name in METRICS.items()}

@@ -29,8 +29,8 @@ from aquamend.analysis.report.quantities import (
     ZERO_ROLLBACK_AND_SUCCESS,
     Quantity,
 )
-from aquamend.analysis.statistics import DECIMALS
 from aquamend.analysis.summary import Summary
+from aquamend.statistics import DECIMALS
 
 MOST_ROWS = 24
 """A table or drawing with more rows than this is folded away behind one with a row a group."""

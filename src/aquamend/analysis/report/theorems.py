@@ -11,7 +11,7 @@ from aquamend.analysis.report.document import Bullets, Cell, Column, Table
 from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count, decimal
-from aquamend.analysis.statistics import DECIMALS, difference, rounded
+from aquamend.statistics import DECIMALS, difference, rounded
 
 _NO_THEOREMS = (("lookahead-2", "aquamend"), ("lookahead-3", "lookahead-2"), ("certified", "aquamend"))
 
