@@ -9,6 +9,7 @@ from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
+from aquamend.analysis.table import table_of
 from aquamend.benchmarks.catalogue import PUBLISHED
 from aquamend.cli.looks import look_named
 from aquamend.records import Run, load_run, write_atomically
@@ -25,7 +26,7 @@ def committed(suite: str) -> Run:
 
 def picture(suite: str) -> bytes:
     """Return the drawing of a suite's means beside the paper's, as SVG."""
-    figure = mean_dots(suite, summarise(committed(suite)), paper_table(suite))
+    figure = mean_dots(suite, summarise(table_of(committed(suite))), paper_table(suite))
     if figure is None:
         raise SystemExit(f"there is nothing to draw of {suite}")
     return figure.svg

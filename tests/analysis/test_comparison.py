@@ -5,9 +5,10 @@ import pytest
 
 from aquamend.analysis.comparison import adjusted, compare, side
 from aquamend.analysis.comparison_words import as_data, left_out, p_text, verdict
-from aquamend.analysis.statistics import holm, paired_bootstrap, signed_rank
+from aquamend.analysis.table import table_of
 from aquamend.errors import InvalidRun, UnknownName
 from aquamend.records import Run
+from aquamend.statistics import holm, paired_bootstrap, signed_rank
 
 
 def record(policy, scenario, loss, *, seed=0, group=None, **fields):
@@ -17,8 +18,8 @@ def record(policy, scenario, loss, *, seed=0, group=None, **fields):
     }  # fmt: skip
 
 
-def run_of(records, suite="m1-v1", folder="runs/one"):
-    return Run(Path(folder), {"suite": suite}, list(records), [], [])
+def table(records, suite="m1-v1", folder="runs/one"):
+    return table_of(Run(Path(folder), {"suite": suite}, list(records), [], []))
 
 
 def paired(ours, theirs, *, metric="loss", drivers=5, **fields):
@@ -26,7 +27,7 @@ def paired(ours, theirs, *, metric="loss", drivers=5, **fields):
     records = [
         record(name, i, loss, **fields) for name, side in (("a", ours), ("b", theirs)) for i, loss in enumerate(side)
     ]
-    run = run_of(records)
+    run = table(records)
     (found,) = compare(side(run, "a"), side(run, "b"), metric=metric, drivers=drivers)
     return found
 
@@ -53,7 +54,7 @@ def test_a_difference_beyond_nine_decimals_is_a_tie():
 def test_pairs_share_seed_and_scenario_whatever_the_order_of_the_records():
     records = [record("a", 1, 1.0), record("a", 0, 2.0), record("a", 0, 7.0, seed=1)]
     records += [record("b", 0, 7.0, seed=1), record("b", 0, 2.5), record("b", 1, 1.25)]
-    run = run_of(records)
+    run = table(records)
     (found,) = compare(side(run, "a"), side(run, "b"))
     assert [(d.seed, d.scenario, d.difference) for d in found.drivers] == [(0, 0, -0.5), (0, 1, -0.25)]
 
@@ -62,7 +63,7 @@ def test_several_groups_are_compared_together_first_and_then_one_by_one():
     records = [
         record(name, i, loss + i, group={"n": 3 + i % 2}) for name, loss in (("a", 1.0), ("b", 2.0)) for i in range(6)
     ]
-    run = run_of(records)
+    run = table(records)
     found = compare(side(run, "a"), side(run, "b"))
     assert [(one.group, one.pairs) for one in found] == [(None, 6), ({"n": 3}, 3), ({"n": 4}, 3)]
     family = holm({str(i): one.p_value for i, one in enumerate(found)})
@@ -72,7 +73,7 @@ def test_several_groups_are_compared_together_first_and_then_one_by_one():
 def test_refusals_and_missing_records_are_left_out_and_counted():
     records = [record("a", i, 1.0) for i in range(3)]
     records += [record("b", 0, 2.0), record("b", 1, None, error="too large")]
-    run = run_of(records)
+    run = table(records)
     (found,) = compare(side(run, "a"), side(run, "b"))
     assert (found.pairs, found.unpaired, found.first_errors, found.second_errors) == (1, 2, 0, 1)
     assert (
@@ -82,7 +83,7 @@ def test_refusals_and_missing_records_are_left_out_and_counted():
 
 def test_the_metric_may_be_the_expected_risk():
     records = [record("a", 0, 9.0, expected_risk=1.0), record("b", 0, 9.0, expected_risk=3.0)]
-    run = run_of(records)
+    run = table(records)
     (found,) = compare(side(run, "a"), side(run, "b"), metric="expected_risk")
     assert found.mean_difference == -2.0
     assert verdict(found).startswith("a has 2 less expected risk on average")
@@ -176,24 +177,24 @@ def test_data_have_the_rank_sums_and_the_finding():
 
 def test_estimators_are_compared_by_how_far_they_are_off():
     records = [record(name, 0, None, exact=4.0, estimate=value) for name, value in (("a", 3.0), ("b", 6.0))]
-    run = run_of(records)
+    run = table(records)
     (found,) = compare(side(run, "a"), side(run, "b"), metric="error")
     assert (found.drivers[0].first, found.drivers[0].second, found.mean_difference) == (1.0, 2.0, -1.0)
 
 
 def test_scenarios_without_a_group_among_others_are_a_group_of_their_own():
-    run = run_of([record(name, i, 1.0, group={"n": 3} if i else None) for name in "ab" for i in range(2)])
+    run = table([record(name, i, 1.0, group={"n": 3} if i else None) for name in "ab" for i in range(2)])
     assert [one.group for one in compare(side(run, "a"), side(run, "b"))] == [None, {}, {"n": 3}]
 
 
 def test_a_policy_the_run_lacks_is_named_with_those_it_has():
     with pytest.raises(UnknownName, match="unknown policy 'c'; valid names: 'a'"):
-        side(run_of([record("a", 0, 1.0)]), "c")
+        side(table([record("a", 0, 1.0)]), "c")
 
 
 def test_runs_of_different_suites_are_not_compared():
-    first = side(run_of([record("a", 0, 1.0)]), "a")
-    second = side(run_of([record("a", 0, 1.0)], suite="other-v1", folder="runs/two"), "a")
+    first = side(table([record("a", 0, 1.0)]), "a")
+    second = side(table([record("a", 0, 1.0)], suite="other-v1", folder="runs/two"), "a")
     with pytest.raises(InvalidRun, match="runs/two: its suite is 'other-v1', that of runs/one is 'm1-v1'"):
         compare(first, second)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aquamend.analysis.groups import are_strata, repeat_scenarios
+from aquamend.analysis.groups import USUAL_KINDS, pooled, repeat_scenarios, stratified
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,23 @@ from aquamend.analysis.groups import are_strata, repeat_scenarios
     ],
 )
 def test_only_kinds_of_scenarios_are_worth_a_mean_together(groups, strata):
-    assert are_strata(groups) is strata
+    assert pooled(groups, USUAL_KINDS) is strata
 
 
 def test_settings_repeat_scenarios_and_sizes_do_not():
-    assert repeat_scenarios([{"setting": "standard"}, {"setting": "chain graph"}])
-    assert not repeat_scenarios([{"n": 3}, {"n": 4}])
-    assert not repeat_scenarios([{"setting": "standard"}])
+    assert repeat_scenarios([{"setting": "standard"}, {"setting": "chain graph"}], USUAL_KINDS)
+    assert not repeat_scenarios([{"n": 3}, {"n": 4}], USUAL_KINDS)
+    assert not repeat_scenarios([{"setting": "standard"}], USUAL_KINDS)
+
+
+def test_kinds_are_what_a_suite_declares():
+    groups = [{"cup": "A"}, {"cup": "B"}]
+    assert not pooled(groups, USUAL_KINDS)
+    assert pooled(groups, {"cup": "kind"})
+    assert repeat_scenarios(groups, {"cup": "setting"})
+
+
+def test_only_what_was_drawn_in_fixed_numbers_is_stratified():
+    assert stratified([{"stage": "early"}, {"stage": "late"}], USUAL_KINDS)
+    assert not stratified([{"factor": "a"}, {"factor": "b"}], USUAL_KINDS)
+    assert not stratified([{"stage": "early"}], USUAL_KINDS)

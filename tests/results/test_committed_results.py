@@ -13,6 +13,7 @@ from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
+from aquamend.analysis.table import table_of
 from aquamend.benchmarks.catalogue import PUBLISHED, SUITES
 from aquamend.benchmarks.environment import code_fingerprint
 from aquamend.cli.looks import look_named
@@ -68,7 +69,7 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
 @pytest.mark.parametrize(("name", "suite"), [("ablation", "t4-ablation-v2"), ("pouring", "t4-v2")])
 def test_the_pictures_show_these_results(name, suite):
     with described_by(look_named):
-        figure = mean_dots(suite, summarise(load_run(ROOT / "results" / suite)), paper_table(suite))
+        figure = mean_dots(suite, summarise(table_of(load_run(ROOT / "results" / suite))), paper_table(suite))
     drawn = (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8")
     labels = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg.decode())
     assert len(labels) > 20

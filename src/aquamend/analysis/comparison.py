@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.analysis.metrics import Metric, measured
-from aquamend.analysis.record_values import Record, ScenarioKey, failed, policies_in, scenario_of, steps_of
-from aquamend.analysis.statistics import Interval, difference, holm, paired_bootstrap, rounded, signed_rank
+from aquamend.analysis.groups import GroupKey
+from aquamend.analysis.metrics import COMPARABLE
+from aquamend.analysis.table import Floats, Record, RunTable, steps_of
 from aquamend.errors import InvalidRun, UnknownName
-from aquamend.records import Run
+from aquamend.statistics import (
+    Interval,
+    difference,
+    holm,
+    paired_bootstrap,
+    rounded,
+    signed_rank,
+    smallest_detectable_difference,
+)
+
+ScenarioKey = tuple[GroupKey, int, int]
+"""Group, seed and number: policies that share it faced the same thing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +32,19 @@ class Side:
     """One policy of one run, under the name it is shown by."""
 
     name: str
-    run: Run
+    table: RunTable
     policy: str
 
-    def records(self) -> dict[ScenarioKey, Record]:
-        """Return its records by what they are about."""
-        return {scenario_of(record): record for record in self.run.records if record["policy"] == self.policy}
+    @property
+    def folder(self) -> Path:
+        """Where its run lies."""
+        return self.table.run.folder
+
+    def met(self) -> dict[ScenarioKey, int]:
+        """Return the rows of the scenarios that it met."""
+        table = self.table
+        rows = np.flatnonzero(table.met[:, table.policies.index(self.policy)]).tolist()
+        return {(table.group_keys[row], *table.scenarios[row]): row for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,10 @@ class Comparison:
     policies: tuple[str, str]
     runs: tuple[str, str]
     """The folders of the first and of the second side."""
-    metric: Metric
+    metric: str
+    """The column that they are compared by."""
+    repeated: bool
+    """Whether groups hold the same scenarios over again: then all of them together are no independent pairs."""
     pairs: int
     unpaired: int
     """Scenarios that only one of the two was run on, or for which one has no number."""
@@ -74,6 +95,8 @@ class Comparison:
     """None without pairs, or where infinities of both signs leave no mean."""
     interval: Interval | None
     """95 % paired bootstrap interval of the mean difference; not adjusted for several comparisons."""
+    detectable: float | None
+    """The mean difference that so many pairs, as scattered as these, show with a power of 80 % at the 5 % level."""
     rank_sums: tuple[float, float] | None
     """W+ and W-, the rank sums of positive and negative differences: the larger says whom the test is against."""
     p_value: float | None
@@ -83,28 +106,30 @@ class Comparison:
     drivers: tuple[Driver, ...]
 
 
-def side(run: Run, policy: str, *, name: str | None = None) -> Side:
+def side(table: RunTable, policy: str, *, name: str | None = None) -> Side:
     """Return one policy of a run to compare; ``UnknownName`` lists the policies that the run has."""
-    policies = policies_in(run.records, run.manifest.get("policies") or ())
-    if policy not in policies:
-        raise UnknownName("policy", policy, policies)
-    return Side(name or policy, run, policy)
+    if policy not in table.policies:
+        raise UnknownName("policy", policy, table.policies)
+    return Side(name or policy, table, policy)
 
 
-def require_same_suite(first: Run, second: Run) -> None:
+def require_same_suite(first: RunTable, second: RunTable) -> None:
     """Raise ``InvalidRun`` if two runs faced different suites, so that no scenario of theirs is the same."""
-    if first.suite != second.suite:
-        problem = f"its suite is {second.suite!r}, that of {first.folder} is {first.suite!r}"
-        raise InvalidRun(second.folder, problem, "compare runs of the same suite")
+    ours, theirs = first.run, second.run
+    if ours.suite != theirs.suite:
+        problem = f"its suite is {theirs.suite!r}, that of {ours.folder} is {ours.suite!r}"
+        raise InvalidRun(theirs.folder, problem, "compare runs of the same suite")
 
 
-def compare(first: Side, second: Side, *, metric: Metric = "loss", drivers: int = 5) -> list[Comparison]:
-    """Return one comparison of all scenarios together and, where there are groups, one a group; one group is told once.
+def compare(first: Side, second: Side, *, metric: str = "loss", drivers: int = 5) -> list[Comparison]:
+    """Return a comparison of all scenarios together and, where there are groups, of each; one group is told once.
 
-    Scenarios are paired by group, seed and scenario. Groups come as they appear in the run of the first side.
+    Scenarios are paired by group, seed and number. Groups come as they appear in the run of the first side.
     """
-    require_same_suite(first.run, second.run)
-    ours, theirs = first.records(), second.records()
+    if metric not in COMPARABLE:
+        raise UnknownName("metric", metric, COMPARABLE)
+    require_same_suite(first.table, second.table)
+    ours, theirs = first.met(), second.met()
     keys = list(dict.fromkeys([*ours, *theirs]))
     groups = list(dict.fromkeys(key[0] for key in keys))
     frame = _Frame(first, second, ours, theirs, metric, drivers)
@@ -127,52 +152,58 @@ class _Frame:
 
     first: Side
     second: Side
-    ours: dict[ScenarioKey, Record]
-    theirs: dict[ScenarioKey, Record]
-    metric: Metric
+    ours: dict[ScenarioKey, int]
+    theirs: dict[ScenarioKey, int]
+    metric: str
     most_drivers: int
 
     def comparison(self, group: dict[str, Any] | None, keys: Sequence[ScenarioKey]) -> Comparison:
-        values = {key: self._values(key) for key in keys}
-        paired = [key for key, pair in values.items() if None not in pair]
-        left_out = [key for key, pair in values.items() if None in pair]
-        ours, theirs = np.array([values[key] for key in paired], dtype=np.float64).reshape(-1, 2).T
+        ours, theirs = self._values(self.first, self.ours, keys), self._values(self.second, self.theirs, keys)
+        both = ~np.isnan(ours) & ~np.isnan(theirs)
+        paired, left_out = np.flatnonzero(both), [key for key, pair in zip(keys, both, strict=True) if not pair]
+        ours, theirs = ours[paired], theirs[paired]
         differences = difference(ours, theirs)
         signs = np.sign(rounded(differences))
         mean = _mean(differences)
-        test = signed_rank(differences) if paired else None
+        test = signed_rank(differences) if paired.size else None
         return Comparison(
-            suite=self.first.run.suite,
+            suite=self.first.table.run.suite,
             group=group,
             first=self.first.name,
             second=self.second.name,
             policies=(self.first.policy, self.second.policy),
-            runs=(str(self.first.run.folder), str(self.second.run.folder)),
+            runs=(str(self.first.folder), str(self.second.folder)),
             metric=self.metric,
-            pairs=len(paired),
+            repeated=self.first.table.repeats,
+            pairs=paired.size,
             unpaired=len(left_out),
-            first_errors=sum(key in self.ours and failed(self.ours[key]) for key in left_out),
-            second_errors=sum(key in self.theirs and failed(self.theirs[key]) for key in left_out),
+            first_errors=self._refused(self.first, self.ours, left_out),
+            second_errors=self._refused(self.second, self.theirs, left_out),
             wins=int((signs < 0.0).sum()),
             ties=int((signs == 0.0).sum()),
             losses=int((signs > 0.0).sum()),
             mean_difference=mean,
             interval=None if mean is None else paired_bootstrap(differences),
+            detectable=smallest_detectable_difference(differences),
             rank_sums=None if test is None else (test.positive, test.negative),
             p_value=None if test is None else test.p_value,
             p_holm=None,
-            drivers=self._drivers(paired, ours, theirs),
+            drivers=self._drivers([keys[place] for place in paired.tolist()], ours, theirs),
         )
 
-    def _values(self, key: ScenarioKey) -> tuple[float | None, ...]:
-        sides = ((self.ours, self.first.run.folder), (self.theirs, self.second.run.folder))
-        return tuple(
-            measured(records[key], self.metric, folder=folder) if key in records else None for records, folder in sides
-        )
+    def _values(self, side: Side, rows: dict[ScenarioKey, int], keys: Sequence[ScenarioKey]) -> Floats:
+        """Return the metric of one side on these scenarios; NaN where it was not run or has no number."""
+        column = side.table.column(self.metric)[:, side.table.policies.index(side.policy)]
+        return np.array([column[rows[key]] if key in rows else np.nan for key in keys], dtype=np.float64)
 
-    def _drivers(
-        self, keys: Sequence[ScenarioKey], ours: NDArray[np.float64], theirs: NDArray[np.float64]
-    ) -> tuple[Driver, ...]:
+    def _refused(self, side: Side, rows: dict[ScenarioKey, int], keys: Sequence[ScenarioKey]) -> int:
+        sound = side.table.sound[:, side.table.policies.index(side.policy)]
+        return sum(key in rows and not sound[rows[key]] for key in keys)
+
+    def _record(self, side: Side, row: int) -> Record:
+        return side.table.records[row, side.table.policies.index(side.policy)]
+
+    def _drivers(self, keys: Sequence[ScenarioKey], ours: Floats, theirs: Floats) -> tuple[Driver, ...]:
         """Return the scenarios with the largest absolute differences; equal ones in the order of the records."""
         apart = rounded(difference(ours, theirs))
         magnitudes = np.abs(apart)
@@ -187,15 +218,15 @@ class _Frame:
                 second=float(theirs[i]),
                 difference=float(apart[i]),
                 share=float(magnitudes[i]) / total if np.isfinite(total) else None,
-                first_steps=steps_of(self.ours[keys[i]]),
-                second_steps=steps_of(self.theirs[keys[i]]),
+                first_steps=steps_of(self._record(self.first, self.ours[keys[i]])),
+                second_steps=steps_of(self._record(self.second, self.theirs[keys[i]])),
             )
             for i in order
             if magnitudes[i] > 0.0
         )
 
 
-def _mean(differences: NDArray[np.float64]) -> float | None:
+def _mean(differences: Floats) -> float | None:
     if differences.size == 0 or (differences.min() == -np.inf and differences.max() == np.inf):
         return None
     return float(differences.mean())

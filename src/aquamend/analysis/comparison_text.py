@@ -12,8 +12,8 @@ from rich.text import Text
 
 from aquamend.analysis.comparison import Comparison, Driver
 from aquamend.analysis.comparison_words import left_out, p_text, verdict
-from aquamend.analysis.groups import group_name, repeat_scenarios
-from aquamend.analysis.metrics import METRICS
+from aquamend.analysis.groups import group_name
+from aquamend.analysis.metrics import COMPARABLE
 from aquamend.text.layout import FAINT, HEADING, Side, grid_of
 from aquamend.text.words import column, percent, quantity, shown
 
@@ -23,7 +23,7 @@ def print_comparisons(found: Sequence[Comparison], console: Console, *, family: 
     whole = found[0]
     where = ", ".join(dict.fromkeys(shown(run) for run in whole.runs))
     console.print(Text(f"{shown(whole.first)} against {shown(whole.second)}", style=HEADING))
-    console.print(Text(f"{METRICS[whole.metric]} · suite {shown(whole.suite)} · {where}", style=FAINT))
+    console.print(Text(f"{COMPARABLE[whole.metric].of_one} · suite {shown(whole.suite)} · {where}", style=FAINT))
     console.print()
     console.print(_verdict(whole))
     console.print()
@@ -66,7 +66,7 @@ def _numbers(found: Sequence[Comparison]) -> Table:
 
 def _legend(found: Sequence[Comparison], family: int) -> str:
     first, second = shown(found[0].first), shown(found[0].second)
-    repeated = repeat_scenarios(one.group for one in found if one.group)
+    repeated = found[0].repeated
     adjusted = f", adjusted by Holm's method for the {family} comparisons shown" if family > 1 else ""
     return (
         f"Differences are {first} − {second}: negative favours {first}, which wins where it has less. "

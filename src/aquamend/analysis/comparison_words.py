@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields, is_dataclass
 from typing import Any, assert_never
 
 from aquamend.analysis.comparison import Comparison
-from aquamend.analysis.metrics import METRICS
-from aquamend.analysis.plain_data import plain
+from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.verdict import Finding, Verdict, mean_side, verdict_of
+from aquamend.records import json_number
 from aquamend.text.words import quantity, shown
 
 SMALLEST_P = 1e-4
@@ -16,7 +17,7 @@ SMALLEST_P = 1e-4
 
 def as_data(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data for JSON: unavailable is null, infinity is "inf", an interval is a pair."""
-    data: dict[str, Any] = plain(found)
+    data: dict[str, Any] = _plain(found)
     policies, runs, drivers = (data.pop(name) for name in ("policies", "runs", "drivers"))
     for place, name in enumerate(("first", "second")):
         data[name] = {"policy": policies[place], "run": runs[place]}
@@ -35,7 +36,7 @@ def verdict(found: Comparison) -> str:
 
 
 def _difference(found: Comparison, reached: Verdict) -> str:
-    metric, first, second = METRICS[found.metric], shown(found.first), shown(found.second)
+    metric, first, second = COMPARABLE[found.metric].of_one, shown(found.first), shown(found.second)
     if reached.finding is Finding.BOTH_INFINITE:
         return f"{first} and {second} each have infinite {metric} where the other has not"
     side = mean_side(found)
@@ -106,3 +107,18 @@ def left_out(found: Comparison) -> str:
     why = f" ({'; '.join(refusals)})" if refusals else ""
     total = found.pairs + found.unpaired
     return f"{found.unpaired:,} of {total:,} scenarios lack one of the two numbers{why} and are left out."
+
+
+def _plain(value: Any) -> Any:
+    """Return dataclasses as dictionaries and tuples as lists, with numbers that JSON has."""
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    match value:
+        case float():
+            return json_number(value)
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return value

@@ -1,23 +1,29 @@
-"""Groups of scenarios, such as ``{"n": 6}``: which are the same, and how they are called."""
+"""Groups of scenarios, such as ``{"n": 6}``: which are the same, what kind they are, and how they are called."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from aquamend.records import KIND, SETTING, STRATUM, USUAL_KINDS
 from aquamend.text.words import shown
+
+__all__ = [
+    "KIND",
+    "SETTING",
+    "STRATUM",
+    "USUAL_KINDS",
+    "GroupKey",
+    "distinct_groups",
+    "group_key",
+    "group_name",
+    "pooled",
+    "repeat_scenarios",
+    "stratified",
+]
 
 GroupKey = tuple[tuple[str, Any], ...]
 """A group that can be looked up."""
-
-STRATA = ("factor", "family", "stage")
-"""Names that say what kind of scenario was drawn, so that a mean over all kinds is one over scenarios.
-
-Any other name is a size or a setting, varied on purpose: a mean over its values is a mean over how it was varied.
-"""
-
-VARIED = ("setting",)
-"""Names that say how the same scenarios were varied: pairs of different settings are not independent of each other."""
 
 
 def group_key(group: Mapping[str, Any]) -> GroupKey:
@@ -30,16 +36,23 @@ def distinct_groups(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     return list({group_key(group): group for group in groups}.values())
 
 
-def are_strata(groups: Iterable[Mapping[str, Any]]) -> bool:
+def pooled(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
     """Return whether groups only divide what was drawn, so that all of them together are worth a mean."""
     found = distinct_groups(groups)
-    return len(found) > 1 and all(group and all(name in STRATA for name in group) for group in found)
+    return len(found) > 1 and all(
+        group and all(kinds.get(name) in (KIND, STRATUM) for name in group) for group in found
+    )
 
 
-def repeat_scenarios(groups: Iterable[Mapping[str, Any]]) -> bool:
+def stratified(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
+    """Return whether groups were drawn in fixed numbers, so that a mean over all of them is resampled within each."""
+    return pooled(groups, kinds) and all(kinds[name] == STRATUM for group in groups for name in group)
+
+
+def repeat_scenarios(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
     """Return whether groups hold the same scenarios over again, so that no test may take them all together."""
     found = distinct_groups(groups)
-    return len(found) > 1 and any(name in VARIED for group in found for name in group)
+    return len(found) > 1 and any(kinds.get(name) == SETTING for group in found for name in group)
 
 
 def group_name(group: Mapping[str, Any] | None) -> str:

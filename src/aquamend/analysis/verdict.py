@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Literal, NamedTuple
 
 from aquamend.analysis.comparison import Comparison
-from aquamend.analysis.statistics import DECIMALS
+from aquamend.statistics import DECIMALS
 
 SIGNIFICANT = 0.05
 """The ranks are told apart where the p-value, adjusted by Holm's method, is below this."""

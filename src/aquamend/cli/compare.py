@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
-from aquamend.errors import AquaMendError
+from aquamend.errors import AquaMendError, UnknownName
 
 if TYPE_CHECKING:
     from aquamend.analysis.comparison import Comparison, Side
-    from aquamend.analysis.metrics import Metric
 
 RUNS = Path("runs")
 """Where runs are looked for when none is named."""
@@ -45,9 +44,12 @@ def compare(
         ),
     ] = None,
     metric: Annotated[
-        Literal["loss", "expected-risk", "error"],
+        str,
         typer.Option(
-            "--metric", help="Compare what recovering cost, what it was expected to cost, or how far estimates err."
+            "--metric",
+            help="Compare what recovering cost (loss), what it was expected to cost (expected-risk), one part of it "
+            "(sensing, rollback, continuation, residual), all but one (loss-without-continuation, …), decision time "
+            "(decision-ms), or how far estimates err (error).",
         ),
     ] = "loss",
     drivers: Annotated[
@@ -64,15 +66,26 @@ def compare(
     found: list[list[Comparison]] = []
     try:
         sides = _sides(first, second, run=run, policy=policy)
-        found = _compared(sides, "expected_risk" if metric == "expected-risk" else metric, drivers=drivers)
+        found = _compared(sides, _column(metric), drivers=drivers)
     except AquaMendError as error:
         complaints.about("aquamend compare", error)
     complaints.exit()
     _print(found, as_json=as_json)
 
 
+def _column(metric: str) -> str:
+    """Return the column that an option names, in words joined by hyphens."""
+    from aquamend.analysis.metrics import COMPARABLE
+
+    names = {name.replace("_", "-"): name for name in COMPARABLE}
+    if metric not in names:
+        raise UnknownName("metric", metric, names)
+    return names[metric]
+
+
 def _sides(first: str, second: str, *, run: str | None, policy: str | None) -> list[tuple[Side, Side]]:
     from aquamend.analysis.comparison import side
+    from aquamend.analysis.table import table_of
     from aquamend.records import load_run
 
     folders = [name for name in (first, second) if _is_folder(name)]
@@ -89,7 +102,7 @@ def _sides(first: str, second: str, *, run: str | None, policy: str | None) -> l
         raise _Unclear(
             f"--policy {policy} goes with two runs, but {first!r} and {second!r} are no folders; leave it out"
         )
-    loaded = load_run(run if run is not None else _only_run())
+    loaded = table_of(load_run(run if run is not None else _only_run()))
     return [(side(loaded, first), side(loaded, second))]
 
 
@@ -109,13 +122,12 @@ def _only_run() -> Path:
 def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Side]]:
     """Return the policies that two runs share, each with the other run's."""
     from aquamend.analysis.comparison import require_same_suite, side
-    from aquamend.analysis.record_values import policies_in
+    from aquamend.analysis.table import table_of
     from aquamend.records import load_run
 
-    ours, theirs = load_run(first), load_run(second)
+    ours, theirs = table_of(load_run(first)), table_of(load_run(second))
     require_same_suite(ours, theirs)
-    of_second = policies_in(theirs.records)
-    shared = [name for name in policies_in(ours.records, ours.manifest.get("policies") or ()) if name in of_second]
+    shared = [name for name in ours.policies if name in theirs.policies]
     if policy is None and not shared:
         raise _Unclear(f"{first} and {second} have no policy in common; give runs that share one")
     return [
@@ -124,7 +136,7 @@ def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Sid
     ]
 
 
-def _compared(sides: list[tuple[Side, Side]], metric: Metric, *, drivers: int) -> list[list[Comparison]]:
+def _compared(sides: list[tuple[Side, Side]], metric: str, *, drivers: int) -> list[list[Comparison]]:
     from aquamend.analysis.comparison import adjusted
     from aquamend.analysis.comparison import compare as compared
 
@@ -135,12 +147,12 @@ def _compared(sides: list[tuple[Side, Side]], metric: Metric, *, drivers: int) -
     return [[next(together) for _ in several] for several in found]
 
 
-def _nothing(sides: list[tuple[Side, Side]], metric: Metric) -> str:
+def _nothing(sides: list[tuple[Side, Side]], metric: str) -> str:
     """Return why nothing could be compared: say so where estimators and not policies were run."""
-    estimators = any("estimate" in record for first, _ in sides for record in first.records().values())
+    estimators = any(first.table.has("estimate") for first, _ in sides)
     option = metric.replace("_", "-")
     if estimators and metric != "error":
-        return f"{sides[0][0].run.folder} compares estimators, which have no {option}; give --metric error"
+        return f"{sides[0][0].folder} compares estimators, which have no {option}; give --metric error"
     return f"no scenario has a number for --metric {option} on both sides; choose another --metric, or other runs"
 
 

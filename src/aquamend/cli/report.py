@@ -84,14 +84,15 @@ def _usual_place(runs: list[Run]) -> Path:
 
 
 def _print_summaries(runs: list[Run]) -> None:
-    from aquamend.analysis.groups import are_strata
     from aquamend.analysis.summary import as_data, summarise, summarise_together
+    from aquamend.analysis.table import table_of
 
     lines = []
     for run in runs:  # all of them first: one may be unsound
-        if are_strata(record.get("group") or {} for record in run.records):
-            lines += [as_data(summary) | {"group": None} for summary in summarise_together(run)]
-        lines += [as_data(summary) for summary in summarise(run)]
+        table = table_of(run)
+        if table.pooled:
+            lines += [as_data(summary) | {"group": None} for summary in summarise_together(table)]
+        lines += [as_data(summary) for summary in summarise(table)]
     for line in lines:
         print_json(line)
 

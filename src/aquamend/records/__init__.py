@@ -1,13 +1,20 @@
 """The files a benchmark run leaves behind: what the runner writes and the analysis reads."""
 
 from aquamend.records.causes import CAUSES, FALSE_ALARM, UNRESOLVED
+from aquamend.records.group_kinds import KIND, KINDS, SETTING, SIZE, STRATUM, USUAL_KINDS
 from aquamend.records.lines import as_line, json_number, read_lines, write_atomically, write_lines
 from aquamend.records.run_folder import Run, RunFolder, load_run
 
 __all__ = [
     "CAUSES",
     "FALSE_ALARM",
+    "KIND",
+    "KINDS",
+    "SETTING",
+    "SIZE",
+    "STRATUM",
     "UNRESOLVED",
+    "USUAL_KINDS",
     "Run",
     "RunFolder",
     "as_line",

@@ -3,13 +3,13 @@
 import pytest
 from tests.analysis.report.conftest import losses
 
-from aquamend.analysis.report.grid import grid_of
 from aquamend.analysis.report.paired import brief, comparisons, in_words, over_all, paired_table
+from aquamend.analysis.table import table_of
 from aquamend.analysis.verdict import verdict_of
 
 
 def compared(run):
-    return comparisons(run, grid_of(run).policies, metric="loss")
+    return comparisons(table_of(run), metric="loss")
 
 
 def said(one):

@@ -5,6 +5,7 @@ from tests.analysis.report.conftest import record
 
 from aquamend.analysis.report.sweeps import Level, ladders, level_of, sweep_figures
 from aquamend.analysis.summary import summarise
+from aquamend.analysis.table import table_of
 
 SETTINGS = ("8 cups", "3 cups", "5 cups", "noise × 0.5", "noise × 4", "poor alarm")
 
@@ -17,7 +18,7 @@ def swept(make):
             for number, setting in enumerate(SETTINGS)
         ]
 
-    return summarise(make(policy("aquamend", 0.0), policy("greedy", 1.0), suite="t4-sweep-v2"))
+    return summarise(table_of(make(policy("aquamend", 0.0), policy("greedy", 1.0), suite="t4-sweep-v2")))
 
 
 def test_a_level_is_the_number_in_a_setting(swept):
@@ -48,4 +49,4 @@ def test_drawings_have_the_same_bytes_again(swept):
 
 
 def test_suites_without_levels_have_no_sweep(m1, depth, proxies):
-    assert [sweep_figures("here", summarise(run)) for run in (m1, depth, proxies)] == [[], [], []]
+    assert [sweep_figures("here", summarise(table_of(run))) for run in (m1, depth, proxies)] == [[], [], []]

@@ -3,12 +3,12 @@
 import pytest
 from tests.analysis.report.conftest import losses
 
-from aquamend.analysis.report.grid import grid_of
 from aquamend.analysis.report.theorems import check_table, order_checks, verdict
+from aquamend.analysis.table import table_of
 
 
 def checks_of(run):
-    return {(check.lower, check.upper): check for check in order_checks(grid_of(run))}
+    return {(check.lower, check.upper): check for check in order_checks(table_of(run))}
 
 
 def test_a_violation_is_counted_with_its_size_and_place(make):
@@ -26,11 +26,11 @@ def test_floating_point_is_no_violation(make):
 
 def test_a_broken_theorem_is_said_aloud(make):
     run = make(losses("exact", [2.0]), losses("restart", [1.0]))
-    assert "BROKEN 1 times" in verdict(order_checks(grid_of(run))).items[0]
+    assert "BROKEN 1 times" in verdict(order_checks(table_of(run))).items[0]
 
 
 def test_a_theorem_that_holds_says_in_how_many_comparisons(m1):
-    assert "held in all 12 comparisons" in verdict(order_checks(grid_of(m1))).items[0]
+    assert "held in all 12 comparisons" in verdict(order_checks(table_of(m1))).items[0]
 
 
 def test_what_is_no_theorem_is_reported_as_such(make):
@@ -49,7 +49,7 @@ def test_the_oracle_is_not_held_to_the_theorem(make):
 
 def test_an_unfinished_exact_search_proves_nothing(make):
     unfinished = [line | {"lower": 0.5, "upper": 2.0} for line in losses("exact", [2.0])]
-    assert not order_checks(grid_of(make(unfinished, losses("aquamend", [1.0]))))
+    assert not order_checks(table_of(make(unfinished, losses("aquamend", [1.0]))))
 
 
 def test_scenarios_without_a_risk_are_left_out(make):
@@ -63,6 +63,6 @@ def test_two_infinite_risks_are_equal(make):
 
 
 def test_every_check_has_a_row_that_says_which_is_to_be_lower(m1):
-    checks = order_checks(grid_of(m1))
+    checks = order_checks(table_of(m1))
     assert [column.title for column in check_table(checks).columns[:3]] == ["lower policy", "upper policy", "status"]
     assert len(check_table(checks).rows) == len(checks) == 3

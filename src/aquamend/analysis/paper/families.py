@@ -9,9 +9,13 @@ from aquamend.analysis.paper.rows import family_of
 _DESIGNATED = ("lookahead-2", "decoupled", "greedy", "restart")
 _TRADITIONAL = ("blind-retry", "rewind", "troubleshooting", "belief-replan", "tms-revision")
 
+_EXECUTION = {"paper’s": ("troubleshooting", "no-reprobe", "restart", "linear-chain")}
+
 FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "t4": {"paper’s": (*_DESIGNATED, *_TRADITIONAL)},
     "t4-stress": {"designated": _DESIGNATED, "traditional": _TRADITIONAL},
+    "pouring": _EXECUTION,
+    "pouring-320": _EXECUTION,
 }
 """By suite without its version: the policies of each family."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aquamend.analysis.paper.rows import PaperRow, PaperTable
+from aquamend.analysis.paper.rows import PaperTable, rows_of
 
+_M1_COLUMNS = ("mean_loss", "expected_risk", "gap_to_oracle")
 _M1 = (
-    # policy, realised cost, expected policy risk, gap to oracle
     ("oracle", 7.406, None, 0.0),
     ("exact", 8.560, 9.253, 1.154),
     ("lookahead-2", 8.565, 9.255, 1.159),
@@ -17,8 +17,9 @@ _M1 = (
     ("rollback-only", 18.323, 18.226, 10.917),  # printed as VeriTrace
 )
 
+_DEPTH_COLUMNS = ("success", "mean_loss", "expected_risk", "decision_ms", "peak_kib")
 _M1_DEPTH = (
-    # beliefs, policy, success, realised cost, expected risk, milliseconds, KiB
+    # the number of beliefs comes first
     (3, "aquamend", 0.800, 3.396, 3.396, 0.512, 22.4),
     (3, "lookahead-2", 1.000, 3.248, 3.248, 0.705, 22.6),
     (3, "lookahead-3", 1.000, 3.248, 3.248, 0.744, 39.3),
@@ -49,27 +50,23 @@ M1_TABLES = (
         "m1",
         "M1 table",
         "“Exact small-graph comparison on M1”, 4,000 graphs, 5 seeds",
-        tuple(PaperRow(policy, loss=loss, expected_risk=risk, gap_to_oracle=gap) for policy, loss, risk, gap in _M1),
+        rows_of(_M1_COLUMNS, _M1),
     ),
     PaperTable(
         "m1-depth",
         "M1-Depth table",
         "“Controlled planning-depth results on M1-Depth”, 5 seeds",
-        tuple(
-            PaperRow(
-                policy, {"n": n}, success=success, loss=loss, expected_risk=risk, decision_ms=time, peak_kib=memory
-            )
-            for n, policy, success, loss, risk, time, memory in _M1_DEPTH
-        ),
+        tuple(row for n, *line in _M1_DEPTH for row in rows_of(_DEPTH_COLUMNS, [line], group={"n": n})),
     ),
     PaperTable(
         "m1-proxy",
         "text on proxy error",
         "“Exact small-graph validation on M1”, running text, 4,000 independent and 4,000 correlated states",
         tuple(
-            PaperRow(estimator, {"mode": mode, "support": "small"}, normalised_error=error)
+            row
             for estimator, independent, correlated in _PROXIES
             for mode, error in (("independent", independent), ("correlated", correlated))
+            for row in rows_of(("normalised_error",), [(estimator, error)], group={"mode": mode, "support": "small"})
         ),
     ),
 )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+Group = Mapping[str, int | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,21 +15,34 @@ class PaperRow:
     """One policy (or estimator) in one group, as printed."""
 
     policy: str
-    group: Mapping[str, int | str] = field(default_factory=dict)
-    success: float | None = None
-    loss: float | None = None
-    """Realised cost."""
-    expected_risk: float | None = None
-    gap_to_oracle: float | None = None
-    decision_ms: float | None = None
-    peak_kib: float | None = None
-    probes: float | None = None
-    undone: float | None = None
-    zero_rollback_rate: float | None = None
-    escalation_rate: float | None = None
-    over_budget_rate: float | None = None
-    normalised_error: float | None = None
-    """Mean absolute error over mean exact value, as a fraction."""
+    values: Mapping[str, float]
+    """By the keys of our metrics; what the paper leaves blank is not there."""
+    group: Group = field(default_factory=dict)
+
+    def get(self, key: str) -> float | None:
+        """Return a number by the key of its metric; None where the paper has none."""
+        return self.values.get(key)
+
+
+def rows_of(
+    columns: Sequence[str], lines: Iterable[Sequence[Any]], *, group: Group | None = None
+) -> tuple[PaperRow, ...]:
+    """Return rows from lines of a policy and its numbers, in the order of the columns; None is a blank."""
+    found = []
+    for policy, *numbers in lines:
+        values = {key: float(value) for key, value in zip(columns, numbers, strict=True) if value is not None}
+        found.append(PaperRow(str(policy), values, group or {}))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperPair:
+    """One paired comparison, as printed: the policy that the paper proposes minus another, in mean complete loss."""
+
+    difference: float
+    low: float
+    high: float
+    p_holm: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +55,8 @@ class PaperTable:
     where: str
     """Where in the paper it stands, for people."""
     rows: tuple[PaperRow, ...]
+    pairs: Mapping[str, PaperPair] = field(default_factory=dict)
+    """AquaMend against others, by their names."""
 
     @property
     def title(self) -> str:

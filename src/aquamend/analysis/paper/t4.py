@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from aquamend.analysis.paper.rows import PaperRow, PaperTable
+from aquamend.analysis.paper.rows import PaperTable, rows_of
 
 _EARLIER = "power-per-cost"
 """In these tables AquaMend chooses probes by detection power per cost; our policy of that rule stands beside it."""
 
+_STANDARD_COLUMNS = ("success", "mean_loss", "probes", "undone", "zero_rollback_rate")
 _STANDARD = (
-    # policy, success, loss, probes, rollbacks, false alarms without rollback
     ("oracle", 1.000, 3.31, 0.00, 1.22, 1.00),
     ("restart", 0.799, 19.52, 3.00, 3.00, 0.00),
     ("blind-retry", 0.252, 23.70, 2.00, 0.00, 1.00),
@@ -22,8 +22,8 @@ _STANDARD = (
     (_EARLIER, 0.999, 6.09, 2.29, 1.22, 1.00),  # printed as AquaMend
 )
 
+_STRESS_COLUMNS = ("success", "mean_loss", "probes", "undone", "over_budget_rate")
 _STRESS = (
-    # policy, success, loss, probes, rollbacks, over budget
     ("oracle", 1.000, 7.83, 0.00, 2.98, 0.000),
     (_EARLIER, 0.976, 12.47, 2.88, 2.97, 0.001),  # printed as AquaMend
     ("lookahead-2", 0.976, 12.47, 2.88, 2.97, 0.001),
@@ -39,8 +39,8 @@ _STRESS = (
 
 _COMMON_CAUSE = ((_EARLIER, 10.25), ("decoupled", 79.95))
 
+_ABLATION_COLUMNS = ("mean_loss", "success")
 _ABLATION = (
-    # policy, loss, success
     (_EARLIER, 5.431, 0.901),  # printed as AquaMend, and as the C_s/c side of the detection objective
     ("aquamend", 10.335, 0.708),  # printed as the VoI side
     ("no-reprobe", 38.157, 0.213),  # printed as "No re-probe: rollback only"
@@ -71,18 +71,15 @@ T4_TABLES = (
         "t4",
         "T4 table",
         "“Main comparison on T4 (reversible regime, both graph granularities)”, 4,900 episodes",
-        tuple(
-            PaperRow(policy, success=success, loss=loss, probes=probes, undone=undone, zero_rollback_rate=rate)
-            for policy, success, loss, probes, undone, rate in _STANDARD
-        ),
+        rows_of(_STANDARD_COLUMNS, _STANDARD),
     ),
     PaperTable(
         "t4-irreversible",
         "text on irreversible T4",
         "“Standard T4 results”, running text, 1,200 episodes",
-        (
-            PaperRow("oracle", success=0.500, loss=1.12),
-            *(PaperRow(policy, success=0.500, loss=2.73, escalation_rate=0.50) for policy in _IRREVERSIBLE),
+        rows_of(
+            ("success", "mean_loss", "escalation_rate"),
+            [("oracle", 0.500, 1.12, None), *((policy, 0.500, 2.73, 0.50) for policy in _IRREVERSIBLE)],
         ),
     ),
     PaperTable(
@@ -90,17 +87,14 @@ T4_TABLES = (
         "T4-Stress table",
         "“Main comparison on the T4-Stress earlier benchmark”, 4,600 episodes, 5 seeds; common causes from the text",
         (
-            *(
-                PaperRow(policy, success=success, loss=loss, probes=probes, undone=undone, over_budget_rate=over)
-                for policy, success, loss, probes, undone, over in _STRESS
-            ),
-            *(PaperRow(policy, {"factor": "common cause"}, loss=loss) for policy, loss in _COMMON_CAUSE),
+            *rows_of(_STRESS_COLUMNS, _STRESS),
+            *rows_of(("mean_loss",), _COMMON_CAUSE, group={"factor": "common cause"}),
         ),
     ),
     *(
         PaperTable(
             family, "text on diagnostics", "“Joint recovery under T4-Stress”, running text",
-            (PaperRow(_EARLIER, success=success),),
+            rows_of(("success",), [(_EARLIER, success)]),
         )
         for family, success in _DIAGNOSTICS
     ),
@@ -108,15 +102,16 @@ T4_TABLES = (
         "t4-ablation",
         "ablation table",
         "“Ablation results on standard T4”, 6,100 episodes",
-        tuple(PaperRow(policy, success=success, loss=loss) for policy, loss, success in _ABLATION),
+        rows_of(_ABLATION_COLUMNS, _ABLATION),
     ),
     PaperTable(
         "t4-settings",
         "ablation table",
         "“Ablation results on standard T4”, 6,100 episodes, but 4,900 for the two graphs",
         tuple(
-            PaperRow(_EARLIER, {"setting": setting}, success=success, loss=loss)
-            for setting, loss, success in _SETTINGS
+            row
+            for setting, *numbers in _SETTINGS
+            for row in rows_of(_ABLATION_COLUMNS, [(_EARLIER, *numbers)], group={"setting": setting})
         ),
     ),
 )  # fmt: skip

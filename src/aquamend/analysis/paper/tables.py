@@ -6,11 +6,12 @@ tables of its task. What the paper leaves blank stays ``None``.
 
 from __future__ import annotations
 
+from aquamend.analysis.paper.execution import EXECUTION_TABLES
 from aquamend.analysis.paper.m1 import M1_TABLES
 from aquamend.analysis.paper.rows import PaperTable, family_of
 from aquamend.analysis.paper.t4 import T4_TABLES
 
-PAPER_TABLES = (*M1_TABLES, *T4_TABLES)
+PAPER_TABLES = (*M1_TABLES, *T4_TABLES, *EXECUTION_TABLES)
 
 
 def paper_table(suite: str) -> PaperTable | None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import count, interval, signed
-from aquamend.analysis.statistics import difference, paired_bootstrap, rounded
+from aquamend.analysis.table import RunTable
+from aquamend.statistics import difference, paired_bootstrap, rounded
 
 
-def realised_against_expected(grid: Grid) -> str:
+def realised_against_expected(table: RunTable) -> str:
     """Return by how much realised losses exceed expected risks, and whose 95 % interval leaves zero out.
 
     Nothing where no policy has both, or all are infinite.
     """
-    apart = difference(grid.values("loss"), grid.values("expected_risk"))
+    apart = difference(table.column("loss"), table.column("expected_risk"))
     means, off = [], []
-    for column, policy in enumerate(grid.policies):
+    for column, policy in enumerate(table.policies):
         gaps = rounded(apart[~np.isnan(apart[:, column]), column])
         if not gaps.size or not np.isfinite(gaps).all():
             continue

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aquamend.analysis.comparison import Comparison
-from aquamend.analysis.groups import are_strata
-from aquamend.analysis.metrics import METRICS, Metric
+from aquamend.analysis.metrics import METRICS
 from aquamend.analysis.paper import PaperTable, paper_table
-from aquamend.analysis.record_values import failed
-from aquamend.analysis.references import reference_of
-from aquamend.analysis.report.grid import Grid, grid_of
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import decimal, interval, share
 from aquamend.analysis.report.paired import comparisons, in_words, over_all
-from aquamend.analysis.statistics import Interval
 from aquamend.analysis.summary import Summary, summarise, summarise_together
+from aquamend.analysis.table import RunTable, table_of
 from aquamend.records import Run
 
 
@@ -29,18 +25,18 @@ class Analysed:
     """What the run is called in the report."""
     anchor: str
     """The same for links and file names."""
-    grid: Grid
+    table: RunTable
     summaries: Sequence[Summary]
     together: Sequence[Summary]
     """One a policy over all groups, where they only divide what was drawn; else nothing."""
-    comparisons: dict[Metric, list[Comparison]]
+    comparisons: dict[str, list[Comparison]]
     """By each metric that is there, expected risk first; none where estimators were run."""
     paper: PaperTable | None
 
     @property
     def compares_estimators(self) -> bool:
         """Whether its "policies" estimate a risk instead of recovering."""
-        return any(summary.proxy for summary in self.summaries)
+        return any(summary.cell.estimates for summary in self.summaries)
 
     @property
     def shares_scenarios(self) -> bool:
@@ -50,18 +46,19 @@ class Analysed:
     @property
     def enumerates_truths(self) -> bool:
         """Whether every hidden truth of a scenario was played, so that a realised loss is the expected one."""
-        sound = [record for record in self.run.records if not failed(record)]
+        sound = [record for record in self.run.records if record.get("error") is None]
         return bool(sound) and all("realisations" in record for record in sound)
 
 
 def analysed(run: Run, *, title: str, anchor: str) -> Analysed:
     """Return a run analysed."""
-    grid, summaries = grid_of(run), summarise(run)
-    metrics: list[Metric] = [] if any(summary.proxy for summary in summaries) else ["expected_risk", "loss"]
-    found = {metric: comparisons(run, grid.policies, metric=metric) for metric in metrics}
+    table = table_of(run)
+    summaries = summarise(table)
+    metrics = [] if any(summary.cell.estimates for summary in summaries) else ["expected_risk", "loss"]
+    found = {metric: comparisons(table, metric=metric) for metric in metrics}
     kept = {metric: several for metric, several in found.items() if several}
-    together = summarise_together(run) if are_strata(grid.distinct_groups) else []
-    return Analysed(run, title, anchor, grid, summaries, together, kept, paper_table(run.suite))
+    together = summarise_together(table) if table.pooled else []
+    return Analysed(run, title, anchor, table, summaries, together, kept, paper_table(run.suite))
 
 
 def headline(found: Analysed) -> str:
@@ -69,7 +66,7 @@ def headline(found: Analysed) -> str:
     if found.compares_estimators:
         return f"{found.title}: normalised error {_errors(found)}."
     words = next((in_words(over_all(several)) for several in found.comparisons.values()), "")
-    reference = reference_of(found.grid.policies)
+    reference = found.table.reference
     own = [summary for summary in found.together or found.summaries if summary.policy == reference]
     means = _means(own[0]) if len(own) == 1 else ""
     said = f"{policy_name(reference)}’s mean {means}." if reference and means else ""
@@ -77,21 +74,20 @@ def headline(found: Analysed) -> str:
 
 
 def _means(own: Summary) -> str:
-    def told(metric: Metric, mean: float | None, ends: Interval | None) -> str:
-        return (
-            "" if mean is None else f"{METRICS[metric]} is {decimal(mean)} {interval(*(ends or (None, None)))}".strip()
-        )
+    def told(key: str) -> str:
+        mean, ends = own[key], own.interval(key) or (None, None)
+        return "" if mean is None else f"{METRICS[key].of_one} is {decimal(mean)} {interval(*ends)}".strip()
 
-    risk = told("expected_risk", own.expected_risk, own.expected_risk_interval)
-    loss = told("loss", own.mean_loss, own.mean_loss_interval)
-    return ", its mean ".join(filter(None, (risk, loss)))
+    return ", its mean ".join(filter(None, (told("expected_risk"), told("mean_loss"))))
 
 
 def _errors(found: Analysed) -> str:
     texts = []
-    for estimator in found.grid.policies:
+    for estimator in found.table.policies:
         errors = [
-            s.normalised_error for s in found.summaries if s.policy == estimator and s.normalised_error is not None
+            error
+            for summary in found.summaries
+            if summary.policy == estimator and (error := summary["normalised_error"]) is not None
         ]
         if errors:
             low, high = share(min(errors)), share(max(errors))

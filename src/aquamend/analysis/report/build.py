@@ -102,7 +102,7 @@ def _anchors(titles: Sequence[str]) -> list[str]:
 
 
 def _explorer(found: Sequence[Analysed]) -> Section | None:
-    data = [explorer_data(one.run, one.grid, title=one.title) for one in found]
+    data = [explorer_data(one.table, title=one.title) for one in found]
     suites = [suite for suite in data if suite is not None]
     if not suites:
         return None

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.analysis.groups import group_name
-from aquamend.analysis.record_values import steps_of
-from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import ENDINGS, policy_name
 from aquamend.analysis.report.scenarios import MEASURES, main_pair, measures_of
 from aquamend.analysis.report.truth_text import truth_texts
-from aquamend.analysis.statistics import difference, rounded
-from aquamend.records import Run, json_number
+from aquamend.analysis.table import RunTable, steps_of
+from aquamend.records import json_number
+from aquamend.statistics import difference, rounded
 
 MOST_WITH_STEPS = 300
 """Scenarios of a suite whose steps are kept in the page."""
@@ -26,24 +25,24 @@ _ENDINGS = list(ENDINGS)
 Values = Mapping[str, NDArray[np.float64]]
 
 
-def explorer_data(run: Run, grid: Grid, *, title: str) -> dict[str, Any] | None:
+def explorer_data(table: RunTable, *, title: str) -> dict[str, Any] | None:
     """Return one suite's scenarios: numbers of all, steps of those that differ most; nothing where none compare."""
-    measures = measures_of(grid)
-    pair = main_pair(grid, measures)
+    measures = measures_of(table)
+    pair = main_pair(table, measures)
     if pair is None:
         return None
-    counts = {name: values for name in _COUNTS if not np.isnan(values := grid.values(name)).all()}
-    groups = [group_name(group) for group in grid.distinct_groups]
-    kept, truths = _with_steps(measures[pair.measure], pair.left), truth_texts(run)
+    counts = {name: table.column(name) for name in _COUNTS if table.has(name)}
+    groups = [group_name(group) for group in table.distinct_groups]
+    kept, truths = _with_steps(measures[pair.measure], pair.left), truth_texts(table.run)
     rows = []
-    for row, place in enumerate(grid.scenarios):
-        entry = _entry(grid, row, measures, counts, steps=row in kept)
-        entry["group"] = groups.index(group_name(grid.groups[row]))
+    for row, place in enumerate(table.scenarios):
+        entry = _entry(table, row, measures, counts, steps=row in kept)
+        entry["group"] = groups.index(group_name(table.groups[row]))
         rows.append(entry | ({"truth": truths[place]} if place in truths else {}))
     return {
         "name": title,
         "subject": "estimator" if "error" in measures else "policy",
-        "policies": [policy_name(policy) for policy in grid.policies],
+        "policies": [policy_name(policy) for policy in table.policies],
         "measures": [MEASURES[name] for name in measures],
         "counts": list(counts),
         "endings": list(ENDINGS.values()),
@@ -54,10 +53,10 @@ def explorer_data(run: Run, grid: Grid, *, title: str) -> dict[str, Any] | None:
     }
 
 
-def _entry(grid: Grid, row: int, measures: Values, counts: Values, *, steps: bool) -> dict[str, Any]:
+def _entry(table: RunTable, row: int, measures: Values, counts: Values, *, steps: bool) -> dict[str, Any]:
     """Return one scenario: its numbers, a list a measure; endings and steps where any policy has them."""
-    seed, number = grid.scenarios[row]
-    records = [grid.records.get((seed, number, policy), {}) for policy in grid.policies]
+    seed, number = table.scenarios[row]
+    records = [table.records.get((row, column), {}) for column in range(len(table.policies))]
     entry: dict[str, Any] = {
         "seed": seed,
         "scenario": number,

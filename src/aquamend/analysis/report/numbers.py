@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import assert_never
+
+from aquamend.analysis.metrics import Form
 
 DASH = "–"
 DECIMALS = 3
@@ -49,3 +52,20 @@ def share(value: float | None, *, decimals: int = 1) -> str:
 def count(value: int) -> str:
     """Return a count, thousands set apart."""
     return f"{value:,}"
+
+
+def as_form(value: float | None, form: Form) -> str:
+    """Return a metric's number as it reads."""
+    match form:
+        case "decimal":
+            return decimal(value)
+        case "one decimal":
+            return decimal(value, decimals=1)
+        case "share":
+            return share(value)
+        case "percentage":
+            return share(value, decimals=3)
+        case "count":
+            return DASH if value is None else count(int(value))
+        case _:
+            assert_never(form)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aquamend.analysis.comparison import Comparison, adjusted, compare, side
 from aquamend.analysis.comparison_words import p_text
-from aquamend.analysis.groups import group_name, repeat_scenarios
-from aquamend.analysis.metrics import METRICS, Metric
-from aquamend.analysis.paper import family_order, holm_family
-from aquamend.analysis.references import knows_the_truth, reference_of
+from aquamend.analysis.groups import group_name
+from aquamend.analysis.metrics import COMPARABLE
+from aquamend.analysis.paper import PaperPair, PaperTable, family_order, holm_family
 from aquamend.analysis.report.document import Cell, Column, Table
 from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import DASH, count, interval, signed
+from aquamend.analysis.report.numbers import DASH, count, decimal, interval, signed
+from aquamend.analysis.table import RunTable, knows_the_truth
 from aquamend.analysis.verdict import Finding, Verdict, verdict_of
-from aquamend.records import Run
 
 _BRIEF = {
     Finding.NO_PAIRS: "nothing to compare",
@@ -45,25 +44,26 @@ _SENTENCES = {
 }
 
 
-def comparisons(run: Run, policies: Sequence[str], *, metric: Metric) -> list[Comparison]:
-    """Return AquaMend (else the first honest policy) against each other that is not told the truth, group by group.
+def comparisons(table: RunTable, *, metric: str) -> list[Comparison]:
+    """Return the run's reference against every policy that is not told the truth, group by group.
 
     Within a group (and over all groups together, which comes first where there are several) the p-values are adjusted
     by Holm's method: as one family, or as the families that the paper designates for a suite. Groups that vary the
     same scenarios are never taken together.
     """
-    reference = reference_of(policies)
+    reference = table.reference
     if reference is None:
         return []
-    ours = side(run, reference)
-    rivals = [policy for policy in policies if policy != reference and not knows_the_truth(policy)]
-    found = [one for rival in rivals for one in compare(ours, side(run, rival), metric=metric, drivers=0) if one.pairs]
+    ours = side(table, reference)
+    rivals = [policy for policy in table.policies if policy != reference and not knows_the_truth(policy)]
+    found = [
+        one for rival in rivals for one in compare(ours, side(table, rival), metric=metric, drivers=0) if one.pairs
+    ]
     groups: dict[str, list[Comparison]] = {}
-    repeated = repeat_scenarios(one.group for one in found if one.group)
     for one in found:
-        if one.group is not None or not repeated:
+        if one.pairs and (one.group is not None or not table.repeats):
             groups.setdefault(repr(one.group), []).append(one)
-    return [one for within in groups.values() for one in _adjusted_by_family(run.suite, within)]
+    return [one for within in groups.values() for one in _adjusted_by_family(table.run.suite, within)]
 
 
 def _adjusted_by_family(suite: str, found: Sequence[Comparison]) -> list[Comparison]:
@@ -95,46 +95,61 @@ def _direction(verdict: Verdict) -> dict[str, str]:
     return {"lower": lower, "higher": higher}
 
 
-def paired_table(found: Sequence[Comparison]) -> Table:
-    """Return one row a comparison; differences are the first policy minus the other, so negative favours the first."""
+def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -> Table:
+    """Return one row for each comparison; the first policy minus the other, so negative favours the first."""
     grouped = any(one.group is not None for one in found)
-    unpaired = any(one.unpaired for one in found)
     named = any(_family(one) for one in found)
     first = policy_name(found[0].first)
-    columns = [Column("group", numeric=False)] if grouped else []
-    columns += [Column("family", numeric=False)] if named else []
-    columns += [Column("against", numeric=False)]
-    columns += [Column(title) for title in ("wins", "ties", "losses", "mean difference", "95 % interval")]
-    columns += [Column("exact p"), Column("Holm p"), Column(first, numeric=False)]
-    columns += [Column("unpaired")] if unpaired else []
-    rows = tuple(_row(one, grouped=grouped, named=named, unpaired=unpaired) for one in found)
+    theirs = {} if paper is None or grouped or found[0].metric != "loss" else paper.pairs
+    columns = _columns(found, first, grouped=grouped, named=named, theirs=theirs)
+    rows = tuple(tuple(Cell(tell(one)) for _, tell in columns) for one in found)
     places = [(one.group, _family(one)) for one in found]
     breaks = frozenset(row for row in range(1, len(found)) if places[row] != places[row - 1])
     caption = (
-        f"{first} minus the other policy in {METRICS[found[0].metric]}, pair by pair: negative favours {first}. A win "
-        "is a scenario with less. “On average”: the interval of the mean difference leaves zero out. “Scenario by "
-        "scenario”: the exact two-sided signed-rank test, Holm-adjusted over the policies of the "
+        f"{first} minus the other policy in {COMPARABLE[found[0].metric].of_one}, pair by pair: negative favours "
+        f"{first}. A win is a scenario with less. “Detectable” is the mean difference that such pairs show four times "
+        "in five. “On average”: the interval of the mean difference leaves zero out. “Scenario by scenario”: the exact "
+        "two-sided signed-rank test, Holm-adjusted over the policies of the "
         f"{'same family' if named else 'table'}{', group by group' if grouped else ''}, is below 0.05. Without either "
         "word: both."
     )
-    return Table(caption, tuple(columns), rows, header=grouped + named, breaks=breaks)
+    if paper and any(column.paper for column, _ in columns):
+        caption += f" Columns called “paper’s” are from its {paper.title}."
+    return Table(caption, tuple(column for column, _ in columns), rows, header=grouped + named, breaks=breaks)
 
 
-def _row(one: Comparison, *, grouped: bool, named: bool, unpaired: bool) -> tuple[Cell, ...]:
-    cells = [Cell(group_name(one.group))] if grouped else []
-    cells += [Cell(_family(one))] if named else []
-    cells += [
-        Cell(policy_name(one.second)),
-        Cell(count(one.wins)),
-        Cell(count(one.ties)),
-        Cell(count(one.losses)),
-        Cell(signed(one.mean_difference, decimals=4)),
-        Cell(interval(*one.interval, decimals=4) if one.interval else DASH),
-        Cell(p_text(one.p_value)),
-        Cell(p_text(one.p_holm)),
-        Cell(brief(verdict_of(one))),
+Told = tuple[Column, Callable[[Comparison], str]]
+
+
+def _columns(
+    found: Sequence[Comparison], first: str, *, grouped: bool, named: bool, theirs: Mapping[str, PaperPair]
+) -> list[Told]:
+    def printed(tell: Callable[[PaperPair], str]) -> Callable[[Comparison], str]:
+        return lambda one: tell(theirs[one.policies[1]]) if one.policies[1] in theirs else DASH
+
+    columns: list[Told] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
+    columns += [(Column("family", numeric=False), _family)] if named else []
+    columns += [
+        (Column("against", numeric=False), lambda one: policy_name(one.second)),
+        (Column("wins"), lambda one: count(one.wins)),
+        (Column("ties"), lambda one: count(one.ties)),
+        (Column("losses"), lambda one: count(one.losses)),
+        (Column("mean difference"), lambda one: signed(one.mean_difference, decimals=4)),
+        (Column("95 % interval"), lambda one: interval(*one.interval, decimals=4) if one.interval else DASH),
+        (Column("detectable"), lambda one: decimal(one.detectable, decimals=4)),
+        (Column("exact p"), lambda one: p_text(one.p_value)),
+        (Column("Holm p"), lambda one: p_text(one.p_holm)),
+        (Column(first, numeric=False), lambda one: brief(verdict_of(one))),
     ]
-    return (*cells, Cell(count(one.unpaired))) if unpaired else tuple(cells)
+    if any(one.policies[1] in theirs for one in found):
+        columns += [
+            (Column("paper’s difference", paper=True), printed(lambda pair: signed(pair.difference))),
+            (Column("paper’s interval", paper=True), printed(lambda pair: interval(pair.low, pair.high))),
+            (Column("paper’s Holm p", paper=True), printed(lambda pair: p_text(pair.p_holm))),
+        ]
+    if any(one.unpaired for one in found):
+        columns.append((Column("unpaired"), lambda one: count(one.unpaired)))
+    return columns
 
 
 def in_words(found: Sequence[Comparison]) -> str:
@@ -146,7 +161,7 @@ def in_words(found: Sequence[Comparison]) -> str:
     sentences = []
     for verdict, pairs in sorted(said, key=lambda key: (order.index(key[0].finding), key[0].better or "", key[1] or 0)):
         names = {"first": policy_name(found[0].first), "others": _listed(said[verdict, pairs])}
-        names["measure"] = METRICS[found[0].metric]
+        names["measure"] = COMPARABLE[found[0].metric].of_one
         both = f" (on the {count(pairs)} scenarios that both have)" if pairs is not None else ""
         sentences.append(f"{_sentence(verdict).format_map(names | _direction(verdict))}{both}.")
     return " ".join(sentences)

@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 from aquamend.analysis.comparison import Comparison
 from aquamend.analysis.figures import Curve, Dot, Panel, curve_plot, dot_plot
 from aquamend.analysis.groups import group_name
-from aquamend.analysis.metrics import METRICS
+from aquamend.analysis.metrics import COMPARABLE, METRICS
 from aquamend.analysis.paper import PaperTable
-from aquamend.analysis.references import knows_the_truth
 from aquamend.analysis.report.document import Figure
-from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import share, signed
-from aquamend.analysis.report.quantities import NORMALISED_ERROR, REALISED_LOSS, SUCCESS_WITH_INTERVAL, Quantity
+from aquamend.analysis.report.numbers import as_form, share, signed
 from aquamend.analysis.report.tables import acted_out, leading, ordered, share_of
-from aquamend.analysis.statistics import DECIMALS, difference, rounded
 from aquamend.analysis.summary import Summary
+from aquamend.analysis.table import RunTable, knows_the_truth
+from aquamend.statistics import DECIMALS, difference, rounded
 
 SMALLEST_GAP = 1e-3
 """Where the logarithmic axis of a distribution of gaps begins."""
@@ -34,21 +32,21 @@ _CERTIFYING = ("certified", "exact")
 
 
 def mean_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
-    """Return the quantity that says most about a suite, policy by policy, group below group.
+    """Return the metric that says most about a suite, policy by policy, group below group.
 
     Of episodes without groups, success stands below the loss.
     """
-    quantity = leading(summaries)
+    key = leading(summaries)
     if acted_out(summaries) and not any(summary.group for summary in summaries):
         return _loss_and_success(name, summaries, paper)
     panels: dict[str, list[Dot]] = {}
     for summary in ordered(summaries):
-        if dot := _dot(summary, quantity, paper):
+        if dot := _dot(summary, key, paper):
             panels.setdefault(_panel_title(summary), []).append(dot)
     if not panels:
         return None
-    percent = " (%)" if quantity is NORMALISED_ERROR else ""
-    axis = f"{'' if percent else 'mean '}{quantity.title}{percent}"
+    percent = " (%)" if METRICS[key].form == "percentage" else ""
+    axis = f"{'' if percent else 'mean '}{METRICS[key].title}{percent}"
     drawn = dot_plot(name, [Panel(title, tuple(dots)) for title, dots in panels.items()], axis=axis)
     every = [dot for dots in panels.values() for dot in dots]
     return Figure(name, f"{axis.capitalize()}{_with_what(every)}.", drawn.svg, drawn.png)
@@ -67,10 +65,10 @@ def _panel_title(summary: Summary) -> str:
 
 def _loss_and_success(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
     panels = []
-    for quantity in (REALISED_LOSS, SUCCESS_WITH_INTERVAL):
-        dots = [dot for summary in ordered(summaries) if (dot := _dot(summary, quantity, paper))]
+    for key in ("mean_loss", "success"):
+        dots = [dot for summary in ordered(summaries) if (dot := _dot(summary, key, paper))]
         if dots:
-            panels.append(Panel("", tuple(dots), axis=f"mean {quantity.title}"))
+            panels.append(Panel("", tuple(dots), axis=f"mean {METRICS[key].title}"))
     if not panels:
         return None
     drawn = dot_plot(name, panels, axis="")
@@ -85,18 +83,18 @@ def _with_what(dots: Sequence[Dot], *, intervals: str = "its 95 % interval") -> 
     return bars + beside
 
 
-def _dot(summary: Summary, quantity: Quantity, paper: PaperTable | None) -> Dot | None:
+def _dot(summary: Summary, key: str, paper: PaperTable | None) -> Dot | None:
     """Return a summary's row; nothing where there is no place for it on an axis. Fractions are drawn as percentages."""
     row = paper.row(summary.policy, summary.group) if paper else None
-    ends = quantity.interval(summary) if quantity.interval else None
-    mean, printed = quantity.ours(summary), quantity.paper(row) if quantity.paper and row else None
+    mean, printed = summary[key], row.get(key) if row else None
     if mean is None or not math.isfinite(mean):
         return None
-    scale = 100.0 if quantity is NORMALISED_ERROR else 1.0
+    ends, form = summary.interval(key), METRICS[key].form
+    scale = 100.0 if form == "percentage" else 1.0
     low, high = (scale * end for end in ends) if ends else (None, None)
     theirs = None if printed is None else scale * printed
     label = label_of(summary.policy) + share_of(summary)
-    return Dot(summary.policy, label, scale * mean, quantity.shown(mean), low, high, theirs)
+    return Dot(summary.policy, label, scale * mean, as_form(mean, form), low, high, theirs)
 
 
 def label_of(policy: str) -> str:
@@ -115,7 +113,7 @@ def difference_dots(name: str, found: Sequence[Comparison]) -> Figure | None:
     ]  # fmt: skip
     if not dots:
         return None
-    first, measure = policy_name(found[0].first), METRICS[found[0].metric]
+    first, measure = policy_name(found[0].first), COMPARABLE[found[0].metric].of_one
     shown = tuple(sorted(dots, key=lambda dot: -dot.value))
     drawn = dot_plot(name, [Panel("", shown)], axis=f"{measure}: {first} minus the other", differences=True)
     caption = (
@@ -125,15 +123,15 @@ def difference_dots(name: str, found: Sequence[Comparison]) -> Figure | None:
     return Figure(name, caption, drawn.svg, drawn.png)
 
 
-def risk_by_size(name: str, summaries: Sequence[Summary], grid: Grid, paper: PaperTable | None) -> Figure | None:
+def risk_by_size(name: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Figure | None:
     """Return expected risk against the one number that groups differ in; nothing where they differ otherwise."""
     keys = list(dict.fromkeys(tuple(summary.group) for summary in summaries))
-    if len(keys) != 1 or len(keys[0]) != 1 or len(grid.distinct_groups) < 2:
+    if len(keys) != 1 or len(keys[0]) != 1 or len(table.distinct_groups) < 2:
         return None
     key = keys[0][0]
     if not all(isinstance(s.group[key], int | float) for s in summaries):
         return None
-    curves = [_by_size(policy, key, summaries, grid, paper) for policy in grid.policies]
+    curves = [_by_size(policy, key, summaries, table, paper) for policy in table.policies]
     kept = [curve for curve in curves if curve.points]
     if not kept:
         return None
@@ -143,41 +141,37 @@ def risk_by_size(name: str, summaries: Sequence[Summary], grid: Grid, paper: Pap
     return Figure(name, f"Mean expected risk against {key}{extra}.", drawn.svg, drawn.png)
 
 
-def _by_size(policy: str, key: str, summaries: Sequence[Summary], grid: Grid, paper: PaperTable | None) -> Curve:
-    own = [s for s in summaries if s.policy == policy and s.expected_risk is not None]
-    points = tuple((float(s.group[key]), s.expected_risk) for s in own if s.expected_risk is not None)
-    printed = [paper.row(policy, s.group) if paper else None for s in own]
-    hollow = tuple(
-        (float(s.group[key]), row.expected_risk)
-        for s, row in zip(own, printed, strict=True)
-        if row and row.expected_risk is not None
-    )
-    return Curve(policy, label_of(policy), points, _certified(policy, key, grid), hollow)
+def _by_size(policy: str, key: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Curve:
+    own = [(float(s.group[key]), s) for s in summaries if s.policy == policy]
+    printed = [(size, paper.row(policy, s.group) if paper else None) for size, s in own]
+    points = tuple((size, risk) for size, s in own if (risk := s["expected_risk"]) is not None)
+    hollow = tuple((size, risk) for size, row in printed if row and (risk := row.get("expected_risk")) is not None)
+    return Curve(policy, label_of(policy), points, _certified(policy, key, table), hollow)
 
 
-def _certified(policy: str, key: str, grid: Grid) -> tuple[tuple[float, float, float], ...]:
+def _certified(policy: str, key: str, table: RunTable) -> tuple[tuple[float, float, float], ...]:
     """Return the mean certified bounds by group; nothing where they meet, or for a policy that does not aim at them."""
     if policy not in _CERTIFYING:
         return ()
-    column = grid.policies.index(policy)
-    lower, upper = grid.values("lower")[:, column], grid.values("upper")[:, column]
+    column = table.policies.index(policy)
+    lower, upper = table.column("lower")[:, column], table.column("upper")[:, column]
     found = []
-    for group in grid.distinct_groups:
-        rows = grid.members(group)
+    for group in table.distinct_groups:
+        rows = table.members(group)
         if not np.isnan(lower[rows] + upper[rows]).any():
             found.append((float(group[key]), float(lower[rows].mean()), float(upper[rows].mean())))
     return tuple(found) if any(round(high - low, DECIMALS) > 0.0 for _, low, high in found) else ()
 
 
-def gap_distribution(name: str, grid: Grid) -> Figure | None:
+def gap_distribution(name: str, table: RunTable) -> Figure | None:
     """Return the share of scenarios on which each policy's expected risk is within a gap of ``exact``."""
-    if "exact" not in grid.policies:
+    if "exact" not in table.policies:
         return None
-    risks = grid.values("expected_risk")
-    exact = risks[:, grid.policies.index("exact")]
+    risks = table.column("expected_risk")
+    exact = risks[:, table.policies.index("exact")]
     gaps = {
         policy: rounded(difference(risks[:, column], exact))[np.isfinite(exact) & ~np.isnan(risks[:, column])]
-        for column, policy in enumerate(grid.policies)
+        for column, policy in enumerate(table.policies)
         if policy != "exact" and not knows_the_truth(policy)
     }
     gaps = {policy: found for policy, found in gaps.items() if found.size}

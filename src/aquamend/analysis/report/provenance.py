@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aquamend.analysis.record_values import failed
 from aquamend.analysis.report.document import Cell, Column, Notice, Table
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count
@@ -42,7 +41,7 @@ def notices(run: Run) -> list[Notice]:
     """Return what the reader must know before trusting a run's numbers: missing records, and refusals."""
     missing = incomplete(run)
     found = [missing] if missing else []
-    errors = [record for record in run.records if failed(record)]
+    errors = [record for record in run.records if _refused(record)]
     if errors:
         counts = _counted(policy_name(record["policy"]) for record in errors)
         listed = ", ".join(f"{name} {count(number)}" for name, number in counts.items())
@@ -72,10 +71,14 @@ def _entries(run: Run) -> dict[str, str]:
     return {name: _told(value) for name, value in run.manifest.items() if name not in _ELSEWHERE} | {
         "folder": run.folder.name,
         "records": f"{count(len(run.records))}{promised}",
-        "errors": count(sum(failed(record) for record in run.records)),
+        "errors": count(sum(_refused(record) for record in run.records)),
         "annotations": count(len(run.annotations)),
         "timings": count(len(run.timings)),
     }
+
+
+def _refused(record: dict[str, Any]) -> bool:
+    return record.get("error") is not None
 
 
 def _size(value: Any) -> int | None:
@@ -122,7 +125,7 @@ def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
             len({record["policy"] for record in run.records}),
             len({(record["seed"], record["scenario"]) for record in run.records}),
             len(run.records),
-            sum(failed(record) for record in run.records),
+            sum(_refused(record) for record in run.records),
         )
         rows.append((Cell(title), Cell(complete, strong=complete == "NO"), *(Cell(count(n)) for n in numbers)))
     return Table("The runs this report is made from.", columns, tuple(rows))

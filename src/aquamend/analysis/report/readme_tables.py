@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aquamend.analysis.groups import are_strata
 from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.as_markdown import escaped, table_as_markdown
 from aquamend.analysis.report.numbers import count
 from aquamend.analysis.report.tables import compact_table
 from aquamend.analysis.summary import summarise, summarise_together
+from aquamend.analysis.table import table_of
 from aquamend.records import Run
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
@@ -23,13 +23,12 @@ def markdown_tables(runs: Sequence[Run]) -> str:
 
 def _titled(run: Run) -> str:
     paper = paper_table(run.suite)
-    scenarios = len({(record["seed"], record["scenario"]) for record in run.records})
     beside = f"; beside it the paper’s {paper.label}" if paper else ""
-    pooled = are_strata(record.get("group") or {} for record in run.records)
-    table = compact_table(summarise_together(run) if pooled else summarise(run), paper, intervals=True)
+    data = table_of(run)
+    table = compact_table(summarise_together(data) if data.pooled else summarise(data), paper, intervals=True)
     told = table.caption.lower().rstrip(".")
     return (
-        f"**{escaped(run.suite)}**, {count(scenarios)} scenarios{f', {told}' if told else ''}{beside}:\n\n"
+        f"**{escaped(run.suite)}**, {count(len(data.scenarios))} scenarios{f', {told}' if told else ''}{beside}:\n\n"
         f"{table_as_markdown(table)}"
     )
 

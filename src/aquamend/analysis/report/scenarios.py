@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.analysis.groups import group_name
-from aquamend.analysis.metrics import METRICS
-from aquamend.analysis.references import knows_the_truth, reference_of
+from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, decimal, signed
 from aquamend.analysis.report.truth_text import truth_texts
-from aquamend.analysis.statistics import DECIMALS, difference, rounded
-from aquamend.records import Run
+from aquamend.analysis.table import RunTable, knows_the_truth
+from aquamend.statistics import DECIMALS, difference, rounded
 
 STATIC_ROWS = 10
-MEASURES: dict[str, str] = {str(metric): name for metric, name in METRICS.items()}
+MEASURES = {name: COMPARABLE[name].of_one for name in ("expected_risk", "loss", "error")}
 MEASURES |= {"estimate": "estimate", "exact": "exact risk"}
 
 
@@ -35,26 +33,25 @@ class Pair:
     """Left minus right to nine decimals; NaN where either is unavailable."""
 
 
-def measures_of(grid: Grid) -> dict[str, NDArray[np.float64]]:
+def measures_of(table: RunTable) -> dict[str, NDArray[np.float64]]:
     """Return the measures that any record has, as arrays of shape ``(scenarios, policies)``."""
-    found = {name: grid.values(name) for name in MEASURES}
-    return {name: values for name, values in found.items() if not np.isnan(values).all()}
+    return {name: table.column(name) for name in MEASURES if table.has(name)}
 
 
-def main_pair(grid: Grid, measures: Mapping[str, NDArray[np.float64]]) -> Pair | None:
+def main_pair(table: RunTable, measures: Mapping[str, NDArray[np.float64]]) -> Pair | None:
     """Return AquaMend and, of the honest policies that differ from it somewhere, the one with the least mean.
 
     By the first measure they have. Where AquaMend was not run, the first honest policy stands for it. Nothing where
     no scenario has a number of two policies.
     """
-    reference = reference_of(grid.policies)
+    reference = table.reference
     if not measures or reference is None:
         return None
     measure, values = next(iter(measures.items()))
-    left = grid.policies.index(reference)
+    left = table.policies.index(reference)
     gaps = {
         column: gap
-        for column, name in enumerate(grid.policies)
+        for column, name in enumerate(table.policies)
         if column != left and not knows_the_truth(name)
         if not np.isnan(gap := rounded(difference(values[:, left], values[:, column]))).all()
     }
@@ -66,28 +63,28 @@ def main_pair(grid: Grid, measures: Mapping[str, NDArray[np.float64]]) -> Pair |
     return Pair(measure, left, right, gaps[right])
 
 
-def most_differing(grid: Grid, pair: Pair, run: Run) -> Table | None:
+def most_differing(table: RunTable, pair: Pair) -> Table | None:
     """Return the scenarios on which a pair differs most; nothing where it differs nowhere."""
     sizes = np.where(np.isnan(pair.differences), 0.0, np.abs(pair.differences))
     rows = [row for row in np.argsort(-sizes, kind="stable")[:STATIC_ROWS].tolist() if sizes[row] > 0.0]
     if not rows:
         return None
-    values, truths = grid.values(pair.measure), truth_texts(run)
-    grouped, told = len(grid.distinct_groups) > 1, any(truths.values())
+    values, truths = table.column(pair.measure), truth_texts(table.run)
+    grouped, told = len(table.distinct_groups) > 1, any(truths.values())
     columns = [Column("scenario", numeric=False), *([Column("group", numeric=False)] if grouped else [])]
-    columns += [Column(policy_name(grid.policies[column])) for column in (pair.left, pair.right)]
+    columns += [Column(policy_name(table.policies[column])) for column in (pair.left, pair.right)]
     columns += [Column("difference"), *([Column("what was true", numeric=False, long=True)] if told else [])]
-    table = []
+    lines = []
     for row in rows:
-        seed, number = grid.scenarios[row]
-        cells = [f"seed {seed}, no. {number}", *([group_name(grid.groups[row])] if grouped else [])]
+        seed, number = table.scenarios[row]
+        cells = [f"seed {seed}, no. {number}", *([group_name(table.groups[row])] if grouped else [])]
         cells += [decimal(values[row, column]) for column in (pair.left, pair.right)]
         cells += [signed(pair.differences[row])]
         cells += [_truth_cell(truths.get((seed, number), []))] if told else []
-        table.append(tuple(map(Cell, cells)))
+        lines.append(tuple(map(Cell, cells)))
     which = "The only scenario with a difference" if len(rows) == 1 else f"The {len(rows)} scenarios that differ most"
     caption = f"{which} in {MEASURES[pair.measure]}."
-    return Table(caption, tuple(columns), tuple(table))
+    return Table(caption, tuple(columns), tuple(lines))
 
 
 def _truth_cell(texts: Sequence[str]) -> str:

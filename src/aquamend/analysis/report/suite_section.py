@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aquamend.analysis.metrics import METRICS
+from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.paper import differences_from_paper
 from aquamend.analysis.report import paired, theorems
 from aquamend.analysis.report.agreement import realised_against_expected
@@ -40,10 +40,10 @@ def _results(found: Analysed) -> Section:
     blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
     if found.enumerates_truths:
         blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
-    elif text := realised_against_expected(found.grid):
+    elif text := realised_against_expected(found.table):
         blocks.append(Paragraph(text))
     blocks += [figure for figure in _figures(found, many=many) if figure is not None]
-    if parts := parts_table(found.together or found.summaries):
+    if parts := parts_table(found.together or found.summaries, found.paper):
         blocks.append(Folded("What the loss is made of", (parts,)))
     return Section("Results", f"{found.anchor}-results", tuple(blocks))
 
@@ -53,10 +53,10 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
         return [mean_dots(f"{found.anchor}-means", found.together, found.paper)]
     if swept := sweep_figures(f"{found.anchor}-sweep", found.summaries):
         return list(swept)
-    means = risk_by_size(f"{found.anchor}-risk", found.summaries, found.grid, found.paper)
+    means = risk_by_size(f"{found.anchor}-risk", found.summaries, found.table, found.paper)
     if means is None and not many:
         means = mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
-    return [means, None if any(found.grid.groups) else gap_distribution(f"{found.anchor}-gap", found.grid)]
+    return [means, None if any(found.table.groups) else gap_distribution(f"{found.anchor}-gap", found.table)]
 
 
 def _paired(found: Analysed) -> Section | None:
@@ -67,13 +67,13 @@ def _paired(found: Analysed) -> Section | None:
         if metric == "loss" and blocks:
             blocks.append(Paragraph(_SWAYED))
         if whole:
-            blocks += [Paragraph(paired.in_words(whole)), paired.paired_table(whole)]
+            blocks += [Paragraph(paired.in_words(whole)), paired.paired_table(whole, found.paper)]
             figure = difference_dots(f"{found.anchor}-paired-{metric.replace('_', '-')}", whole)
             blocks += [figure] if figure else []
         if within := [one for one in comparisons if one not in whole]:
             table = paired.paired_table(within)
             folded = whole or len(within) > MOST_ROWS
-            blocks.append(Folded(f"By group, {METRICS[metric]}", (table,)) if folded else table)
+            blocks.append(Folded(f"By group, {COMPARABLE[metric].of_one}", (table,)) if folded else table)
     if not blocks:
         return None
     first = policy_name(next(iter(found.comparisons.values()))[0].first)
@@ -81,7 +81,7 @@ def _paired(found: Analysed) -> Section | None:
 
 
 def _checks(found: Analysed) -> Section | None:
-    checks = theorems.order_checks(found.grid)
+    checks = theorems.order_checks(found.table)
     if not checks:
         return None
     table = Folded("Every check", (theorems.check_table(checks),))
@@ -97,11 +97,11 @@ def _differences(found: Analysed) -> Section | None:
 
 def _disjoint(found: Analysed) -> list[str]:
     """Return how many states share no rollback, beside the paper's, in the groups that it has too."""
-    alike = [s for s in found.summaries if s.proxy and found.paper and found.paper.row(s.policy, s.group)]
-    states = sum(s.scenarios for s in alike)
+    alike = [s for s in found.summaries if s.cell.estimates and found.paper and found.paper.row(s.policy, s.group)]
+    states = sum(s["scenarios"] or 0 for s in alike)
     if not states:
         return []
-    apart = share(sum(s.proxy.disjoint_states for s in alike if s.proxy) / states)
+    apart = share(sum(s["disjoint_states"] or 0 for s in alike) / states)
     return [
         f"In this run the rollback sets are pairwise disjoint in {apart} of the states of the paper’s kind; the paper "
         "has 243 of 4,000 (6.1 %)."
@@ -109,11 +109,11 @@ def _disjoint(found: Analysed) -> list[str]:
 
 
 def _scenarios(found: Analysed) -> Section | None:
-    pair = main_pair(found.grid, measures_of(found.grid))
+    pair = main_pair(found.table, measures_of(found.table))
     if pair is None:
         return None
-    names = [policy_name(found.grid.policies[column]) for column in (pair.left, pair.right)]
-    table = most_differing(found.grid, pair, found.run)
+    names = [policy_name(found.table.policies[column]) for column in (pair.left, pair.right)]
+    table = most_differing(found.table, pair)
     both = "every scenario" if found.shares_scenarios else "every scenario that both have"
     block: Block = table or Paragraph(f"{names[0]} and {names[1]} tie on {both}.")
     return Section("Scenarios that differ most", f"{found.anchor}-scenarios", (block,))

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aquamend.analysis.figures import Curve, curve_plot
-from aquamend.analysis.references import OURS
 from aquamend.analysis.report.document import Figure
 from aquamend.analysis.report.plots import label_of, mean_dots
 from aquamend.analysis.summary import Summary
+from aquamend.analysis.table import OURS
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -74,10 +74,10 @@ def _against_level(name: str, axis: str, rungs: Sequence[Summary]) -> Figure | N
 def _curve(policy: str, rungs: Sequence[Summary]) -> Curve:
     points, bounds = [], []
     for rung in rungs:
-        level = level_of(rung)
-        if rung.policy != policy or level is None or rung.mean_loss is None or not math.isfinite(rung.mean_loss):
+        level, loss = level_of(rung), rung["mean_loss"]
+        if rung.policy != policy or level is None or loss is None or not math.isfinite(loss):
             continue
-        points.append((level.amount, rung.mean_loss))
-        if rung.mean_loss_interval is not None and policy == OURS:  # those of all would cover each other
-            bounds.append((level.amount, *rung.mean_loss_interval))
+        points.append((level.amount, loss))
+        if policy == OURS and (ends := rung.interval("mean_loss")):  # those of all would cover each other
+            bounds.append((level.amount, *ends))
     return Curve(policy, label_of(policy), tuple(points), tuple(bounds))

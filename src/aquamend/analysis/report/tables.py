@@ -6,31 +6,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aquamend.analysis.groups import are_strata, distinct_groups, group_key, group_name
+from aquamend.analysis.groups import distinct_groups, group_key, group_name, pooled
+from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.paper import PaperRow, PaperTable
-from aquamend.analysis.references import knows_the_truth
 from aquamend.analysis.report.document import Cell, Column, Table
 from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import DASH, count
-from aquamend.analysis.report.quantities import (
-    COMPACT,
-    COMPACT_EPISODES,
-    COUNTS,
-    DECISION_MS,
-    EPISODES,
-    LEADING,
-    PARTS,
-    REALISED_LOSS,
-    RESULTS,
-    SAVING,
-    SCENARIOS,
-    SUCCESS,
-    ZERO_ROLLBACK,
-    ZERO_ROLLBACK_AND_SUCCESS,
-    Quantity,
-)
-from aquamend.analysis.statistics import DECIMALS
+from aquamend.analysis.report.numbers import as_form, count
 from aquamend.analysis.summary import Summary
+from aquamend.analysis.table import CHARGES, knows_the_truth
+from aquamend.statistics import DECIMALS, Interval
+
+RESULTS = (
+    "success", "expected_risk", "mean_loss", "gap_to_oracle", "probes", "undone", "decision_ms", "peak_kib",
+    "normalised_error", "mean_absolute_error", "disjoint_states", "disjoint_normalised_error",
+)  # fmt: skip
+EPISODES = (
+    "saving", "rollbacks", "zero_rollback_rate", "escalation_rate", "safe_stops", "over_budget_rate",
+    "attribution_precision", "attribution_recall",
+)  # fmt: skip
+"""More results, for suites of episodes that are acted out: those whose realised loss leads, nothing exact being known.
+
+Attribution says something where at least two causes besides false alarms occur; not in suites with exact risks, in
+which a cause is a label that no probe can see.
+"""
+COMPACT = ("success", "expected_risk", "mean_loss", "normalised_error")
+COMPACT_EPISODES = ("success", "mean_loss", "escalation_rate", "probes", "undone")
+COUNTED = ("probes", "undone")
+"""Those of the compact ones that stand without the paper's."""
+LEADING = ("expected_risk", "mean_loss", "normalised_error")
+"""What says most about a suite, the first that there is."""
+WITH_INTERVAL = ("expected_risk", "mean_loss", "normalised_error")
+"""A table has room for the interval of what it is about."""
 
 MOST_ROWS = 24
 """A table or drawing with more rows than this is folded away behind one with a row a group."""
@@ -38,19 +44,22 @@ MOST_ROWS = 24
 
 def result_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
     """Return the main table of a suite: one row a (group, policy), ordered as ``ordered`` says."""
-    alike = len({summary.scenarios for summary in summaries}) == 1  # then the caption says it once
-    quantities = [*RESULTS, *(EPISODES if acted_out(summaries) else ()), *COUNTS]
-    table = _table(ordered(summaries), [q for q in quantities if not (alike and q is SCENARIOS)], paper)
+    alike = len({summary["scenarios"] for summary in summaries}) == 1  # then the caption says it once
+    keys = [*RESULTS, *(EPISODES if acted_out(summaries) else ()), *([] if alike else ["scenarios"]), "errors"]
+    told_apart = any((summary["causes"] or 0) > 1 for summary in summaries)
+    keys = [key for key in keys if told_apart or not key.startswith("attribution")]
+    table = _table(ordered(summaries), keys, paper)
     return replace(table, caption=_caption(table, summaries, paper))
 
 
-def parts_table(summaries: Sequence[Summary]) -> Table | None:
+def parts_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table | None:
     """Return what the realised loss is made of; nothing where that is not known."""
-    if all(quantity.ours(summary) is None for quantity in PARTS for summary in summaries):
+    if all(summary[key] is None for key in CHARGES for summary in summaries):
         return None
-    more = [*([] if acted_out(summaries) else [SAVING, ZERO_ROLLBACK]), ZERO_ROLLBACK_AND_SUCCESS]
-    table = _table(ordered(summaries), (REALISED_LOSS, *PARTS, *more), None, intervals=False)
-    return replace(table, caption="Means over the scenarios; a dash is unavailable.")
+    more = [*([] if acted_out(summaries) else ["saving", "zero_rollback_rate"]), "zero_rollback_and_success_rate"]
+    table = _table(ordered(summaries), ("mean_loss", *CHARGES, *more), paper, intervals=False)
+    beside = f" Columns called “paper’s” are from its {paper.title}." if paper and _has_paper(table) else ""
+    return replace(table, caption=f"Means over the scenarios; a dash is unavailable.{beside}")
 
 
 def compact_table(summaries: Sequence[Summary], paper: PaperTable | None, *, intervals: bool = False) -> Table:
@@ -61,55 +70,55 @@ def compact_table(summaries: Sequence[Summary], paper: PaperTable | None, *, int
     if len(summaries) > MOST_ROWS and (pivots := pivot_tables(summaries, [leading(summaries)])):
         return pivots[0]
     if acted_out(summaries):
-        return _table(ordered(summaries), COMPACT_EPISODES, paper, intervals=intervals)
-    return _table(ordered(summaries), [q for q in COMPACT if q in _telling(summaries)], paper, intervals=False)
+        return _table(ordered(summaries), COMPACT_EPISODES, paper, intervals=intervals, alone=COUNTED)
+    return _table(ordered(summaries), [key for key in COMPACT if _tells(summaries, key)], paper, intervals=False)
 
 
-def pivot_tables(summaries: Sequence[Summary], quantities: Iterable[Quantity] | None = None) -> list[Table]:
-    """Return some quantities, each with a row a group and a column a policy; success, risk and time if not said.
+def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None) -> list[Table]:
+    """Return some metrics, each with a row a group and a column a policy; success, risk and time if not said.
 
     Where there are more policies than groups, rows are policies, so that a table is longer than wide.
     """
-    if quantities is None:
-        quantities = (SUCCESS, leading(summaries), DECISION_MS)
+    if keys is None:
+        keys = ("success", leading(summaries), "decision_ms")
     policies = list(dict.fromkeys(summary.policy for summary in summaries))
     groups = distinct_groups(summary.group for summary in summaries)
-    by_policy = len(policies) > len(groups) and are_strata(groups)
+    by_policy = len(policies) > len(groups) and pooled(groups, summaries[0].cell.table.kinds)
     names = [policy_name(policy) for policy in policies], [group_name(group) for group in groups]
     heads, sides = names[::-1] if by_policy else names
     columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))
     tables = []
-    for quantity in (q for q in quantities if any(q.ours(summary) is not None for summary in summaries)):
-        by_group = _pivoted(summaries, policies, groups, quantity)
+    for metric in (METRICS[key] for key in keys if any(summary[key] is not None for summary in summaries)):
+        by_group = _pivoted(summaries, policies, groups, metric)
         cells = list(zip(*by_group, strict=True)) if by_policy else by_group
         rows = tuple((Cell(side), *row) for side, row in zip(sides, cells, strict=True))
-        caption = f"{quantity.title.capitalize()}, a row a {columns[0].title}.{_bracketed(summaries)}"
+        caption = f"{metric.title.capitalize()}, a row a {columns[0].title}.{_bracketed(summaries)}"
         tables.append(Table(caption, columns, rows))
     return tables
 
 
 def _pivoted(
-    summaries: Sequence[Summary], policies: Sequence[str], groups: Sequence[Mapping[str, Any]], quantity: Quantity
+    summaries: Sequence[Summary], policies: Sequence[str], groups: Sequence[Mapping[str, Any]], metric: Metric
 ) -> list[tuple[Cell, ...]]:
     """Return a row a group and a cell a policy, the best of each group emphasised."""
     by_place = {(summary.policy, group_key(summary.group)): summary for summary in summaries}
     rows = []
     for group in groups:
         places = [by_place.get((policy, group_key(group))) for policy in policies]
-        best = _best(places, quantity)
-        rows.append(tuple(Cell(_shown(place, quantity), number in best) for number, place in enumerate(places)))
+        best = _best(places, metric)
+        rows.append(tuple(Cell(_shown(place, metric), number in best) for number, place in enumerate(places)))
     return rows
 
 
-def leading(summaries: Sequence[Summary]) -> Quantity:
+def leading(summaries: Sequence[Summary]) -> str:
     """Return what says most about these summaries: expected risk if it is there, as no draw of a truth sways it."""
-    has = (q for q in LEADING if any(q.ours(summary) is not None for summary in summaries))
+    has = (key for key in LEADING if any(summary[key] is not None for summary in summaries))
     return next(has, LEADING[0])
 
 
 def acted_out(summaries: Sequence[Summary]) -> bool:
     """Return whether realised losses are all that is known of what policies cost, as of episodes in a world."""
-    return leading(summaries) is REALISED_LOSS and any(summary.mean_loss is not None for summary in summaries)
+    return leading(summaries) == "mean_loss" and any(summary["mean_loss"] is not None for summary in summaries)
 
 
 def ordered(summaries: Sequence[Summary]) -> list[Summary]:
@@ -119,38 +128,41 @@ def ordered(summaries: Sequence[Summary]) -> list[Summary]:
     """
     if any(summary.group for summary in summaries):
         return list(summaries)
-    quantity = leading(summaries)
+    key = leading(summaries)
 
     def rank(summary: Summary) -> tuple[bool, bool, bool, float]:
-        value = quantity.ours(summary)
+        value = summary[key]
         return not knows_the_truth(summary.policy), summary.missing > 0, value is None, round(value or 0.0, DECIMALS)
 
     return sorted(summaries, key=rank)
 
 
-def _telling(summaries: Sequence[Summary]) -> Sequence[Quantity]:
-    """Return the results without the realised loss where it is the expected risk, every hidden truth being played."""
-    apart = [(s.mean_loss, s.expected_risk) for s in summaries]
+def _tells(summaries: Sequence[Summary], key: str) -> bool:
+    """Return whether a result says something: not the realised loss where every hidden truth was played."""
+    apart = [(s["mean_loss"], s["expected_risk"]) for s in summaries]
     same = all(a is not None and b is not None and (a == b or round(a - b, DECIMALS) == 0.0) for a, b in apart)
-    return [q for q in RESULTS if not (same and q is REALISED_LOSS)]
+    return not (same and key == "mean_loss")
 
 
 def _table(
-    summaries: Sequence[Summary], quantities: Sequence[Quantity], paper: PaperTable | None, *, intervals: bool = True
-) -> Table:
+    summaries: Sequence[Summary], keys: Sequence[str], paper: PaperTable | None, *, intervals: bool = True,
+    alone: Sequence[str] = (),
+) -> Table:  # fmt: skip
+    """Return a row for each summary and a column for each metric that has numbers, the paper's beside all but some."""
     printed = [paper.row(s.policy, s.group) if paper else None for s in summaries]
     group_keys = list(dict.fromkeys(key for summary in summaries for key in summary.group))
-    subject = "estimator" if any(summary.proxy for summary in summaries) else "policy"
+    subject = "estimator" if any(summary.cell.estimates for summary in summaries) else "policy"
     columns = [Column(key, numeric=False) for key in group_keys] + [Column(subject, numeric=False)]
     contents = [
         [Cell(str(s.group.get(key, ""))) for key in group_keys] + [Cell(policy_name(s.policy) + share_of(s))]
         for s in summaries
     ]
-    noisy = leading(summaries) is not REALISED_LOSS
-    for quantity in quantities:
+    noisy = leading(summaries) != "mean_loss"
+    for key in keys:
         # What the draw of a truth decides is not emphasised where something exact is there.
-        judged = replace(quantity, good="") if noisy and quantity is REALISED_LOSS else quantity
-        for column, cells in _columns(summaries, printed, judged if intervals else replace(judged, interval=None)):
+        metric = replace(METRICS[key], good="") if noisy and key == "mean_loss" else METRICS[key]
+        beside = [None for _ in printed] if key in alone else printed
+        for column, cells in _columns(summaries, beside, metric, intervals=intervals and key in WITH_INTERVAL):
             columns.append(column)
             for row, cell in zip(contents, cells, strict=True):
                 row.append(cell)
@@ -160,33 +172,36 @@ def _table(
 
 
 def _columns(
-    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], quantity: Quantity
+    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], metric: Metric, *, intervals: bool
 ) -> list[tuple[Column, list[Cell]]]:
-    values = [quantity.ours(summary) for summary in summaries]
-    theirs = [quantity.paper(row) if quantity.paper and row else None for row in printed]
-    if all(value is None for value in values) or (quantity.rare and not any(values) and not any(theirs)):
+    values = [summary[metric.key] for summary in summaries]
+    theirs = [row.get(metric.key) if row else None for row in printed]
+    if all(value is None for value in values) or (metric.rare and not any(values) and not any(theirs)):
         return []  # the paper's stand beside ours, never alone
-    best = _best_by_group(summaries, quantity)
-    cells = [Cell(quantity.shown(value), row in best) for row, value in enumerate(values)]
-    found = [(Column(quantity.title), cells)]
-    ends = [quantity.interval(summary) if quantity.interval else None for summary in summaries]
+    best = _best_by_group(summaries, metric)
+    cells = [Cell(as_form(value, metric.form), row in best) for row, value in enumerate(values)]
+    found = [(Column(metric.title), cells)]
+    ends = [summary.interval(metric.key) if intervals else None for summary in summaries]
     if any(ends):
-        shown = [f"[{quantity.shown(end[0])}, {quantity.shown(end[1])}]" if end else DASH for end in ends]
-        found.append((Column("95 % interval"), [Cell(text) for text in shown]))
+        found.append((Column("95 % interval"), [Cell(_ends(end, metric)) for end in ends]))
     if any(value is not None for value in theirs):
-        found.append((Column(quantity.paper_title, paper=True), [Cell(quantity.shown(value)) for value in theirs]))
+        found.append((Column(metric.paper, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
     return found
 
 
-def _best_by_group(summaries: Sequence[Summary], quantity: Quantity) -> set[int]:
+def _ends(ends: Interval | None, metric: Metric) -> str:
+    return f"[{as_form(ends[0], metric.form)}, {as_form(ends[1], metric.form)}]" if ends else as_form(None, metric.form)
+
+
+def _best_by_group(summaries: Sequence[Summary], metric: Metric) -> set[int]:
     """Return the rows that hold the best value of their group."""
     found: set[int] = set()
     for group in distinct_groups(summary.group for summary in summaries):
-        found |= _best([summary if summary.group == group else None for summary in summaries], quantity)
+        found |= _best([summary if summary.group == group else None for summary in summaries], metric)
     return found
 
 
-def _best(places: Sequence[Summary | None], quantity: Quantity) -> set[int]:
+def _best(places: Sequence[Summary | None], metric: Metric) -> set[int]:
     """Return the places that show the best value among the honest policies that have every scenario.
 
     What reads the same is emphasised alike; where all read the same, nothing stands out.
@@ -195,28 +210,32 @@ def _best(places: Sequence[Summary | None], quantity: Quantity) -> set[int]:
         number: value
         for number, place in enumerate(places)
         if place is not None and not place.missing and not knows_the_truth(place.policy)
-        if (value := quantity.ours(place)) is not None
+        if (value := place[metric.key]) is not None
     }
-    if not quantity.good or not compared:
+    if not metric.good or not compared:
         return set()
-    best = min(compared.values()) if quantity.good == "low" else max(compared.values())
-    tied = {number for number, value in compared.items() if quantity.shown(value) == quantity.shown(best)}
+    best = min(compared.values()) if metric.good == "low" else max(compared.values())
+    tied = {number for number, value in compared.items() if as_form(value, metric.form) == as_form(best, metric.form)}
     return tied if len(tied) < len(compared) else set()
 
 
-def _shown(place: Summary | None, quantity: Quantity) -> str:
-    value = quantity.ours(place) if place else None
-    return quantity.shown(value) + (share_of(place) if place and value is not None else "")
+def _shown(place: Summary | None, metric: Metric) -> str:
+    value = place[metric.key] if place else None
+    return as_form(value, metric.form) + (share_of(place) if place and value is not None else "")
 
 
 def share_of(summary: Summary) -> str:
     """Return in brackets on how many scenarios of its group a policy has numbers; nothing where on all."""
-    sound = summary.scenarios - summary.errors
-    return f" ({count(sound)} of {count(sound + summary.missing)})" if summary.missing else ""
+    cell = summary.cell
+    return f" ({count(len(cell.sound))} of {count(len(cell.rows))})" if summary.missing else ""
+
+
+def _has_paper(table: Table) -> bool:
+    return any(column.paper for column in table.columns)
 
 
 def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
-    sizes = sorted({summary.scenarios - summary.errors + summary.missing for summary in summaries})
+    sizes = sorted({len(summary.cell.rows) for summary in summaries})
     over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
     told = [f"Means over {over} scenarios a row.{_bracketed(summaries)}"]
     if any(cell.strong for row in table.rows for cell in row):
@@ -224,7 +243,7 @@ def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | Non
         conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []
         of_those = f" of those that {' and '.join(conditions)}," if conditions else ""
         told.append(f"Bold: best, as shown,{of_those} unless all are equal.")
-    if paper and any(column.paper for column in table.columns):
+    if paper and _has_paper(table):
         told.append(f"Columns called “paper’s” are from its {paper.title}.")
     return " ".join(told)
 

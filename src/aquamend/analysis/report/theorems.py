@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aquamend.analysis.references import knows_the_truth
 from aquamend.analysis.report.document import Bullets, Cell, Column, Table
-from aquamend.analysis.report.grid import Grid
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count, decimal
-from aquamend.analysis.statistics import DECIMALS, difference, rounded
+from aquamend.analysis.table import RunTable, knows_the_truth
+from aquamend.statistics import DECIMALS, difference, rounded
 
 _NO_THEOREMS = (("lookahead-2", "aquamend"), ("lookahead-3", "lookahead-2"), ("certified", "aquamend"))
 
@@ -32,22 +31,22 @@ class OrderCheck:
     """Seed and scenario where it did."""
 
 
-def order_checks(grid: Grid) -> list[OrderCheck]:
+def order_checks(table: RunTable) -> list[OrderCheck]:
     """Return every check that the policies of a run allow: the theorem about ``exact`` first."""
-    honest = [policy for policy in grid.policies if not knows_the_truth(policy)]
+    honest = [policy for policy in table.policies if not knows_the_truth(policy)]
     pairs = [("exact", policy, True) for policy in honest if "exact" in honest and policy != "exact"]
     pairs += [(low, high, False) for low, high in _NO_THEOREMS if low in honest and high in honest]
     if not pairs:
         return []
-    risks, gaps = grid.values("expected_risk"), difference(grid.values("upper"), grid.values("lower"))
-    columns = {policy: risks[:, column] for column, policy in enumerate(grid.policies)}
+    risks, gaps = table.column("expected_risk"), difference(table.column("upper"), table.column("lower"))
+    columns = {policy: risks[:, column] for column, policy in enumerate(table.policies)}
     if "exact" in columns:  # beyond its limits it is the best plan found by a deadline, of which nothing is proved
-        columns["exact"] = np.where(rounded(gaps[:, grid.policies.index("exact")]) > 0.0, np.nan, columns["exact"])
-    checks = [_check(grid, low, high, columns, theorem=theorem) for low, high, theorem in pairs]
+        columns["exact"] = np.where(rounded(gaps[:, table.policies.index("exact")]) > 0.0, np.nan, columns["exact"])
+    checks = [_check(table, low, high, columns, theorem=theorem) for low, high, theorem in pairs]
     return [check for check in checks if check.scenarios]
 
 
-def _check(grid: Grid, lower: str, upper: str, columns: dict[str, np.ndarray], *, theorem: bool) -> OrderCheck:
+def _check(table: RunTable, lower: str, upper: str, columns: dict[str, np.ndarray], *, theorem: bool) -> OrderCheck:
     low, high = columns[lower], columns[upper]
     rows = np.flatnonzero(~np.isnan(low) & ~np.isnan(high))
     excess = rounded(difference(low[rows], high[rows]))
@@ -61,7 +60,7 @@ def _check(grid: Grid, lower: str, upper: str, columns: dict[str, np.ndarray], *
         violations=int(violated.sum()),
         equal=int((excess == 0.0).sum()),
         largest=float(excess.max()) if worst is not None else None,
-        worst=grid.scenarios[worst] if worst is not None else None,
+        worst=table.scenarios[worst] if worst is not None else None,
     )
 
 

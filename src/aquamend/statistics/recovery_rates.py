@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.analysis.statistics.samples import probability_sample, require_same_length, sample
+from aquamend.statistics.samples import probability_sample, require_same_length, sample
 
 
 def operational_saving(costs: Sequence[float], restart_costs: Sequence[float]) -> float | None:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from aquamend.analysis.statistics import SignedRank, signed_rank
-from aquamend.analysis.statistics.wilcoxon import doubled_ranks
+from aquamend.statistics import SignedRank, signed_rank
+from aquamend.statistics.wilcoxon import doubled_ranks
 
 
 def by_all_flips(differences: list[int]) -> float:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.analysis.statistics.samples import sample
-from aquamend.analysis.statistics.sign_flips import lower_tail
-from aquamend.analysis.statistics.ties import rounded
+from aquamend.statistics.samples import rounded, sample
+from aquamend.statistics.sign_flips import lower_tail
 
 
 @dataclass(frozen=True, slots=True)

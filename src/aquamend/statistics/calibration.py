@@ -3,11 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.analysis.statistics.samples import probability_sample, require_same_length
+from aquamend.statistics.samples import probability_sample, require_same_length
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityQuality:
+    """Stated probabilities of an event against whether it was so."""
+
+    queries: int
+    """How many were scored."""
+    unknown: int
+    """How many were not, because what was so is not known."""
+    rate: float | None
+    """Share in which it was so; None, as all that follows, where nothing could be scored."""
+    mean: float | None
+    """Mean stated probability."""
+    brier: float | None
+    calibration_error: float | None
+    """Expected calibration error over ten bins."""
+
+
+def probability_quality(probabilities: Sequence[float], outcomes: Sequence[bool | float | None]) -> ProbabilityQuality:
+    """Return how well probabilities match what was so; those without a truth are counted and left out, never guessed.
+
+    Reference: the paper's appendix, "Post-hoc probability evaluation".
+    """
+    require_same_length("probabilities", len(probabilities), "outcomes", len(outcomes))
+    known = [(q, float(z)) for q, z in zip(probabilities, outcomes, strict=True) if z is not None]
+    stated, happened = [q for q, _ in known], [z for _, z in known]
+    n = len(known)
+    return ProbabilityQuality(
+        queries=n,
+        unknown=len(outcomes) - n,
+        rate=sum(happened) / n if n else None,
+        mean=sum(stated) / n if n else None,
+        brier=brier(stated, happened),
+        calibration_error=expected_calibration_error(stated, happened),
+    )
 
 
 def brier(probabilities: Sequence[float], outcomes: Sequence[bool | float]) -> float | None:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from aquamend.analysis.statistics import operational_saving, zero_rollback_and_success_rate, zero_rollback_rate
+from aquamend.statistics import operational_saving, zero_rollback_and_success_rate, zero_rollback_rate
 
 
 def test_the_paper_s_saving_is_reproduced():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend.analysis.statistics import brier, expected_calibration_error
+from aquamend.statistics import brier, expected_calibration_error, probability_quality
 
 FORECASTS = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=30)
 
@@ -52,3 +52,16 @@ def test_what_is_no_probability_is_refused():
         brier([0.5], [True, False])
     with pytest.raises(ValueError, match="bins is 0"):
         expected_calibration_error([0.5], [True], bins=0)
+
+
+def test_quality_leaves_out_what_has_no_truth_and_says_how_much_that_was():
+    found = probability_quality([0.9, 0.2, 0.4], [True, False, None])
+    assert (found.queries, found.unknown, found.rate, found.mean) == (2, 1, 0.5, pytest.approx(0.55))
+    assert found.brier == brier([0.9, 0.2], [True, False])
+    assert found.calibration_error == expected_calibration_error([0.9, 0.2], [True, False])
+
+
+def test_quality_without_any_truth_is_unavailable_and_not_zero():
+    found = probability_quality([0.9], [None])
+    assert (found.queries, found.unknown) == (0, 1)
+    assert (found.rate, found.mean, found.brier, found.calibration_error) == (None, None, None, None)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend.analysis.statistics import sign_flips
-from aquamend.analysis.statistics.sign_flips import lower_tail, tail_by_recursion, tail_by_transform
+from aquamend.statistics import sign_flips
+from aquamend.statistics.sign_flips import lower_tail, tail_by_recursion, tail_by_transform
 
 SHARES = (0.5, 0.47, 0.4, 0.25, 0.1)
 

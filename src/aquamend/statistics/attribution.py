@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aquamend.analysis.statistics.samples import require_same_length
+from aquamend.statistics.samples import require_same_length
 
 
 @dataclass(frozen=True, slots=True)

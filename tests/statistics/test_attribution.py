@@ -1,6 +1,6 @@
 import pytest
 
-from aquamend.analysis.statistics import attribution_scores
+from aquamend.statistics import attribution_scores
 
 LABELS = ("external", "self_error", "false_alarm", "unknown")
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend.analysis.statistics import holm
+from aquamend.statistics import holm
 
 RAW = {"troubleshooting": 0.465318, "no-reprobe": 0.116669, "restart": 0.0000202344, "linear-chain": 0.025822}
 

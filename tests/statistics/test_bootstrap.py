@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from aquamend.analysis.statistics import (
+from aquamend.statistics import (
     Interval,
     bootstrap,
     paired_bootstrap,

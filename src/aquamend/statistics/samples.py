@@ -1,4 +1,4 @@
-"""Reading the samples that are given: one-dimensional, numeric, of one length."""
+"""Reading the samples that are given: one-dimensional, numeric, of one length; and what counts as no difference."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+DECIMALS = 9
+"""Differences are rounded this far before zeros and ties are looked for; floating point leaves less than that."""
 
 
 def sample(name: str, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -32,3 +35,15 @@ def require_same_length(first: str, count: int, second: str, other: int) -> None
     """Raise ``ValueError`` unless two samples pair up."""
     if count != other:
         raise ValueError(f"{first} has {count} values but {second} has {other}; give one of each a scenario")
+
+
+def difference(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return left minus right, not rounded; two infinities of one sign are equal, NaN stays NaN."""
+    result = np.zeros_like(left)
+    np.subtract(left, right, out=result, where=left != right)
+    return result
+
+
+def rounded(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return differences with what floating point leaves taken away: those that are zero now are ties."""
+    return np.round(differences, DECIMALS)

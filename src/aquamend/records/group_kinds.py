@@ -1,0 +1,19 @@
+"""What the names in a scenario's group stand for; a suite declares it in its manifest, and the analysis goes by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+KIND = "kind"
+"""What kind of scenario was drawn: a mean over all kinds is one over scenarios."""
+STRATUM = "stratum"
+"""The same, drawn in numbers that were fixed beforehand: intervals of that mean are resampled within each."""
+SETTING = "setting"
+"""How the same scenarios were varied: pairs of different settings are not independent of each other."""
+SIZE = "size"
+"""How large a scenario is, varied on purpose: a mean over sizes is a mean over how they were chosen."""
+
+KINDS = (KIND, STRATUM, SETTING, SIZE)
+
+USUAL_KINDS: Mapping[str, str] = {"factor": KIND, "stage": STRATUM, "family": STRATUM, "setting": SETTING}
+"""For suites that declare nothing; every other name is a size."""
