@@ -1,69 +1,213 @@
-"""The pouring robot as a suite: physical scenes, each simulated once up to its alarm and branched for every policy."""
+"""The pouring robot as suites: physical scenes, each simulated once up to its alarm and branched for every policy."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
 
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.benchmarks.suite import RecoverySuite
+from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.model import Cause
-from aquamend.worlds.pouring.configurations import Physical
-from aquamend.worlds.pouring.drawing import READS_HIGH, READS_LOW, draw_perturbation, draw_scene
-from aquamend.worlds.pouring.episode import Episode, Stage, until_alarm
-from aquamend.worlds.pouring.truth import really_failed, true_configuration
-from aquamend.worlds.pouring.world import PouringWorld
+from aquamend.worlds.pouring.mujoco.drawing import Kind, Severity, draw_scales_off, draw_scene, draw_trouble
+from aquamend.worlds.pouring.mujoco.episode import Alarmed, Episode, until_alarm
+from aquamend.worlds.pouring.mujoco.judging import wrong_at_alarm
+from aquamend.worlds.pouring.mujoco.world import PouringRobot
+from aquamend.worlds.pouring.task import Stage
 
-NAME = "pouring-v1"
-FAMILIES = ("false alarm", "add water", "swap", "drift")
-STAGES = (Stage.MOVED, Stage.POURED)
-REPEATS = 4
+SUITE, LARGE, VALIDATION, PRE_COMMIT, Q1 = (
+    "pouring-v2", "pouring-320-v2", "pouring-80-v2", "pouring-t2-v2", "q1-v2"
+)  # fmt: skip
+METHODS = ("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain", "all-candidates")
+"""The paper's five, and its ablation that evaluates every candidate."""
+Q1_SCENES = 8
+BESIDE = ("greedy-repair", "lookahead-2", "certified")
+"""Stronger ones beside them: the troubleshooter with a joint posterior, two steps ahead, and planning with bounds."""
 
 
-def make(seed: int, number: int) -> Scenario:
-    """Return one scene: families take turns, then stages, four of each as in the paper.
+class Family(StrEnum):
+    """What happens in a scene."""
 
-    Water is added to the target, twice so that it stays the least full and twice so that it does not; the target and
-    its rival are swapped; the camera misreads the emptiest cup before the pour and the next one after it, high and low
-    in turn.
+    FALSE_ALARM = "false alarm"
+    ADD = "add water"
+    SWAP = "swap"
+    DRIFT = "drift"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """One scene as it is designed; the table and all sizes are drawn."""
+
+    family: Family
+    stage: Stage
+    kind: Kind
+    misread: int | None = None
+    """Which cup the camera misreads, by what it holds: 0 is the emptiest, the paper's A, and 1 the next, its B."""
+    severity: Severity | None = None
+
+
+def main_design(number: int) -> Design:
+    """Return a scene of the main batch: families take turns, then stages, four of each as in the paper.
+
+    Half of the false alarms are an occlusion, half a spike. Water is added to the target, half so that it stays the
+    least full. Target and rival are swapped. The camera misreads the target early and the rival late.
     """
-    family = FAMILIES[number % len(FAMILIES)]
-    stage = STAGES[number // len(FAMILIES) % len(STAGES)]
-    repeat = number // (len(FAMILIES) * len(STAGES))
-    rng = generator(NAME, seed, number)
+    family = tuple(Family)[number % len(Family)]
+    stage = (Stage.LIFTED, Stage.BESIDE)[number // len(Family) % 2]
+    turn = number // (2 * len(Family)) % 2
+    kind = {
+        Family.FALSE_ALARM: (Kind.OCCLUSION, Kind.SPIKE)[turn],
+        Family.ADD: (Kind.MUCH, Kind.LITTLE)[turn],
+        Family.SWAP: Kind.SWAP_RIVAL,
+        Family.DRIFT: Kind.BIAS,
+    }[family]
+    misread = int(stage is Stage.BESIDE) if family is Family.DRIFT else None
+    return Design(family, stage, kind, misread)
+
+
+def validation_design(number: int) -> Design:
+    """Return a scene of the validation: four families, T0 and early T1, two severities."""
+    family = tuple(Family)[number % len(Family)]
+    stage = (Stage.DECIDED, Stage.LIFTED)[number // len(Family) % 2]
+    severity = tuple(Severity)[number // (2 * len(Family)) % 2]
+    mild = severity is Severity.MILD
+    kind = {
+        Family.FALSE_ALARM: Kind.OCCLUSION if mild else Kind.SPIKE,
+        Family.ADD: Kind.LITTLE if mild else Kind.MUCH,
+        Family.SWAP: Kind.SWAP_OTHERS if mild else Kind.SWAP_RIVAL,
+        Family.DRIFT: Kind.BIAS,
+    }[family]
+    return Design(family, stage, kind, severity=severity)
+
+
+def pre_commit_design(number: int) -> Design:
+    """Return a scene about to commit: every kind of trouble takes its turn."""
+    kind = tuple(Kind)[number % len(Kind)]
+    return Design(family_of(kind), Stage.COMMITTING, kind)
+
+
+def family_of(kind: Kind) -> Family:
+    """Return the family that a kind of trouble belongs to."""
+    match kind:
+        case Kind.OCCLUSION | Kind.SPIKE:
+            return Family.FALSE_ALARM
+        case Kind.LITTLE | Kind.MUCH | Kind.RIVAL | Kind.THIRD:
+            return Family.ADD
+        case Kind.SWAP_RIVAL | Kind.SWAP_THIRD | Kind.SWAP_OTHERS:
+            return Family.SWAP
+        case Kind.BIAS | Kind.FROZEN | Kind.MIXED_UP:
+            return Family.DRIFT
+
+
+def alarmed_scene(suite: str, seed: int, number: int, design: Design) -> Alarmed:
+    """Return the alarm of a scene; a pure function of its arguments."""
+    rng = generator(suite, seed, number)
     table = draw_scene(rng)
     by_amount = sorted(table.vessels[:3], key=lambda vessel: vessel.grams)
-    kind = {
-        "false alarm": Physical.NOTHING.value,
-        "add water": (Physical.LITTLE if repeat % 2 else Physical.MUCH).value,
-        "swap": Physical.SWAP_RIVAL.value,
-        "drift": READS_LOW if repeat % 2 else READS_HIGH,
-    }[family]
-    misread = by_amount[0 if stage is Stage.MOVED else 1].name if family == "drift" else None
-    happening = draw_perturbation(kind, table, rng, cup=misread)
-    alarmed = until_alarm(Episode(table, stage, happening, tuple(int(x) for x in rng.integers(2**31, size=2))))
-    failed = really_failed(alarmed.robot.simulation, alarmed.declared, alarmed.robot.faults, alarmed.before_pouring_g)
-    name = f"{true_configuration(alarmed).physical}, {true_configuration(alarmed).sensing}"
-    cause = happening.cause if failed else Cause.FALSE_ALARM
-    truth = Truth(name, failed, cause, lambda: PouringWorld(alarmed))
+    misread = None if design.misread is None else by_amount[design.misread].name
+    trouble = draw_trouble(design.kind, table, rng, cup=misread, severity=design.severity)
+    off = draw_scales_off(table, rng)
+    own = tuple(int(x) for x in rng.integers(2**31, size=2))
+    return until_alarm(Episode(table, design.stage, trouble, own, off))
+
+
+STAGE_NAMES = {Stage.DECIDED: "T0", Stage.LIFTED: "early", Stage.BESIDE: "late", Stage.COMMITTING: "T2"}
+
+
+def make(
+    suite: str,
+    design: Callable[[int], Design],
+    seed: int,
+    number: int,
+    setting: PosteriorSetting = PosteriorSetting.ORIGINAL,
+) -> Scenario:
+    """Return one scene of a suite."""
+    plan = design(number)
+    alarmed = alarmed_scene(suite, seed, number, plan)
+    failed = wrong_at_alarm(alarmed)
+    cause = alarmed.episode.trouble.cause if failed else Cause.FALSE_ALARM
+    truth = Truth(plan.kind.value, failed, cause, lambda: PouringRobot(alarmed, setting=setting))
+    group = {"stage": STAGE_NAMES[plan.stage], "family": plan.family.value}
+    if plan.severity is not None:
+        group["severity"] = plan.severity.value
+    scales = [int(scale) for scale in alarmed.episode.scene.scales[:3]]
     return Scenario(
-        suite=NAME,
+        suite=suite,
         seed=seed,
         number=number,
-        state=truth.enter().alarm(),
+        state=distorted(alarmed.state(), setting),
         truths=(truth,),
-        group={"stage": stage.value, "family": family},
-        features={"report": str(alarmed.report)},
+        group=group,
+        features={
+            "report": str(alarmed.report),
+            "located": alarmed.heard.located,
+            "scales": scales,
+            "scale_off": bool(alarmed.episode.scale_off_g),
+        },
     )
 
 
-POURING = RecoverySuite(
-    name=NAME,
-    description=(
-        "The MuJoCo pouring robot: 32 scenes (false alarm, water added, cups swapped, drifting camera; alarm before or "
-        "after the pour). Every recovery is carried out by hand, and costs are simulated seconds from its receipts."
-    ),
-    scenarios=len(FAMILIES) * len(STAGES) * REPEATS,
-    seeds=1,
-    policies=("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain"),
-    make=make,
-    expected_risk=False,
+def make_q1(seed: int, number: int) -> Scenario:
+    """Return one scene of Q1 under one distorted posterior: eight scenes, one of each family at each stage."""
+    setting = tuple(PosteriorSetting)[number // Q1_SCENES]
+    scenario = make(Q1, main_design, seed, number % Q1_SCENES, setting)
+    told = {PosteriorSetting.NEGATIVE_BIAS: "negative bias", PosteriorSetting.POSITIVE_BIAS: "positive bias"}
+    group = {"setting": told.get(setting, setting.value)} | scenario.group
+    return replace(scenario, number=number, group=group)
+
+
+def _suite(name: str, description: str, design: Callable[[int], Design], **rest: object) -> RecoverySuite:
+    return RecoverySuite(
+        name=name,
+        description=description,
+        make=partial(make, name, design),
+        expected_risk=False,
+        **rest,  # type: ignore[arg-type]
+    )
+
+
+_BATCH = (
+    "scenes of the MuJoCo pouring robot, as many early as late: false alarms, water added, cups swapped, a camera that "
+    "misreads. Every recovery is carried out by hand, and costs are simulated seconds from its receipts."
 )
+POURING_SUITES = (
+    _suite(SUITE, f"32 {_BATCH}", main_design, scenarios=32, seeds=1, policies=(*METHODS, *BESIDE)),
+    _suite(
+        LARGE,
+        f"320 {_BATCH} Ten times the main batch, to decide what that is too small for.",
+        main_design,
+        scenarios=32,
+        seeds=10,
+        policies=("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain", "all-candidates"),
+    ),
+    RecoverySuite(
+        name=Q1,
+        description="Eight new scenes of the pouring robot under five distortions of the alarm's posterior (Q1).",
+        scenarios=Q1_SCENES * len(PosteriorSetting),
+        seeds=1,
+        policies=("aquamend",),
+        make=make_q1,
+        expected_risk=False,
+    ),
+    _suite(
+        VALIDATION,
+        "80 scenes of the pouring robot: four families at T0 and early T1, mild and severe, five seeds.",
+        validation_design,
+        scenarios=16,
+        seeds=5,
+        policies=("aquamend", "troubleshooting", "rollback-only", "restart"),
+    ),
+    _suite(
+        PRE_COMMIT,
+        "40 scenes of the pouring robot about to commit its pour: whether what cannot easily be undone is done on an "
+        "unsupported target.",
+        pre_commit_design,
+        scenarios=40,
+        seeds=1,
+        policies=("aquamend", "troubleshooting", "rollback-only", "restart"),
+    ),
+)
+"""Contact physics comes out the same on one kind of processor only; their records say which."""

@@ -57,6 +57,13 @@ class Kind(StrEnum):
     MIXED_UP = "the camera mixes up target and rival"
 
 
+class Severity(StrEnum):
+    """How bad it is, where a suite asks for more than one."""
+
+    MILD = "mild"
+    SEVERE = "severe"
+
+
 def draw_scene(rng: Generator) -> TableScene:
     """Return a table: cups of any order on any places, each a little off the middle of its place."""
     least = int(rng.integers(*LEAST_G, endpoint=True))
@@ -82,8 +89,13 @@ def draw_scales_off(scene: TableScene, rng: Generator) -> dict[int, float]:
     return {place: sign * size} if off else {}
 
 
-def draw_trouble(kind: Kind, scene: TableScene, rng: Generator, *, cup: str | None = None) -> Trouble:
-    """Return trouble of a kind for a table; what is about any one cup is about ``cup``, or about any."""
+def draw_trouble(
+    kind: Kind, scene: TableScene, rng: Generator, *, cup: str | None = None, severity: Severity | None = None
+) -> Trouble:
+    """Return trouble of a kind for a table; what is about any one cup is about ``cup``, or about any.
+
+    A severity takes the lower or the upper half of how large a bias or a jump may be.
+    """
     held = {vessel.name: vessel.grams for vessel in scene.vessels if vessel.name != dim.PITCHER}
     target, rival, third = sorted(held, key=lambda name: held[name])
     some = cup or str(rng.choice(dim.CUPS))
@@ -98,7 +110,8 @@ def draw_trouble(kind: Kind, scene: TableScene, rng: Generator, *, cup: str | No
             weighed = {vessel.name for vessel in scene.vessels if scene.scales[vessel.place]}
             signal = Signal(rng.choice([s for s in SPIKES if s is not Signal.LOAD or some in weighed]))
             sign = int(rng.choice([-1, 1])) if signal in SIGNED else 1
-            return Spike(signal, some if signal in OF_A_CUP else "", sign * float(np.round(rng.uniform(*JUMP), 2)))
+            jump = float(np.round(rng.uniform(*_half(JUMP, severity)), 2))
+            return Spike(signal, some if signal in OF_A_CUP else "", sign * jump)
         case Kind.LITTLE:
             return AddWater(target, whole(LITTLE_G))
         case Kind.MUCH:
@@ -116,4 +129,11 @@ def draw_trouble(kind: Kind, scene: TableScene, rng: Generator, *, cup: str | No
         case Kind.MIXED_UP:
             return MixedUpCamera(target, rival)
         case Kind.BIAS:
-            return BiasedCamera(some, int(rng.choice([-1, 1])) * float(np.round(rng.uniform(*BIAS_G), 1)))
+            bias = float(np.round(rng.uniform(*_half(BIAS_G, severity)), 1))
+            return BiasedCamera(some, int(rng.choice([-1, 1])) * bias)
+
+
+def _half(bounds: tuple[float, float], severity: Severity | None) -> tuple[float, float]:
+    low, high = bounds
+    middle = (low + high) / 2
+    return {None: bounds, Severity.MILD: (low, middle), Severity.SEVERE: (middle, high)}[severity]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
+from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.body import Body, Finding, Skill, failed
 from aquamend.worlds.pouring.mujoco.motion import wait
 from aquamend.worlds.pouring.mujoco.sensors import level_g, positions_m, scale_g
@@ -43,10 +44,13 @@ def check_camera(body: Body, *, noise: Generator | None = None) -> Skill:
 
 
 def localise(body: Body, *, believe: bool = True, noise: Generator | None = None) -> Skill:
-    """Find every vessel by its colour, and believe that it stands there unless it is only a check."""
+    """Find every vessel by its colour, and believe that the cups stand there unless it is only a check.
+
+    Where the pitcher stands, the hand knows better: it put it there.
+    """
     yield from wait(PROBE_S)
     found = positions_m(body.simulation, faults=body.faults, rng=noise or body.noise("localise"))
     body.seen_m = {vessel: xy for vessel, xy in found.items() if vessel != body.holding}
     if believe:
-        body.believed_m.update(body.seen_m)
+        body.believed_m.update({cup: xy for cup, xy in body.seen_m.items() if cup in dim.CUPS})
     return Finding(True, f"{len(found)} vessels found")

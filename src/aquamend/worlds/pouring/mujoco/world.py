@@ -10,6 +10,7 @@ import numpy as np
 from aquamend.errors import AquaMendError
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.refreshing import supporting_evidence
+from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.inference.state import rejected
 from aquamend.recovery import (
     Act,
@@ -49,6 +50,8 @@ class PouringRobot:
     linear_chain: bool = False
     """Whether the graph knows only the order of the actions, not their causes."""
     watcher: Watcher | None = None
+    setting: PosteriorSetting = PosteriorSetting.ORIGINAL
+    """How the alarm's posterior is distorted, to see what that does; evidence since then is taken as it is."""
 
     def __post_init__(self) -> None:
         self.body = self.alarmed.body.branch(self.watcher)
@@ -56,14 +59,15 @@ class PouringRobot:
         # so that no answer depends on what was asked before.
         self._seen: Body = self.alarmed.body.branch()
         self._uses: dict[str, int] = {}
-        self._start = self._known = self.alarmed.state(self.fitted, linear_chain=self.linear_chain)
+        heard = self.alarmed.state(self.fitted, linear_chain=self.linear_chain)
+        self._start = self._known = distorted(heard, self.setting)
         self.task = self.alarmed.template.model({}).task
-        declared, heard = self.alarmed.declared, self.alarmed.heard
+        declared, poured_g = self.alarmed.declared, self.alarmed.heard.poured_g
         executed = {action.name for action in self._start.problem.graph.executed}
         self.hands = Hands(
             self.body,
             self.task.values(declared),
-            {declared.target: heard.poured_g} if POUR in executed else {},
+            {declared.target: poured_g} if POUR in executed else {},
             self.body.believed_m[declared.target] if MOVE in executed else None,
             self.unsupported,
         )
