@@ -11,7 +11,7 @@ import pytest
 
 from aquamend.errors import AquaMendError
 from aquamend.problem_file import load_problem
-from aquamend.records import load_run
+from aquamend.records import load_run, write_lines
 from aquamend.recovery import Tracker
 from aquamend.replay.recording import Body, Geom, Recording, load_recording, to_bytes
 
@@ -83,12 +83,26 @@ def test_packed_runs(tmp_path):
 
 
 def test_the_model_of_the_pouring_robot(tmp_path):
-    fitted = pytest.importorskip("aquamend.worlds.pouring.fitted")
-    sound = fitted.SHIPPED.read_bytes()
+    fitted = pytest.importorskip("aquamend.worlds.pouring.model.fitted")
+    fitted.save_fitted(fitted.uncalibrated(), tmp_path / "sound.json")
+    sound = (tmp_path / "sound.json").read_bytes()
+    assert fitted.load_fitted(tmp_path / "sound.json") == fitted.uncalibrated()
     for seed in range(TIMES):
         path = tmp_path / f"{seed}.json"
         path.write_bytes(damaged(sound, random.Random(seed)))
         accept_or_refuse(fitted.load_fitted, path)
+
+
+def test_calibration_records_of_the_pouring_robot(tmp_path):
+    records = pytest.importorskip("tests.worlds.pouring.fit.records")
+    campaign = pytest.importorskip("aquamend.worlds.pouring.fit.campaign").campaign
+    path = tmp_path / "records.jsonl"
+    write_lines(path, [each.as_data() for each in records.records(3)])
+    sound = path.read_bytes()
+    assert len(campaign(path, runs=0, jobs=1)) == 0
+    for seed in range(TIMES):
+        path.write_bytes(damaged(sound, random.Random(seed)))
+        accept_or_refuse(lambda file: campaign(file, runs=0, jobs=1), path)
 
 
 def test_a_tracker_that_was_kept(tmp_path):

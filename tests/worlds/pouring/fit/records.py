@@ -4,68 +4,103 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from tests.worlds.pouring.episodes import DECLARED, POURED
+from tests.worlds.pouring.model.by_hand import DECLARED
 
-from aquamend.worlds.pouring.configurations import Configuration, Physical, Sensing
-from aquamend.worlds.pouring.drawing import KINDS, READS_HIGH, READS_LOW
-from aquamend.worlds.pouring.episode import Stage
 from aquamend.worlds.pouring.fit.calibration_run import STAGES, CalibrationRecord
 from aquamend.worlds.pouring.fit.fitting import supposed_exactly
-from aquamend.worlds.pouring.model import failures_of, localise_outcome
-from aquamend.worlds.pouring.monitor import LEVEL, ROUTINE, Report
+from aquamend.worlds.pouring.model.configurations import AS_BELIEVED, Camera, Configuration, Happened, Scales
+from aquamend.worlds.pouring.model.fitted import uncalibrated
+from aquamend.worlds.pouring.model.problem import IN_PLACE, Heard
+from aquamend.worlds.pouring.mujoco.drawing import Kind
+from aquamend.worlds.pouring.reports import ROUTINE, Report, Signal
+from aquamend.worlds.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, binding, quantity
 
-LOOK_SAME_G, LOOK_NEW_G, WEIGH_G = 0.6, 1.4, 0.4
-SHIFTS_G = {
-    Physical.LITTLE: (5.0, 0.5),
-    Physical.MUCH: (4.0, 1.0),
-    Physical.ADD_RIVAL: (8.0, 2.0),
-    Physical.ADD_THIRD: (8.0, 2.0),
-    READS_HIGH: (9.0, 1.5),
-    READS_LOW: (9.0, 1.5),
+KINDS = tuple(Kind)
+LOOK_SAME_G, LOOK_NEW_G, WEIGH_G, HEFT_G = 0.6, 1.4, 0.4, 0.8
+CONFIGURATION = {
+    Kind.OCCLUSION: Configuration(),
+    Kind.SPIKE: Configuration(),
+    Kind.LITTLE: Configuration(Happened.LITTLE),
+    Kind.MUCH: Configuration(Happened.MUCH),
+    Kind.RIVAL: Configuration(Happened.RIVAL),
+    Kind.THIRD: Configuration(Happened.THIRD),
+    Kind.SWAP_RIVAL: Configuration(Happened.SWAPPED),
+    Kind.SWAP_THIRD: Configuration(Happened.SWAPPED),
+    Kind.SWAP_OTHERS: Configuration(Happened.SWAPPED),
+    Kind.BIAS: Configuration(camera=Camera.MISREADS_THIRD),
+    Kind.FROZEN: Configuration(camera=Camera.FROZEN),
+    Kind.MIXED_UP: Configuration(camera=Camera.MIXED_UP),
 }
-SECONDS = {"fetch": 3.0, "move": 1.5, "pour": 15.0, "put back": 4.0, "pour back": 30.0}
-
-
-def configuration_of(kind: str) -> Configuration:
-    """Return one configuration of a kind; a biased camera misreads the third cup."""
-    if kind in tuple(Physical):
-        return Configuration(Physical(kind), Sensing.SOUND)
-    biased = {READS_HIGH: Sensing.THIRD_HIGH, READS_LOW: Sensing.THIRD_LOW}
-    return Configuration(Physical.NOTHING, biased.get(kind) or Sensing(kind))
+SWAPPED = {Kind.SWAP_RIVAL: "AB", Kind.SWAP_THIRD: "BC", Kind.SWAP_OTHERS: "AC"}
+ADDED_G = {Kind.LITTLE: (5.0, 0.5), Kind.MUCH: (14.0, 1.0), Kind.RIVAL: (8.0, 2.0), Kind.THIRD: (8.0, 2.0)}
+"""Mean and standard deviation; the rival holds 10 g more than the target."""
+BIAS_G, SCALE_OFF_G = (9.0, 1.5), (8.5, 1.0)
+SCALE_OFF_EVERY = 5
+SECONDS = {
+    "fetch": 5.0, "move": 1.5, "draw back": 2.0, "pour": 15.0, "put back": 4.0, "pour back": 35.0, "heft": 10.0,
+}  # fmt: skip
 
 
 def record(run: int) -> CalibrationRecord:
     """Return what a run would have taught; a pure function of its number."""
     rng = np.random.default_rng((17, run))
     kind, stage = KINDS[run % len(KINDS)], STAGES[run // len(KINDS) % len(STAGES)]
-    mean, sd = SHIFTS_G.get(kind, (0.0, 0.0))
+    off = run % SCALE_OFF_EVERY == 0
+    located = f"{SWAPPED[kind][0]} and {SWAPPED[kind][1]} exchanged" if kind in SWAPPED else IN_PLACE
     blank = CalibrationRecord(
         run=run,
-        kind=kind,
-        stage=stage.value,
-        configuration=configuration_of(kind),
-        shift_g=round(float(rng.normal(mean, sd)), 3) if kind in SHIFTS_G else None,
-        declared=POURED if stage is Stage.POURED else DECLARED,
-        offsets_mm=(4.0, 5.0, 6.0),
-        report=Report(LEVEL, "B", 9.0) if rng.random() < 0.75 else Report(ROUTINE),
-        readings={},
-        localised="",
-        stamp="stale" if kind == Sensing.FROZEN else "fresh",
-        failed=(),
-        durations=tuple((what, round(float(rng.normal(seconds, 0.1)), 3), True) for what, seconds in SECONDS.items()),
+        kind=kind.value,
+        declared=DECLARED,
+        heard=Heard(
+            stage,
+            Report(Signal.LEVEL, "B", 9.0) if rng.random() < 0.75 else ROUTINE,
+            located,
+            {"A": True, "B": True, "C": False},
+            19.5 if stage is Stage.POURED else 0.0,
+            {"B": 4.0, "A": 5.0, "C": 6.0},
+        ),
+        configuration=CONFIGURATION[kind]._replace(scales=Scales.OFF if off else Scales.SOUND),
+        added_g=_drawn(rng, ADDED_G[kind]) if kind in ADDED_G else 0.0,
+        bias_g=_drawn(rng, BIAS_G) if kind is Kind.BIAS else 0.0,
+        scale_off_g=_drawn(rng, SCALE_OFF_G) if off else 0.0,
+        durations=tuple((what, _drawn(rng, (seconds, 0.1)), True) for what, seconds in SECONDS.items()),
     )
-    supposed = supposed_exactly(blank)
-    readings = {}
-    for role, cup in enumerate(blank.declared.order):
-        look_sd = LOOK_NEW_G if supposed.disturbed[role] else LOOK_SAME_G
-        readings[f"look_{cup}"] = round(float(rng.normal(supposed.looked[role].g, look_sd)), 3)
-        readings[f"weigh_{cup}"] = round(float(rng.normal(supposed.weighed[role].g, WEIGH_G)), 3)
-    return replace(
-        blank,
-        readings=readings,
-        localised=localise_outcome(supposed.seen_at, blank.declared),
-        failed=failures_of(supposed, blank.configuration, blank.declared),
-    )
+    return replace(blank, readings=_readings(blank, rng), failed=_failed(kind))
+
+
+def _drawn(rng: np.random.Generator, amount: tuple[float, float]) -> float:
+    return round(float(rng.normal(*amount)), 3)
+
+
+def _readings(blank: CalibrationRecord, rng: np.random.Generator) -> dict[str, float | str]:
+    model = blank.model(uncalibrated())
+    supposed = supposed_exactly(blank, model)
+    readings: dict[str, float | str] = {}
+    for name, m in model.task.measurements.items():
+        if m.cup is None or (m.sense is Sense.WEIGH and m.cup not in model.task.weighable):
+            continue
+        if m.sense is Sense.HEFT and blank.heard.stage is not Stage.LIFTED:
+            continue
+        role = model.order.index(m.cup)
+        look_g = LOOK_NEW_G if supposed.disturbed(Sense.LOOK, role) else LOOK_SAME_G
+        sd_g = {Sense.LOOK: look_g, Sense.WEIGH: WEIGH_G, Sense.HEFT: HEFT_G}[m.sense]
+        weights, means, _ = zip(*supposed.reading(m.sense, role, 0.0), strict=True)
+        readings[name] = _drawn(rng, (float(rng.choice(means, p=weights)), sd_g))
+    blind = blank.configuration.camera in (Camera.FROZEN, Camera.MIXED_UP)
+    readings[CHECK_CAMERA] = FAULTY if blind else SOUND
+    readings[LOCALISE] = IN_PLACE if supposed.seen_at == AS_BELIEVED else blank.heard.located
+    return readings
+
+
+def _failed(kind: Kind) -> tuple[str, ...]:
+    """Return what is wrong with what was declared."""
+    if kind in SWAPPED:
+        return tuple(binding(cup) for cup in SWAPPED[kind])
+    if kind in (Kind.BIAS, Kind.FROZEN, Kind.MIXED_UP):
+        return ("camera",)
+    added = {Kind.LITTLE: "B", Kind.MUCH: "B", Kind.RIVAL: "A", Kind.THIRD: "C"}
+    wrong = (quantity(added[kind]),) if kind in added else ()
+    return (*wrong, "target") if kind is Kind.MUCH else wrong
 
 
 def records(runs: int) -> Iterator[CalibrationRecord]:

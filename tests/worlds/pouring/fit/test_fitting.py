@@ -3,16 +3,27 @@
 from dataclasses import replace
 
 import pytest
-from tests.worlds.pouring.fit.records import LOOK_NEW_G, LOOK_SAME_G, SECONDS, WEIGH_G, record, records
+from tests.worlds.pouring.fit.records import (
+    BIAS_G,
+    HEFT_G,
+    LOOK_NEW_G,
+    LOOK_SAME_G,
+    SCALE_OFF_EVERY,
+    SCALE_OFF_G,
+    SECONDS,
+    WEIGH_G,
+    record,
+    records,
+)
 
-from aquamend.worlds.pouring.alarms import SMOOTHING
-from aquamend.worlds.pouring.configurations import Physical
-from aquamend.worlds.pouring.drawing import KINDS
-from aquamend.worlds.pouring.episode import Stage
-from aquamend.worlds.pouring.fit.calibration_run import RUNS
-from aquamend.worlds.pouring.fit.fitting import fit, held_back
-from aquamend.worlds.pouring.fitted import InvalidModel
-from aquamend.worlds.pouring.monitor import ROUTINE, Report
+from aquamend.worlds.pouring.fit.calibration_run import KINDS, RUNS
+from aquamend.worlds.pouring.fit.fitting import error_g, fit, held_back, history_of, supposed_exactly, telling_probes
+from aquamend.worlds.pouring.model.alarms import SMOOTHING, cells
+from aquamend.worlds.pouring.model.configurations import Camera, Happened
+from aquamend.worlds.pouring.model.fitted import InvalidModel, uncalibrated
+from aquamend.worlds.pouring.mujoco.drawing import Kind
+from aquamend.worlds.pouring.reports import ROUTINE, Report, Signal
+from aquamend.worlds.pouring.task import FAULTY, Sense, Stage
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +36,20 @@ def fitted(made):
     return fit(made)
 
 
+def used(made):
+    return [r for r in made if not held_back(r)]
+
+
 def test_one_record_in_four_of_every_kind_is_held_back(made):
     kept_out = [r for r in made if held_back(r)]
-    assert {kind: sum(r.kind == kind for r in kept_out) for kind in KINDS} == dict.fromkeys(KINDS, 4)
+    assert {kind.value: sum(r.kind == kind for r in kept_out) for kind in KINDS} == dict.fromkeys(KINDS, 4)
 
 
 def test_spreads_of_readings_are_recovered(fitted):
     assert fitted.readings.look_same_sd_g == pytest.approx(LOOK_SAME_G, rel=0.1)
     assert fitted.readings.look_new_sd_g == pytest.approx(LOOK_NEW_G, rel=0.2)
     assert fitted.readings.weigh_sd_g == pytest.approx(WEIGH_G, rel=0.1)
+    assert fitted.readings.heft_sd_g == pytest.approx(HEFT_G, rel=0.1)
 
 
 def test_shifts_are_recovered_with_their_spread(fitted):
@@ -42,54 +58,115 @@ def test_shifts_are_recovered_with_their_spread(fitted):
         (shifts.little, (5.0, 0.5)),
         (shifts.beyond_rival, (4.0, 1.0)),
         (shifts.elsewhere, (8.0, 2.0)),
-        (shifts.bias, (9.0, 1.5)),
+        (shifts.bias, BIAS_G),
+        (shifts.scale, SCALE_OFF_G),
     ):
-        assert found.g == pytest.approx(mean, abs=0.8)
+        assert found.g == pytest.approx(mean, abs=0.9)
         assert found.sd_g == pytest.approx(sd, rel=0.5)
 
 
+def test_how_often_a_scale_is_off_is_counted(made, fitted):
+    off = sum(r.run % SCALE_OFF_EVERY == 0 for r in used(made))
+    assert fitted.readings.scale_off == pytest.approx((off + SMOOTHING) / (fitted.records + 2 * SMOOTHING), abs=1e-4)
+
+
 def test_a_constant_error_counts_as_spread(made):
-    off = [replace(r, readings={p: g + (5.0 if "weigh" in p else 0.0) for p, g in r.readings.items()}) for r in made]
-    assert fit(off).readings.weigh_sd_g == pytest.approx((5.0**2 + WEIGH_G**2) ** 0.5, rel=0.05)
+    """Too small to be taken for a scale that is off the other way."""
+    off = [replace(r, readings={p: g + 2.0 if "weigh" in p else g for p, g in r.readings.items()}) for r in made]
+    assert fit(off).readings.weigh_sd_g == pytest.approx((2.0**2 + WEIGH_G**2) ** 0.5, rel=0.05)
+
+
+def test_an_error_that_may_go_either_way_is_measured_from_the_nearer():
+    biased = record(KINDS.index(Kind.BIAS))
+    supposed = supposed_exactly(biased, biased.model(uncalibrated()))
+    for sign in (1, -1):
+        assert error_g(supposed, Sense.LOOK, 2, 35.0 + sign * biased.bias_g + 0.5) == pytest.approx(0.5)
 
 
 def test_shares_are_counts_smoothed_so_that_nothing_is_impossible(made, fitted):
-    used = [r for r in made if not held_back(r) and r.kind == Physical.MUCH]
-    routine = sum(r.report.signal == ROUTINE for r in used)
-    table = fitted.alarms[Physical.MUCH]
-    assert table[ROUTINE] == pytest.approx((routine + SMOOTHING) / (len(used) + 11 * SMOOTHING), abs=1e-4)
+    much = [r for r in used(made) if r.kind == Kind.MUCH]
+    routine = sum(r.heard.report == ROUTINE for r in much)
+    table, size = fitted.alarms[Happened.MUCH], len(cells(some_affected=True))
+    assert table[Signal.ROUTINE] == pytest.approx((routine + SMOOTHING) / (len(much) + size * SMOOTHING), abs=1e-4)
+    level = len(much) - routine
+    assert table["level+ affected"] == pytest.approx((level + SMOOTHING) / (len(much) + size * SMOOTHING), abs=1e-4)
     assert min(table.values()) > 0
     assert all(sum(shares.values()) == pytest.approx(1.0, abs=1e-4) for shares in fitted.alarms.values())
 
 
+def test_of_nothing_and_of_a_frozen_camera_no_cup_is_affected(fitted):
+    for kind, shares in fitted.alarms.items():
+        assert any("affected" in cell for cell in shares) == (kind not in (Happened.NOTHING, Camera.FROZEN))
+
+
 def test_a_sensor_that_was_never_wrong_is_not_taken_for_infallible(fitted):
-    assert fitted.readings.localise_right == pytest.approx((fitted.records + 1) / (fitted.records + 2), abs=1e-4)
-    assert fitted.readings.stamp_right < 1.0
+    twice = 2 * fitted.records  # at the alarm, and as a probe
+    assert fitted.readings.localise_right == pytest.approx((twice + SMOOTHING) / (twice + 2 * SMOOTHING), abs=1e-4)
+    assert 0 < fitted.readings.finds_faulty["misreads"] < fitted.readings.finds_faulty["frozen"] < 1
 
 
-def test_misread_stamps_and_places_lower_their_shares(made, fitted):
-    wrong = [replace(r, stamp="stale", localised="A and C exchanged") if r.run % 10 == 0 else r for r in made]
-    found = fit(wrong).readings
-    assert found.stamp_right == pytest.approx(0.9, abs=0.05)
-    assert found.localise_right == pytest.approx(0.9, abs=0.05)
+def test_misread_self_tests_and_places_change_their_shares(made):
+    def misread(r):
+        return replace(r, readings={**r.readings, "check_camera": FAULTY, "localise": "A and C exchanged"})
+
+    wrong = [misread(r) if r.run % 10 == 0 else r for r in made]
+    found, honest = fit(wrong).readings, fit(made).readings
+    assert found.finds_faulty["sound"] == pytest.approx(0.1, abs=0.05)
+    assert honest.finds_faulty["sound"] < 0.02
+    assert found.localise_right < honest.localise_right - 0.02
 
 
-def test_durations_are_averaged(fitted):
+def test_durations_are_averaged_over_what_succeeded(made, fitted):
     for what, seconds in SECONDS.items():
         assert fitted.seconds(what) == pytest.approx(seconds, abs=0.05)
         assert fitted.durations[what].records == fitted.records
+    slow = [replace(r, durations=(*r.durations, ("pour", 99.0, False))) for r in made]
+    assert fit(slow).seconds("pour") == fitted.seconds("pour")
+
+
+def test_groups_are_public_histories(made, fitted):
+    assert {g.name for g in fitted.groups} == {history_of(r) for r in used(made)}
+    assert sum(g.records for g in fitted.groups) == fitted.records
+    assert {g.name for g in fitted.groups} == {
+        "level+ of the target",
+        "level+ of the target, cups exchanged",
+        "routine check",
+        "routine check, cups exchanged",
+    }
+
+
+def test_a_public_history_says_nothing_of_what_really_happened():
+    swapped = record(KINDS.index(Kind.SWAP_RIVAL))
+    other = replace(swapped, kind=Kind.BIAS.value, configuration=record(9).configuration, failed=("camera",))
+    assert history_of(other) == history_of(swapped)
+    third = replace(swapped, heard=replace(swapped.heard, report=Report(Signal.LOAD, "C", -9.0)))
+    assert history_of(third) == "load- of another cup, cups exchanged"
 
 
 def test_prototypes_are_averages_at_the_stage_where_screening_is_wanted(made, fitted):
-    moved = [replace(r, offsets_mm=(9.0, 9.0, 9.0)) if r.stage == Stage.POURED.value else r for r in made]
+    def elsewhere(r):
+        return replace(r, heard=replace(r.heard, offset_mm=dict.fromkeys("ABC", 9.0)))
+
+    moved = [elsewhere(r) if r.heard.stage is Stage.POURED else r for r in made]
     for found in (fitted, fit(moved)):
-        assert found.groups[0].offsets_mm == (4.0, 5.0, 6.0)
-    assert fitted.groups[0].gaps_g == (10.0, 17.0)
+        assert {g.offsets_mm for g in found.groups} == {(4.0, 5.0, 6.0)}
+    assert {g.gaps_g for g in fitted.groups} == {(10.0, 17.0)}
+
+
+def test_probes_that_tell_something_are_named_by_role(made, fitted):
+    much = next(r for r in used(made) if r.kind == Kind.MUCH and r.heard.stage is Stage.LIFTED)
+    told = telling_probes(much, fitted)
+    assert {"look_target", "weigh_target", "heft_target"} <= set(told)
+    assert "weigh_third" not in told, "C stands on no scale"
+    level = next(g for g in fitted.groups if g.name == "level+ of the target")
+    assert set(told) <= set(level.probes) or much.heard.report == ROUTINE
 
 
 def test_records_held_back_do_not_influence_the_fit(made, fitted):
     def spoilt(r):
-        return replace(r, readings=dict.fromkeys(r.readings, 999.0), report=Report(ROUTINE), durations=(), shift_g=99.0)
+        heard = replace(r.heard, report=ROUTINE)
+        readings = {p: 999.0 if isinstance(g, float) else g for p, g in r.readings.items()}
+        return replace(r, readings=readings, heard=heard, durations=(), added_g=99.0)
 
     again = fit([spoilt(r) if held_back(r) else r for r in made])
     assert again.hash == fitted.hash
@@ -98,10 +175,12 @@ def test_records_held_back_do_not_influence_the_fit(made, fitted):
 
 def test_a_good_model_is_found_calibrated_on_what_was_held_back(fitted):
     held = fitted.calibration
-    assert held["records"] == 48
+    assert held["records"] == RUNS // 4
     assert held["contradicted"] == 0
     assert held["readings within"]["1 sd"] == pytest.approx(0.68, abs=0.1)
     assert held["declarations"]["after every probe"]["target"]["brier"] < 0.05
+    told = held["probability of what was so"]
+    assert told["after every probe"] > told["after the alarm"]
 
 
 def test_the_order_of_the_records_does_not_matter(made, fitted):
@@ -109,8 +188,8 @@ def test_the_order_of_the_records_does_not_matter(made, fitted):
 
 
 def test_a_kind_without_records_is_named(made):
-    with pytest.raises(InvalidModel, match=r"no calibration record of 'camera frozen'; run at least 12"):
-        fit([r for r in made if r.kind != "camera frozen"])
+    with pytest.raises(InvalidModel, match=r"no calibration record of 'the camera is frozen'; run at least 12"):
+        fit([r for r in made if r.kind != Kind.FROZEN])
 
 
 def test_a_skill_that_nobody_timed_is_named(made):
@@ -119,6 +198,14 @@ def test_a_skill_that_nobody_timed_is_named(made):
 
     with pytest.raises(InvalidModel, match="how long it takes to pour back"):
         fit(list(map(forgetful, made)))
+
+
+def test_too_few_records_to_tell_how_far_a_scale_is_off_are_refused(made):
+    def sound(r):
+        return replace(r, scale_off_g=0.0)
+
+    with pytest.raises(InvalidModel, match="too few calibration records"):
+        fit(list(map(sound, made)))
 
 
 def test_records_are_made_alike_each_time():

@@ -293,16 +293,20 @@ class AlarmModel:
         return 1.0 - faulty if supposed.configuration.camera is Camera.SOUND else faulty
 
     def _left_by_restart(self, supposed: Supposed) -> float:
-        """Return what starting over leaves wrong on average: everything is looked at again, by the same camera."""
+        """Return what starting over leaves wrong on average: everything is looked at again, by the same camera.
+
+        What was poured has been poured back by then.
+        """
         left, kind = 0.0, self.task.residuals
-        looks = [supposed.reading(Sense.LOOK, role, 0.0) for role in AS_BELIEVED]
+        poured_back = replace(supposed, table=replace(supposed.table, poured_g=0.0))
+        looks = [poured_back.reading(Sense.LOOK, role, 0.0) for role in AS_BELIEVED]
         for seen in product(*looks):
             weight = math.prod(part[0] for part in seen)
             chosen = min(AS_BELIEVED, key=lambda role: seen[role][1])
             left += weight * kind.target * float(chosen != supposed.least)
         look = Measurement(Sense.LOOK, "")
         for role in AS_BELIEVED:
-            wrong = 1.0 - supposed.accuracy(Sense.LOOK, role, self._sd_g(look, supposed, role))
+            wrong = 1.0 - poured_back.accuracy(Sense.LOOK, role, self._sd_g(look, supposed, role))
             left += wrong * kind.quantity
         left += kind.binding * sum(a != b for a, b in zip(supposed.seen_at, supposed.stands_at, strict=True))
         return left + kind.camera * float(supposed.configuration.camera is not Camera.SOUND)

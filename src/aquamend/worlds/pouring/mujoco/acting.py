@@ -47,6 +47,8 @@ class Hands:
     """Where the cup is believed to stand that the hand waits beside."""
     guard: Callable[[str], str | None] = lambda target: None
     """Says why a pour into a target must not be committed, if so."""
+    surveyed: bool = False
+    """Whether the target follows from looks at every cup since the alarm."""
 
     @property
     def target(self) -> str:
@@ -79,6 +81,7 @@ class Hands:
             self._place(cup, act)
         elif act.value is not None:
             self.said[act.belief] = act.value
+            self.surveyed &= act.belief != TARGET
         return NOTHING_TO_DO
 
     def _place(self, cup: str, act: Declare) -> None:
@@ -100,6 +103,7 @@ class Hands:
         for cup, grams, mm in zip(dim.CUPS, fresh.quantity_g, fresh.position_mm, strict=True):
             self.said[quantity(cup)], self.said[binding(cup)] = grams, mm
         self.said |= {TARGET: fresh.target, CAMERA: SOUND}
+        self.surveyed = True
         return (yield from self._finish())
 
     def _finish(self) -> Skill:

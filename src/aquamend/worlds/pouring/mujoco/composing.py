@@ -75,8 +75,8 @@ def heft(body: Body, cup: str, charge: Charge) -> Skill:
             return finding
     believed = body.believed_m[cup]
     body.believed_m[cup] = body.seen_m.get(cup, believed)
-    at = body.place_of(cup)
     felt = yield from fetch(body, cup, charge)
+    at = body.place_of(cup)  # where it was gripped, if only after a second look
     if felt.succeeded:
         yield from put_back(body, charge, at)
     if nearest_place(believed[0]) != at:

@@ -34,7 +34,7 @@ from aquamend.worlds.pouring.mujoco.episode import Alarmed, located_as
 from aquamend.worlds.pouring.mujoco.judging import Quality, quality_of, truth_of
 from aquamend.worlds.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend.worlds.pouring.mujoco.simulation import Watcher
-from aquamend.worlds.pouring.task import MOVE, POUR, TARGET, Measurement, Sense, binding
+from aquamend.worlds.pouring.task import CAMERA, MOVE, POUR, TARGET, Measurement, Sense, binding
 
 PROBE_NOISE = 911
 """Tells the noise of probes from that of the robot's own readings."""
@@ -143,11 +143,14 @@ class PouringRobot:
         """Say why no pour may be committed on a target, if so: the guard before what cannot easily be undone.
 
         It must be likelier right than wrong by all that has been read, and something that is not rejected must speak
-        for it.
+        for it. Where a restart has looked at every cup again, that is the camera.
         """
         state, problem = self._known, self._known.problem
         if state.contradiction is not None:
             return "guard: nothing explains what was read, so no pour is committed"
+        if self.hands.surveyed:
+            doubt = float(state.failure_probabilities[problem.graph.belief_index[CAMERA]])
+            return "guard: the camera cannot be relied on, so no pour is committed" if rejected(doubt) else None
         belief = problem.graph.belief_index[TARGET]
         declared = problem.graph.beliefs[belief].declared
         right = [hypothesis.truth.get(TARGET, declared) == target for hypothesis in problem.model.hypotheses]

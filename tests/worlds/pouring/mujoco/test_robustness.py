@@ -1,4 +1,4 @@
-"""Forty random tables: amounts, offsets and places vary. What a robot is for must work on nearly all of them."""
+"""Forty random tables: amounts, offsets and places vary. What a body is for must work on nearly all of them."""
 
 import subprocess
 import sys
@@ -9,15 +9,15 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.tables import random_work
+from tests.worlds.pouring.mujoco.tables import random_work
 
 from aquamend.recovery import Charge
-from aquamend.worlds.pouring.handling import move
-from aquamend.worlds.pouring.looking import localise
-from aquamend.worlds.pouring.pouring_skill import pour
-from aquamend.worlds.pouring.robot import Robot, drive
-from aquamend.worlds.pouring.skill import Finding
-from aquamend.worlds.pouring.undoing import fetch, in_turn, pour_back, put_back
+from aquamend.worlds.pouring.mujoco.handling import move
+from aquamend.worlds.pouring.mujoco.measuring import localise
+from aquamend.worlds.pouring.mujoco.pouring import pour
+from aquamend.worlds.pouring.mujoco.body import Body, drive
+from aquamend.worlds.pouring.mujoco.body import Finding
+from aquamend.worlds.pouring.mujoco.composing import fetch, in_turn, pour_back, put_back
 
 pytestmark = pytest.mark.slow
 
@@ -41,26 +41,26 @@ class Result:
         return abs(self.dose_error_g) <= 3 and self.spilled_g == 0 and self.cup_moved_mm <= 30
 
 
-def fetch_and_pour(robot: Robot, cup: str, dose_g: float) -> Finding:
+def fetch_and_pour(body: Body, cup: str, dose_g: float) -> Finding:
     """Pour a dose from the pitcher into a cup, from looking to the empty hand at home."""
-    drive(robot, localise(robot))
-    finding = drive(robot, fetch(robot, "pitcher", DO))
+    drive(body, localise(body))
+    finding = drive(body, fetch(body, "pitcher", DO))
     if finding.succeeded:
-        drive(robot, in_turn(robot, DO, ("move", lambda: move(robot, cup)), ("pour", lambda: pour(robot, cup, dose_g))))
-        finding = drive(robot, put_back(robot, DO))
+        drive(body, in_turn(body, DO, ("move", lambda: move(body, cup)), ("pour", lambda: pour(body, cup, dose_g))))
+        finding = drive(body, put_back(body, DO))
     return finding
 
 
 def result(seed: int) -> Result:
-    robot, cup, dose = random_work(seed)
-    simulation = robot.simulation
+    body, cup, dose = random_work(seed)
+    simulation = body.simulation
     first_g, stood = simulation.grams(cup), simulation.position(cup)
-    fetch_and_pour(robot, cup, dose)
+    fetch_and_pour(body, cup, dose)
     gained = simulation.grams(cup) - first_g
     moved_mm = 1000 * float(np.linalg.norm((simulation.position(cup) - stood)[:2]))
     spilled = simulation.spilled_g()
-    drive(robot, localise(robot))
-    drive(robot, pour_back(robot, cup, gained, DO))
+    drive(body, localise(body))
+    drive(body, pour_back(body, cup, gained, DO))
     return Result(seed, gained - dose, spilled, moved_mm, simulation.grams(cup) - first_g)
 
 
@@ -86,8 +86,8 @@ def test_nine_tenths_of_all_pours_can_be_poured_back(results: list[Result]) -> N
 
 MEMORY = """
 from pathlib import Path
-from tests.worlds.pouring.tables import random_work
-from tests.worlds.pouring.test_robustness import fetch_and_pour
+from tests.worlds.pouring.mujoco.tables import random_work
+from tests.worlds.pouring.mujoco.test_robustness import fetch_and_pour
 
 def resident_mb():
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -95,9 +95,9 @@ def resident_mb():
     return pages * resource.getpagesize() / 1e6
 
 def execute(seed):
-    robot, cup, dose = random_work(seed)
-    fetch_and_pour(robot, cup, dose)
-    robot.branch()
+    body, cup, dose = random_work(seed)
+    fetch_and_pour(body, cup, dose)
+    body.branch()
 
 for seed in range(3):
     execute(seed)

@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.tables import hand_at, settled
+from tests.worlds.pouring.mujoco.tables import hand_at, settled
 
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.camera import Camera, capture, cast
-from aquamend.worlds.pouring.motion import TRAVEL_Z
-from aquamend.worlds.pouring.picture import STILL_CAMERA, png, still
-from aquamend.worlds.pouring.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.camera import Camera, capture, cast
+from aquamend.worlds.pouring.mujoco.motion import TRAVEL_Z
+from aquamend.worlds.pouring.mujoco.picture import STILL_CAMERA, png, still
+from aquamend.worlds.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
 
 TABLE = (12, 25, 40, 60)
 BESIDE = Camera(position=(-0.7, -0.7, 0.8), look_at=(-0.6, -0.8, 0.0), vertical_fov_deg=20.0)
@@ -60,10 +60,10 @@ def test_the_ray_through_a_pixel_points_at_what_appears_there() -> None:
     assert STILL_CAMERA.pixel(tuple(point), 64, 42) == pytest.approx((50.5, 10.5))
 
 
-def test_segments_name_the_scale_beside_a_cup_and_the_water_within() -> None:
+def test_segments_name_the_place_beside_a_cup_and_the_water_within() -> None:
     model = settled(*TABLE).compiled.model
     corner = (dim.SCALE_HALF_WIDTH - 0.003, -dim.SCALE_HALF_WIDTH + 0.003, dim.SCALE_TOP_Z)
-    assert model.geom(geom_seen_at(corner, ABOVE)).name == "scale_1"
+    assert model.geom(geom_seen_at(corner, ABOVE)).name == "place_1"
     water = geom_seen_at((0.0, 0.007, 0.05), ABOVE)
     assert model.geom_rgba[water] == pytest.approx(WATER_RGBA)
 
@@ -153,8 +153,8 @@ def test_a_name_stays_inside_the_picture() -> None:
 def test_pictures_need_no_gl() -> None:
     program = (
         "import sys\n"
-        "from tests.worlds.pouring.tables import settled\n"
-        "from aquamend.worlds.pouring.picture import still\n"
+        "from tests.worlds.pouring.mujoco.tables import settled\n"
+        "from aquamend.worlds.pouring.mujoco.picture import still\n"
         "still(settled(0, 0, 0, 0), 16, 12)\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('OpenGL', 'glfw') or m.startswith('mujoco.gl')])"
     )

@@ -4,15 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.worlds.pouring.episodes import FITTED
+from tests.worlds.pouring.model.by_hand import FITTED
 
 from aquamend.errors import AquaMendError
-from aquamend.worlds.pouring.alarms import cells
-from aquamend.worlds.pouring.configurations import Physical, Sensing
-from aquamend.worlds.pouring.drawing import KINDS
-from aquamend.worlds.pouring.episode import Stage
-from aquamend.worlds.pouring.fit.fitting import TIMED
-from aquamend.worlds.pouring.fitted import SHIPPED, InvalidModel, load_fitted, save_fitted
+from aquamend.worlds.pouring.model.alarms import KINDS
+from aquamend.worlds.pouring.model.configurations import CAMERA_KINDS
+from aquamend.worlds.pouring.model.fitted import TIMED, InvalidModel, load_fitted, save_fitted, uncalibrated
+from aquamend.worlds.pouring.task import Sense
 
 
 @pytest.fixture
@@ -59,10 +57,10 @@ def test_garbage_is_refused_as_no_model_file(tmp_path, content):
         load_fitted(tmp_path / "garbage.json")
 
 
-@pytest.mark.parametrize("content", ["[]", "7", "{}", '{"format": "aquamend-pouring-model/0"}'])
+@pytest.mark.parametrize("content", ["[]", "7", "{}", '{"format": "aquamend-pouring-model/1"}'])
 def test_another_format_is_refused_with_the_one_that_is_wanted(tmp_path, content):
     (tmp_path / "other.json").write_text(content, encoding="utf-8")
-    with pytest.raises(InvalidModel, match=r"format is not aquamend-pouring-model/1"):
+    with pytest.raises(InvalidModel, match=r"format is not aquamend-pouring-model/2"):
         load_fitted(tmp_path / "other.json")
 
 
@@ -92,36 +90,19 @@ def test_a_bad_model_is_a_failure_of_the_domain():
     assert issubclass(InvalidModel, AquaMendError)
 
 
-def test_the_model_that_ships_has_a_group_for_every_kind_of_trouble():
-    groups = load_fitted(SHIPPED).groups
-    assert [group.name for group in groups] == list(KINDS)
-    assert len(groups) == 12
-    assert {group.stage for group in groups} == {Stage.MOVED.value}
-    assert min(group.records for group in groups) >= 5
+def test_a_look_at_water_poured_since_scatters_as_such_and_other_senses_do_not_care():
+    readings = FITTED.readings
+    assert [readings.sd_g(Sense.LOOK, disturbed=new) for new in (False, True)] == [0.6, 1.0]
+    assert [readings.sd_g(Sense.WEIGH, disturbed=new) for new in (False, True)] == [0.9, 0.9]
+    assert [readings.sd_g(Sense.HEFT, disturbed=new) for new in (False, True)] == [0.8, 0.8]
 
 
-def test_the_model_that_ships_rests_on_enough_records_and_was_checked_on_others():
-    fitted = load_fitted()
-    assert 140 <= fitted.records <= 170
-    assert fitted.calibration["records"] >= 40
-    assert fitted.calibration["contradicted"] == 0
-
-
-def test_the_model_that_ships_knows_how_every_kind_is_noticed_and_every_skill_takes():
-    fitted = load_fitted()
-    for kind in KINDS:
-        assert set(fitted.alarms[kind]) == set(cells(some_affected=kind not in (Physical.NOTHING, Sensing.FROZEN)))
-        assert sum(fitted.alarms[kind].values()) == pytest.approx(1.0, abs=1e-4)
-    assert all(fitted.seconds(what) > 0 for what in TIMED)
-
-
-def test_the_model_that_ships_is_calibrated_on_what_was_held_back():
-    held = load_fitted().calibration
-    probed, heard = held["declarations"]["after every probe"], held["declarations"]["after the alarm"]
-    assert set(probed) == {"quantity", "rank", "binding", "target", "camera"}
-    assert all(scores["brier"] < 0.1 for scores in probed.values())
-    assert all(scores["brier"] <= 0.25 for scores in heard.values()), "no worse than saying one half"
-    assert 0.55 < held["readings within"]["1 sd"] < 0.85
-    assert held["readings within"]["2 sd"] > 0.88
-    told = held["probability of what was so"]
-    assert told["after every probe"] > 0.75 > told["after the alarm"]
+def test_before_calibration_every_report_is_alike_and_every_skill_has_some_duration(tmp_path):
+    blank = uncalibrated()
+    assert set(blank.alarms) == set(KINDS)
+    assert all(len(set(shares.values())) == 1 for shares in blank.alarms.values())
+    assert set(blank.readings.finds_faulty) == set(CAMERA_KINDS)
+    assert all(blank.seconds(what) > 0 for what in TIMED)
+    assert (blank.records, blank.groups) == (0, ())
+    save_fitted(blank, tmp_path / "blank.json")
+    assert load_fitted(tmp_path / "blank.json") == blank

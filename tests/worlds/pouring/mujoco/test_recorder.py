@@ -5,13 +5,13 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.tables import beside, perform, settled
+from tests.worlds.pouring.mujoco.tables import beside, perform, settled
 
 from aquamend.replay.recording import InvalidRecording, Recording, from_bytes, to_bytes
-from aquamend.worlds.pouring.pouring_skill import pour
-from aquamend.worlds.pouring.recorder import PARKED_M, Recorder
-from aquamend.worlds.pouring.scene import WALL_GROUP
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco.pouring import pour
+from aquamend.worlds.pouring.mujoco.recorder import PARKED_M, Recorder
+from aquamend.worlds.pouring.mujoco.scene import WALL_GROUP
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 
 def watched(recorder: Recorder | None, ticks: int) -> Simulation:
@@ -42,8 +42,8 @@ def recorded(ticks: int = 40) -> tuple[Recording, Simulation]:
 
 def test_everything_to_see_is_recorded_and_named() -> None:
     names = [body.name for body in recorded()[0].bodies]
-    scales = [f"scale_{place}" for place in range(4)]
-    assert names == ["world", *scales, "cup_A", "cup_B", "cup_C", "pitcher", "hand", "finger_left", "finger_right"]
+    places = [f"place_{place}" for place in range(4)]
+    assert names == ["world", *places, "cup_A", "cup_B", "cup_C", "pitcher", "hand", "finger_left", "finger_right"]
 
 
 def test_solids_are_those_of_the_model_without_the_hulls() -> None:

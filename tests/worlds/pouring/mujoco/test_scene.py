@@ -9,18 +9,18 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.tables import settled
+from tests.worlds.pouring.mujoco.tables import settled
 
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.scene import HULL, PAD, TABLE, WALL, WATER, Standing, TableScene, mjcf, stacked
-from aquamend.worlds.pouring.simulation import Simulation
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.scene import HULL, PAD, TABLE, WALL, WATER, Standing, TableScene, mjcf, stacked
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 SMALL = TableScene(
     (Standing("A", 0, 9, (2.0, -3.0)), Standing("B", 1, 4), Standing("C", 2, 0), Standing("pitcher", 3, 12)),
     reserve_g=3,
 )
 PROGRAM = """
-from tests.worlds.pouring.test_scene import SMALL, fingerprint
+from tests.worlds.pouring.mujoco.test_scene import SMALL, fingerprint
 print(fingerprint(SMALL))
 """
 
@@ -113,3 +113,21 @@ def test_water_meets_walls_and_pads_meet_hulls(one: int, other: int, meet: bool)
     back = model.geom_contype[theirs] & model.geom_conaffinity[ours][:, None]
     assert ((forth | back) != 0).all() == meet
     assert ((forth | back) != 0).any() == meet
+
+
+def test_places_without_a_scale_are_pads_of_the_same_height_and_another_colour() -> None:
+    simulation = settled(12, 25, 40, 60, scales=(True, False, False, True))
+    model = simulation.compiled.model
+    assert sorted(simulation.compiled.scales) == [0, 3]
+    joints = [model.joint(i).name for i in range(model.njnt)]
+    assert [name for name in joints if name.startswith("scale_")] == ["scale_0", "scale_3"]
+    tops = [model.body(f"place_{place}").pos[2] + model.geom(f"place_{place}").size[2] for place in range(4)]
+    assert tops == pytest.approx([dim.SCALE_TOP_Z] * 4)
+    assert not np.allclose(model.geom("place_0").rgba, model.geom("place_1").rgba)
+
+
+def test_a_cup_on_a_pad_stands_still_and_keeps_its_water() -> None:
+    simulation = settled(12, 25, 40, 60, scales=(True, False, False, True))
+    assert [simulation.grams(vessel) for vessel in simulation.compiled.vessels] == [12, 25, 40, 60]
+    assert simulation.position("B")[2] == pytest.approx(dim.SCALE_TOP_Z, abs=0.001), "a pad does not sink"
+    assert simulation.position("A")[2] < dim.SCALE_TOP_Z - 0.002, "a scale does"

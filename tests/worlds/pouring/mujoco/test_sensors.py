@@ -3,11 +3,11 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.tables import OFFSETS_MM, hand_at, seeded, settled, spilled
+from tests.worlds.pouring.mujoco.tables import OFFSETS_MM, hand_at, seeded, settled, spilled
 
 from aquamend.errors import UnknownName
-from aquamend.worlds.pouring.faults import CameraFaults
-from aquamend.worlds.pouring.sensors import level_g, lifted_g, positions_m, scale_g
+from aquamend.worlds.pouring.mujoco.faults import Faults
+from aquamend.worlds.pouring.mujoco.sensors import level_g, lifted_g, positions_m, scale_g
 
 TABLE = (12, 25, 40, 60)
 OTHER = (0, 5, 33, 47)
@@ -35,7 +35,7 @@ def test_other_seeds_read_levels_about_half_a_gram_apart() -> None:
 
 
 def test_a_bias_shifts_the_level_of_its_cup_by_exactly_that() -> None:
-    faults = CameraFaults(bias_g={"B": 8.0})
+    faults = Faults(bias_g={"B": 8.0})
     sound = {cup: level_g(settled(*TABLE), cup, rng=seeded()) for cup in "AB"}
     read = {cup: level_g(settled(*TABLE), cup, rng=seeded(), faults=faults) for cup in "AB"}
     assert read["A"] == sound["A"]
@@ -46,21 +46,21 @@ def test_a_bias_shifts_the_level_of_its_cup_by_exactly_that() -> None:
 def test_a_frozen_camera_reads_the_past_after_water_moved() -> None:
     before = settled(*TABLE)
     after = spilled(before, "B")
-    frozen = CameraFaults(frozen=before)
+    frozen = Faults(frozen=before)
     assert level_g(after, "B", rng=seeded()) == pytest.approx(0, abs=2.5)
     assert level_g(after, "B", rng=seeded(), faults=frozen) == level_g(before, "B", rng=seeded())
     assert positions_m(after, rng=seeded(), faults=frozen) == positions_m(before, rng=seeded())
 
 
 def test_exchanged_cups_swap_their_levels_but_not_their_positions() -> None:
-    table, faults = settled(*TABLE), CameraFaults(exchanged=("A", "C"))
+    table, faults = settled(*TABLE), Faults(exchanged=("A", "C"))
     for asked, shown in (("A", "C"), ("C", "A"), ("B", "B")):
         assert level_g(table, asked, rng=seeded(), faults=faults) == level_g(table, shown, rng=seeded())
     assert positions_m(table, rng=seeded(), faults=faults) == positions_m(table, rng=seeded())
 
 
-def test_an_occluded_cup_has_no_level_and_no_position() -> None:
-    faults = CameraFaults(occluded=("B",))
+def test_a_hidden_cup_has_no_level_and_no_position() -> None:
+    faults = Faults(hidden=("B",))
     assert level_g(settled(*TABLE), "B", rng=seeded(), faults=faults) is None
     assert sorted(positions_m(settled(*TABLE), rng=seeded(), faults=faults)) == ["A", "C", "pitcher"]
 
@@ -75,7 +75,7 @@ def test_a_cup_under_the_palm_is_not_seen_and_its_neighbour_is() -> None:
 def test_a_level_that_is_not_seen_uses_up_as_much_noise_as_one_that_is() -> None:
     seen, unseen = seeded(), seeded()
     level_g(settled(*TABLE), "B", rng=seen)
-    level_g(settled(*TABLE), "B", rng=unseen, faults=CameraFaults(occluded=("B",)))
+    level_g(settled(*TABLE), "B", rng=unseen, faults=Faults(hidden=("B",)))
     assert seen.random() == unseen.random()
 
 
@@ -98,9 +98,26 @@ def test_the_error_of_a_position_is_about_two_millimetres() -> None:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_a_scale_without_noise_weighs_to_a_twentieth_of_a_gram(place: int) -> None:
-    assert scale_g(settled(*TABLE), place, rng=None) == pytest.approx(TABLE[place], abs=0.05)
-    assert scale_g(settled(*TABLE), place, rng=seeded(), sd_g=0.0) == scale_g(settled(*TABLE), place, rng=None)
+def test_a_scale_without_noise_weighs_to_a_tenth_of_a_gram(place: int) -> None:
+    assert scale_g(settled(*TABLE), place, rng=seeded(), sd_g=0.0) == pytest.approx(TABLE[place], abs=0.1)
+
+
+def test_a_scale_that_is_off_is_off_by_exactly_that_each_time_and_the_others_are_not() -> None:
+    faults = Faults(scale_off_g={1: -7.5})
+    for place, error in ((0, 0.0), (1, -7.5)):
+        for seed in (1, 2):
+            sound = scale_g(settled(*TABLE), place, rng=seeded(seed))
+            assert scale_g(settled(*TABLE), place, rng=seeded(seed), faults=faults) == pytest.approx(sound + error)
+
+
+def test_faults_say_which_instrument_is_sound() -> None:
+    assert (Faults().camera_sound, Faults().scales_sound) == (True, True)
+    assert Faults(scale_off_g={0: 6.0}).camera_sound
+    assert not Faults(scale_off_g={0: 6.0}).scales_sound
+    assert Faults(scale_off_g={0: 0.0}).scales_sound
+    assert Faults(hidden=("A",)).camera_sound, "what is hidden is not misread"
+    for faults in (Faults(bias_g={"A": 6.0}), Faults(exchanged=("A", "B")), Faults(frozen=settled(*TABLE))):
+        assert (faults.camera_sound, faults.scales_sound) == (False, True)
 
 
 def test_a_scale_reads_tenths_with_the_noise_asked_for() -> None:
@@ -112,7 +129,7 @@ def test_a_scale_reads_tenths_with_the_noise_asked_for() -> None:
 
 
 def test_nothing_hangs_on_an_empty_hand_at_rest() -> None:
-    assert lifted_g(settled(*TABLE)) == pytest.approx(0, abs=0.01)
+    assert lifted_g(settled(*TABLE), rng=seeded(), sd_g=0.0) == pytest.approx(0, abs=0.01)
 
 
 def test_the_braking_of_the_drive_is_not_taken_for_weight() -> None:
@@ -122,10 +139,10 @@ def test_the_braking_of_the_drive_is_not_taken_for_weight() -> None:
         moving.tick()
     force = moving.data.actuator_force[moving.compiled.model.actuator("gantry_z").id]
     assert 1000 * force / 9.81 > 500
-    assert abs(lifted_g(moving)) < 60
+    assert abs(lifted_g(moving, rng=seeded(), sd_g=0.0)) < 60
 
 
-def test_weighing_in_the_hand_has_noise_only_with_a_generator() -> None:
-    table = settled(*TABLE)
-    assert lifted_g(table) == lifted_g(table)
-    assert lifted_g(table, rng=seeded()) != lifted_g(table)
+def test_what_the_hand_feels_at_one_tick_scatters_by_a_quarter_of_a_gram() -> None:
+    rng = seeded()
+    felt = [lifted_g(settled(*TABLE), rng=rng) for _ in range(200)]
+    assert 0.2 < np.std(felt) < 0.3
