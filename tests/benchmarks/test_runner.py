@@ -1,10 +1,12 @@
 """The runner: one record for everything asked, the same bytes whoever does the work and however often it stops."""
 
 import json
+import re
 
 import pytest
 
 from aquamend.benchmarks import runner
+from aquamend.benchmarks.catalogue import PUBLISHED, SUITES
 from aquamend.benchmarks.runner import Asked, run_suite
 from aquamend.errors import InvalidRun, UnknownName, Unreachable
 from aquamend.records import load_run
@@ -283,3 +285,42 @@ def test_a_worker_that_dies_is_told_and_the_run_can_go_on(tmp_path, monkeypatch)
     with pytest.raises(Unreachable, match=r"a worker process: it died.*go on with --resume"):
         run_suite("m1-v1", tmp_path / "run", asked=Asked(("deadly:Dies",), 40, 1), jobs=2)
     assert (tmp_path / "run" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("value", ["3.25", "null", '"inf"', '"much"'])
+def test_a_record_that_was_changed_by_hand_is_neither_continued_nor_read(tmp_path, value):
+    folder = tmp_path / "run"
+    run_suite("m1-v1", folder, asked=SMALL, jobs=1)
+    path = folder / "records.jsonl"
+    path.write_text(re.sub(r'"loss":[^,]+', f'"loss":{value}', path.read_text(), count=1))
+    with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
+        run_suite("m1-v1", folder, asked=Asked(seeds=3), jobs=1, resume=True)
+    with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
+        load_run(folder)
+
+
+def test_a_line_that_was_removed_is_played_again(tmp_path):
+    folder = tmp_path / "run"
+    run_suite("m1-v1", folder, asked=SMALL, jobs=1)
+    whole = records_of(folder)
+    path = folder / "records.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    run_suite("m1-v1", folder, jobs=1, resume=True)
+    assert records_of(folder) == whole
+
+
+def test_the_manifest_says_how_large_the_suite_is_and_what_its_groups_stand_for(tmp_path):
+    manifest = run_suite("t4-settings-v2", tmp_path / "run", asked=Asked(("aquamend",), 2, 1), jobs=1).manifest
+    suite = SUITES["t4-settings-v2"]
+    assert manifest["full"] == {
+        "policies": list(suite.policies), "scenarios": suite.scenarios, "seeds": suite.seeds,
+    }  # fmt: skip
+    assert (manifest["groups"], manifest["reference"]) == ({"setting": "setting"}, "aquamend")
+
+
+def test_every_suite_says_what_the_names_in_its_groups_stand_for():
+    for name in PUBLISHED:
+        suite = SUITES[name]
+        for number in (0, suite.scenarios - 1):
+            groups = [record["group"] for record in suite.play(0, number, suite.policies[:1]).records]
+            assert all(key in suite.groups for group in groups for key in group), name

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from aquamend.errors import InvalidRun
-from aquamend.records import as_line, read_lines, write_atomically, write_lines
+from aquamend.records import as_line, read_lines, sealed_line, write_atomically, write_lines
 
 
 def test_a_line_is_one_json_object_with_keys_in_the_order_given():
@@ -88,3 +88,33 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rubbish(tmp_path, monkeyp
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_sealed_line_is_the_same_line_with_a_seal(tmp_path):
+    records = [{"n": 1, "name": 'Käse","seal":"00000000"'}, {"loss": math.inf}]
+    write_lines(tmp_path / "sealed.jsonl", records, sealed=True)
+    assert read_lines(tmp_path / "sealed.jsonl", sealed=True) == [records[0], {"loss": "inf"}]
+    assert sealed_line({"n": 1}).startswith('{"n":1,"seal":"')
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"loss":3.5', '"loss":3.4'), ('"loss":3.5', '"loss":null'), ('"loss":3.5', '"loss":"inf"'),
+        ('"loss":3.5', '"loss":"much"'), ('"loss":3.5', '"loss": 3.5'), ('"seal"', '"sealed"'),
+        ("aquamend", "restart"),
+    ],
+)  # fmt: skip
+def test_a_sealed_line_that_was_changed_is_told_with_its_number(tmp_path, old, new):
+    path = tmp_path / "records.jsonl"
+    write_lines(path, [{"loss": 1.0}, {"policy": "aquamend", "loss": 3.5}], sealed=True)
+    path.write_text(path.read_text().replace(old, new, 2 if old == '"seal"' else 1))
+    number = 1 if old == '"seal"' else 2
+    with pytest.raises(InvalidRun, match=rf"line {number} is not as it was written: its seal is broken or missing"):
+        read_lines(path, sealed=True)
+
+
+def test_a_line_without_a_seal_is_not_taken_for_a_sealed_one(tmp_path):
+    write_lines(tmp_path / "records.jsonl", [{"loss": 1.0}])
+    with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
+        read_lines(tmp_path / "records.jsonl", sealed=True)

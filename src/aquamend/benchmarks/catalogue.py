@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 from aquamend.benchmarks import m1, m1_depth
 from aquamend.benchmarks.m1_proxy import ProxySuite
 from aquamend.benchmarks.pouring import POURING_SUITES
-from aquamend.benchmarks.suite import RecoverySuite, Suite
+from aquamend.benchmarks.problem_folder import problem_folder
+from aquamend.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
 from aquamend.benchmarks.t4.suites import T4_SUITES
 from aquamend.errors import UnknownName
+from aquamend.records import SIZE
 
 M1 = RecoverySuite(
     name=m1.NAME,
@@ -46,6 +51,7 @@ M1_DEPTH = RecoverySuite(
     policies=("aquamend", "lookahead-2", "lookahead-3", "exact"),
     make=m1_depth.make,
     time_decisions=True,
+    groups={"n": SIZE},
 )
 
 M1_DEPTH_SCALED = RecoverySuite(
@@ -59,6 +65,7 @@ M1_DEPTH_SCALED = RecoverySuite(
     policies=("aquamend", "troubleshooting", "greedy-repair", "lookahead-2", "lookahead-3", "certified", "exact"),
     make=m1_depth.make_scaled,
     time_decisions=True,
+    groups={"n": SIZE},
 )
 
 _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
@@ -69,8 +76,32 @@ PUBLISHED = tuple(name for name in SUITES if SUITES[name] not in POURING_SUITES)
 """Suites whose records are kept in results/ and come out the same on every machine; contact physics does not."""
 
 
+NAMES = (*SUITES, "module:Suite", "a folder of problem files")
+"""What may stand where a suite is named."""
+
+
 def suite_named(name: str) -> Suite:
-    """Return a suite by its versioned name."""
-    if name not in SUITES:
-        raise UnknownName("suite", name, SUITES)
-    return SUITES[name]
+    """Return a suite by its versioned name; ``module:Suite`` is imported, a folder's problem files are a suite."""
+    if name in SUITES:
+        return SUITES[name]
+    if Path(name).is_dir():
+        return problem_folder(Path(name))
+    if ":" in name:
+        return _imported(name)
+    raise UnknownName("suite", name, NAMES)
+
+
+def _imported(name: str) -> Suite:
+    """Return somebody's own suite: ``module:Suite`` (called without arguments) or ``module:instance``."""
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+        suite = found() if isinstance(found, type) else found
+    except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
+        raise UnknownName("suite", f"{name} ({type(error).__name__}: {error})", NAMES) from None
+    lacking = [part for part in SUITE_PARTS if not hasattr(suite, part)]
+    if lacking:
+        raise UnknownName("suite", f"{name} (it has no {', '.join(lacking)})", NAMES)
+    if suite.name in SUITES:
+        raise UnknownName("suite", f"{name} (its name {suite.name!r} is that of one of ours)", NAMES)
+    return suite  # type: ignore[no-any-return]

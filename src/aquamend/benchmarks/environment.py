@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import aquamend
+from aquamend.benchmarks.problem_folder import problem_files
 
 LIBRARIES = ("numpy", "scipy", "joblib", "distributed")
 NUMERICAL = ("numpy", "scipy")
@@ -49,13 +50,23 @@ def code_fingerprint() -> str:
 
 def own_policies(names: list[str]) -> dict[str, str]:
     """Return a hash of the module of every policy that is not ours (``module:Class``)."""
-    hashes = {}
-    for name in names:
-        if ":" in name:
-            spec = importlib.util.find_spec(name.partition(":")[0])
-            source = Path(spec.origin).read_bytes() if spec and spec.origin and Path(spec.origin).is_file() else b""
-            hashes[name] = hashlib.sha256(source).hexdigest()[:16]
-    return hashes
+    return {name: _module_hash(name) for name in names if ":" in name}
+
+
+def own_suite(source: str) -> str | None:
+    """Return a hash of a suite that is not ours: of its module, or of its folder of problem files."""
+    if Path(source).is_dir():
+        digest = hashlib.sha256()
+        for path in problem_files(Path(source)):
+            digest.update(f"{path.name}\0".encode() + path.read_bytes())
+        return digest.hexdigest()[:16]
+    return _module_hash(source) if ":" in source else None
+
+
+def _module_hash(name: str) -> str:
+    spec = importlib.util.find_spec(name.partition(":")[0])
+    source = Path(spec.origin).read_bytes() if spec and spec.origin and Path(spec.origin).is_file() else b""
+    return hashlib.sha256(source).hexdigest()[:16]
 
 
 def _version(library: str) -> str | None:

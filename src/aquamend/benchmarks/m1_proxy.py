@@ -9,7 +9,8 @@ support is the paper's: at most 2⁵ failure sets, which a beam of 32 holds enti
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.model import Hypothesis, JointModel
 from aquamend.problem import Problem
+from aquamend.records import SIZE
 
 NAME = "m1-proxy-v1"
 ESTIMATORS = ("independent", "beam-32", "monte-carlo-500")
@@ -55,6 +57,7 @@ class ProxySuite:
     scenarios = SMALL + LARGE
     seeds = 5
     policies = ESTIMATORS
+    groups: ClassVar[Mapping[str, str]] = {"mode": SIZE, "support": SIZE}
 
     def check_policies(self, names: list[str]) -> None:
         """Raise where a name is no estimator."""

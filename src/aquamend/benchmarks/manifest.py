@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from aquamend.benchmarks.environment import computing_environment, own_policies, session
+from aquamend.benchmarks.environment import computing_environment, own_policies, own_suite, session
 from aquamend.benchmarks.suite import Suite
-from aquamend.errors import InvalidRun
-from aquamend.records import write_atomically
+from aquamend.errors import InvalidRun, UnknownName
+from aquamend.records import KINDS, USUAL_KINDS, write_atomically
 from aquamend.records.run_folder import FORMAT, RunFolder, load_manifest
 
 Manifest = dict[str, Any]
@@ -25,18 +25,24 @@ class Asked:
     seeds: int | None = None
 
 
-def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:
-    """Return the manifest of the run to do: a new one, or the one in the folder, extended by what is asked."""
+def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, resume: bool, workers: str) -> Manifest:
+    """Return the manifest of the run to do: a new one, or the one in the folder, extended by what is asked.
+
+    ``source`` is how the suite was named: by its own name, as ``module:Suite``, or as a folder of problem files.
+    """
     if folder.manifest.exists():
         manifest = _continued(suite, folder, asked, resume=resume, workers=workers)
     else:
         manifest = _new(suite, asked, workers=workers)
     suite.check_policies(manifest["policies"])
+    made_of = own_suite(source)
+    if manifest.get("own_suite", made_of) != made_of:
+        _refuse_to_mix(folder, f"what {source} consists of has changed since")
     hashes = own_policies(manifest["policies"])
     changed = [name for name, before in manifest["own_policies"].items() if hashes.get(name) != before]
     if changed:
         _refuse_to_mix(folder, f"the module of {changed[0]} has changed since")
-    return manifest | {"own_policies": hashes}
+    return manifest | {"own_suite": made_of, "own_policies": hashes}
 
 
 def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
@@ -45,9 +51,19 @@ def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
         "policies": list(asked.policies or suite.policies),
         "scenarios": asked.scenarios or suite.scenarios,
         "seeds": asked.seeds or suite.seeds,
-    }
+        "full": {"policies": list(suite.policies), "scenarios": suite.scenarios, "seeds": suite.seeds},
+    } | _declared(suite)
     work: Manifest = {"workers": workers, "started": now(), "finished": None, "resumed": [], "own_policies": {}}
     return head | size | computing_environment() | session() | work
+
+
+def _declared(suite: Suite) -> Manifest:
+    """Return what a suite says for whoever reads its records: what its groups stand for, and whom to compare with."""
+    kinds = dict(getattr(suite, "groups", USUAL_KINDS))
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise UnknownName(f"kind of group for {name!r}", str(kind), KINDS)
+    return {"groups": kinds, "reference": getattr(suite, "reference", None)}
 
 
 def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:
@@ -56,6 +72,8 @@ def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, w
     if not resume:
         problem = f"it already holds a run of {before['suite']}"
         raise InvalidRun(folder.path, problem, "continue it with --resume, or give another --out")
+    if before["format"] != FORMAT:
+        _refuse_to_mix(folder, f"its format is {before['format']!r}, and this program writes {FORMAT!r}")
     if before["suite"] != suite.name:
         raise InvalidRun(folder.path, f"it holds a run of {before['suite']}, not of {suite.name}", "give another --out")
     for what, ours in computing_environment().items():

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
+from aquamend.benchmarks.probabilities import Probabilities, Watched, kept
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, step_kind
 from aquamend.errors import NotDiscrete, TooLarge
@@ -23,11 +24,18 @@ LAST_RESORT = "last_resort"
 EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
 
 
-def play(scenario: Scenario, name: str, policy: Policy | None = None, *, expected: bool = True) -> Record:
+def play(
+    scenario: Scenario,
+    name: str,
+    policy: Policy | None = None,
+    *,
+    expected: bool = True,
+    keep: Probabilities | None = None,
+) -> Record:
     """Return the record of one policy on one scenario; a policy that refuses leaves a record of its refusal.
 
     The policy is found by its name unless it is given. With ``expected``, also what following it costs in expectation,
-    exactly.
+    exactly. With ``keep``, also how doubtful declarations were, where one truth is played.
     """
     label = scenario.label | {"policy": name}
     if name in TOLD_THE_TRUTH:
@@ -36,11 +44,14 @@ def play(scenario: Scenario, name: str, policy: Policy | None = None, *, expecte
     try:
         _refuse_to_hurry(policy, scenario.state)
         remembering = Remembering(policy)
-        scores = _scores(scenario, [recovered(remembering, truth.enter()) for truth in scenario.truths])
+        watched = Watched(remembering)
+        scores = _scores(scenario, [recovered(watched, truth.enter()) for truth in scenario.truths])
+        if keep is not None and len(scenario.truths) == 1:
+            scores |= kept(keep, watched.states, scenario.truths[0])
         risk = _expected(remembering, scenario.state) if expected else dict.fromkeys(EXPECTED)
         return label | scores | risk | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
-        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "ending"))
+        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "rollbacks", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
 
 
@@ -91,6 +102,7 @@ def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:
     scores |= {
         "probes": mean([float(_probes(e.recovery)) for e in episodes]),
         "undone": mean([float(len(e.recovery.undone)) for e in episodes]),
+        "rollbacks": mean([float(_rollbacks(e.recovery)) for e in episodes]),
     }
     if len(episodes) == 1:
         only = episodes[0]
@@ -115,6 +127,11 @@ def _chosen(recovery: Recovery) -> tuple[Receipt, ...]:
 def _probes(recovery: Recovery) -> int:
     """Return how often something was measured since the alarm, by a probe or in the course of a plan."""
     return sum(leaf.charge is Charge.SENSING for receipt in _chosen(recovery) for leaf in receipt.leaves)
+
+
+def _rollbacks(recovery: Recovery) -> int:
+    """Return how many primitives were carried out to undo something: leaf receipts, whether or not they succeeded."""
+    return sum(leaf.charge is Charge.ROLLBACK for receipt in recovery.receipts for leaf in receipt.leaves)
 
 
 def _ending(recovery: Recovery) -> str:

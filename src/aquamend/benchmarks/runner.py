@@ -51,11 +51,11 @@ def run_suite(
     suite, folder = suite_named(name), RunFolder(Path(out))
     who = f"{_processes(jobs)} processes" if cluster is None else "a Dask cluster"
     with workers(jobs=jobs, cluster=cluster) as work, occupied(folder):
-        manifest = manifest_of(suite, folder, asked, resume=resume, workers=who)
+        manifest = manifest_of(suite, folder, asked, source=name, resume=resume, workers=who)
         units = _missing(load_run(folder.path).records if folder.manifest.exists() else [], manifest)
         if units:
             save_manifest(folder, manifest | {"finished": None})
-            pieces = cut(suite.name, units, size=_piece_size(len(units), jobs))
+            pieces = cut(name, units, size=_piece_size(len(units), jobs))
             _collect(folder, pieces, work, progress=progress, total=manifest["scenarios"] * manifest["seeds"])
         run = _put_together(folder, manifest, compress=compress)
         if _missing(run.records, manifest):
@@ -106,7 +106,7 @@ def _put_together(folder: RunFolder, manifest: Manifest, *, compress: bool) -> R
         if lines:
             packed = path.with_name(f"{path.name}.gz")
             lines.sort(key=order)
-            write_lines(packed if compress else path, lines)
+            write_lines(packed if compress else path, lines, sealed=True)
             (path if compress else packed).unlink(missing_ok=True)  # as the run was before it was extended
     for part in parts:
         part.unlink()

@@ -9,7 +9,7 @@ from typing import Any
 
 from aquamend.benchmarks.random_source import stream
 from aquamend.inference import InformationState
-from aquamend.model import Cause
+from aquamend.model import Cause, Declaration
 from aquamend.problem import Problem
 from aquamend.recovery import Simulated
 from aquamend.worlds import ModelWorld
@@ -28,6 +28,8 @@ class Truth:
     """Its share of the scores, where a suite plays several."""
     hypothesis: int | None = None
     """Position of the hypothesis that says so, where the world is drawn from the public model itself."""
+    invalid: Callable[[Declaration], bool | None] | None = None
+    """Tells whether some version of a declaration is invalid here; None where nobody can say."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,9 @@ def truths_of_model(state: InformationState, suite: str, seed: int, number: int)
         true = state.problem.model.hypotheses[h]
         world = ModelWorld(state, h, answers)
         weight = float(state.posterior[h])
-        return Truth(true.name, failed_under(state.problem, h), Cause(true.cause), lambda: replace(world), weight, h)
+        failed, cause = failed_under(state.problem, h), Cause(true.cause)
+        return Truth(
+            true.name, failed, cause, lambda: replace(world), weight, h, lambda d: true.name in (d.invalid_in or ())
+        )
 
     return tuple(truth(h) for h, p in enumerate(state.posterior) if p > 0)

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 from aquamend.benchmarks.annotation import annotate
 from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, check_names
 from aquamend.benchmarks.play import play
+from aquamend.benchmarks.probabilities import Probabilities
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.timing import timed
 from aquamend.policies import Policy
+from aquamend.records import USUAL_KINDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +25,15 @@ class Played:
     timings: list[dict[str, Any]] = field(default_factory=list)
 
 
+SUITE_PARTS = ("name", "description", "scenarios", "seeds", "policies", "check_policies", "play")
+
+
 class Suite(Protocol):
-    """A versioned set of scenarios, each a pure function of seed and number. A suite never changes meaning."""
+    """A versioned set of scenarios, each a pure function of seed and number. A suite never changes meaning.
+
+    It may also have ``groups`` (what the names in a scenario's group stand for: see ``aquamend.records.KINDS``) and
+    ``reference`` (the policy that the others are compared with); both are kept in the manifest of a run.
+    """
 
     @property
     def name(self) -> str:
@@ -71,6 +80,12 @@ class RecoverySuite:
     """Policies that only this suite has, or has another kind of, by name."""
     heedless: frozenset[str] = frozenset()
     """Policies that know of no sensing budget, and may go over it where there is one."""
+    groups: Mapping[str, str] = field(default_factory=lambda: USUAL_KINDS)
+    """What the names in a scenario's group stand for: kinds, strata, settings or sizes."""
+    reference: str = "aquamend"
+    """The policy that the others are compared with."""
+    probabilities: Probabilities | None = None
+    """What records keep of the posterior; nothing by default, since it makes them large."""
 
     def check_policies(self, names: list[str]) -> None:
         """Raise where a name is nobody's."""
@@ -81,7 +96,10 @@ class RecoverySuite:
         scenario = self.make(seed, number)
         own = {name: self.own[name]() for name in policies if name in self.own}
         posed = {name: (name in self.heedless and scenario.heedless) or scenario for name in policies}
-        records = [play(posed[name], name, own.get(name), expected=self._expects(name)) for name in policies]
+        records = [
+            play(posed[name], name, own.get(name), expected=self._expects(name), keep=self.probabilities)
+            for name in policies
+        ]
         # Who is told the truth does not think, and who failed has no time to show.
         thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []

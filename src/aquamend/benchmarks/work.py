@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from aquamend.benchmarks.catalogue import suite_named
-from aquamend.records import as_line
+from aquamend.records import sealed_line
 from aquamend.records.run_folder import Key
 
 
@@ -24,6 +24,7 @@ class Piece:
     """Some units of one suite: what a worker is handed."""
 
     suite: str
+    """As ``suite_named`` finds it, in whatever process."""
     units: tuple[Unit, ...]
 
 
@@ -52,8 +53,8 @@ def do(piece: Piece) -> list[str]:
     lines = []
     for unit in piece.units:
         played = suite.play(unit.seed, unit.number, unit.policies)
-        lines += [as_line({"record": record}) for record in played.records]
+        lines += [sealed_line({"record": record}) for record in played.records]
         if played.annotation is not None:
-            lines.append(as_line({"annotation": played.annotation}))
-        lines += [as_line({"timing": timing}) for timing in played.timings]
+            lines.append(sealed_line({"annotation": played.annotation}))
+        lines += [sealed_line({"timing": timing}) for timing in played.timings]
     return lines

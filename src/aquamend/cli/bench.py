@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 Suite = Annotated[
-    str, typer.Argument(metavar="SUITE", help="A suite by name, or `list` to see them.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="SUITE",
+        help="A suite by name, `module:Suite` for one of your own, a folder of problem files, or `list` to see ours.",
+        show_default=False,
+    ),
 ]
 Policies = Annotated[
     str | None,
@@ -70,6 +75,7 @@ def bench(
     if suite == "list":
         print_text(_print_suites)
         return
+    from aquamend.benchmarks.catalogue import suite_named
     from aquamend.benchmarks.runner import Asked, run_suite
 
     complaints = Complaints()
@@ -77,10 +83,11 @@ def bench(
     try:
         if jobs == 0:
             raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")
-        with progress_bar(suite) as progress:
+        name = suite_named(suite).name
+        with progress_bar(name) as progress:
             run = run_suite(
                 suite,
-                Path("runs") / suite if out is None else out,
+                Path("runs") / name if out is None else out,
                 asked=Asked(names, scenarios, seeds),
                 jobs=jobs,
                 cluster=cluster,
@@ -121,8 +128,12 @@ def _print_suites(console: Console) -> None:
 
 
 def _print_done(console: Console, run: Run) -> None:
-    failures = sum("error" in record for record in run.records)
+    failures = sum(record.get("error") is not None for record in run.records)
+    from aquamend.analysis.narrowed import narrowed
+
     console.print(f"{len(run.records):,} record{'s' if len(run.records) != 1 else ''} in {run.folder}", soft_wrap=True)
+    if told := narrowed(run):
+        console.print(told, style="yellow")
     if failures:
         console.print(f"{failures:,} of them say that a policy refused or failed, and why", style="yellow")
     console.print(f"Read them with: aquamend report {shlex.quote(str(run.folder))}", style="dim", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from aquamend.records.causes import CAUSES, FALSE_ALARM, UNRESOLVED
 from aquamend.records.group_kinds import KIND, KINDS, SETTING, SIZE, STRATUM, USUAL_KINDS
-from aquamend.records.lines import as_line, json_number, read_lines, write_atomically, write_lines
+from aquamend.records.lines import as_line, json_number, read_lines, sealed_line, write_atomically, write_lines
 from aquamend.records.run_folder import Run, RunFolder, load_run
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "json_number",
     "load_run",
     "read_lines",
+    "sealed_line",
     "write_atomically",
     "write_lines",
 ]

@@ -11,7 +11,7 @@ STRATUM = "stratum"
 SETTING = "setting"
 """How the same scenarios were varied: pairs of different settings are not independent of each other."""
 SIZE = "size"
-"""How large a scenario is, varied on purpose: a mean over sizes is a mean over how they were chosen."""
+"""What was varied on purpose, such as how large a scenario is: a mean over its values is one over how it was varied."""
 
 KINDS = (KIND, STRATUM, SETTING, SIZE)
 

@@ -16,6 +16,8 @@ from aquamend.errors import InvalidRun
 
 SIGNIFICANT_DIGITS = 12
 """Floats are written this precisely: far beyond what any table shows, and short of what differs between machines."""
+SEAL = "seal"
+"""What a sealed line ends with: a checksum of the text before it. Against slips, not against forgers."""
 
 
 def json_number(value: float | None) -> float | str | None:
@@ -32,6 +34,22 @@ def as_line(record: Mapping[str, Any]) -> str:
     return json.dumps(_plain(record), allow_nan=False, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
+def sealed_line(record: Mapping[str, Any]) -> str:
+    """Return a record as one line that ends in a seal of its text, so that a line changed since is known as such."""
+    text = as_line(record)[:-2]
+    return f'{text},"{SEAL}":"{_seal(text.encode())}"}}\n'
+
+
+def _seal(text: bytes) -> str:
+    return f"{zlib.crc32(text):08x}"
+
+
+def _unsealed(line: bytes) -> bytes | None:
+    """Return a sealed line without its seal; None where it has none, or is not what was sealed."""
+    text, found, seal = line.rpartition(f',"{SEAL}":"'.encode())
+    return text + b"}" if found and seal == f'{_seal(text)}"}}'.encode() else None
+
+
 def _plain(value: Any) -> Any:
     match value:
         case float():
@@ -45,8 +63,11 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a file (``.gz`` if only that is there); an empty list if neither exists."""
+def read_lines(path: Path, *, sealed: bool = False) -> list[dict[str, Any]]:
+    """Return the records of a file (``.gz`` if only that is there); an empty list if neither exists.
+
+    Where lines are ``sealed``, one that was changed since it was written is an ``InvalidRun`` that names it.
+    """
     if not path.exists():
         path = path.with_name(f"{path.name}.gz")
     if not path.exists():
@@ -61,6 +82,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if not line:
             continue
+        if sealed:
+            whole = _unsealed(line.rstrip(b"\r"))
+            if whole is None:
+                problem = f"line {number} is not as it was written: its seal is broken or missing"
+                raise InvalidRun(path, problem, "restore the line, or remove it and run the benchmark with --resume")
+            line = whole
         try:
             record = json.loads(line)
         except ValueError as error:
@@ -71,9 +98,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]], *, sealed: bool = False) -> None:
     """Write records to a file, all or none; gzipped, with the same bytes every time, if it is named ``.gz``."""
-    data = "".join(as_line(record) for record in records).encode()
+    data = "".join(map(sealed_line if sealed else as_line, records)).encode()
     write_atomically(path, gzip.compress(data, compresslevel=9, mtime=0) if path.suffix == ".gz" else data)
 
 

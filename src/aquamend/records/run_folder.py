@@ -14,7 +14,9 @@ Record = dict[str, Any]
 Key = tuple[int, int, str]
 """Seed, scenario, policy: what one record is about."""
 
-FORMAT = "aquamend-run/1"
+FORMAT = "aquamend-run/2"
+UNSEALED = "aquamend-run/1"
+"""The format before it, still read: its lines have no seals, and its manifest does not say how large the suite is."""
 
 Fields = dict[str, type]
 _KINDS: dict[type, str] = {str: "text", int: "whole number", dict: "object", list: "list"}
@@ -78,15 +80,16 @@ def load_run(path: str | Path) -> Run:
     folder = RunFolder(Path(path))
     manifest = load_manifest(folder)
     parts = sorted(folder.parts.glob("*.jsonl")) if folder.parts.is_dir() else []
-    pieces = [read_lines(part) for part in parts]
+    sealed = manifest["format"] != UNSEALED
+    pieces = [read_lines(part, sealed=sealed) for part in parts]
     kinds: dict[str, list[Record]] = {"record": [], "annotation": [], "timing": []}
     for line in (line for piece in pieces for line in piece):
         for kind, lines in kinds.items():
             if kind in line:
                 lines.append(line[kind])
-    records = [*read_lines(folder.records), *kinds["record"]]
-    annotations = [*read_lines(folder.annotations), *kinds["annotation"]]
-    timings = [*read_lines(folder.timings), *kinds["timing"]]
+    records = [*read_lines(folder.records, sealed=sealed), *kinds["record"]]
+    annotations = [*read_lines(folder.annotations, sealed=sealed), *kinds["annotation"]]
+    timings = [*read_lines(folder.timings, sealed=sealed), *kinds["timing"]]
     whose: Fields = {"suite": str, "scenario": int, "seed": int, "group": dict}
     _check(folder.records, records, whose | {"policy": str})
     _check(folder.annotations, annotations, whose)
@@ -121,7 +124,7 @@ def load_manifest(folder: RunFolder) -> Record:
         ) from None
     except (OSError, ValueError) as error:
         raise InvalidRun(folder.manifest, f"cannot be read ({error})", "run the benchmark again") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") not in (FORMAT, UNSEALED):
         found = manifest.get("format") if isinstance(manifest, dict) else manifest
         raise InvalidRun(folder.manifest, f"its format is {found!r}", f"give a run of format {FORMAT!r}")
     fields: Fields = {"suite": str, "policies": list, "scenarios": int, "seeds": int}

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aquamend.analysis.figures import require_matplotlib
+from aquamend.analysis.narrowed import narrowed
 from aquamend.analysis.report.analysed import Analysed, analysed, headline
 from aquamend.analysis.report.as_html import as_html
 from aquamend.analysis.report.as_markdown import as_markdown
-from aquamend.analysis.report.document import Block, Bullets, Document, Explorer, Paragraph, Section
+from aquamend.analysis.report.document import Block, Bullets, Document, Explorer, Notice, Paragraph, Section
 from aquamend.analysis.report.explorer import MOST_WITH_STEPS, explorer_data
 from aquamend.analysis.report.provenance import incomplete, provenance_table, runs_table
 from aquamend.analysis.report.suite_section import suite_section
@@ -62,6 +63,7 @@ def _told(found: Sequence[Analysed]) -> tuple[list[Run], list[str]]:
 
 def _lead(found: Sequence[Analysed]) -> list[Block]:
     notices = [notice for one in found if (notice := incomplete(one.run, title=one.title))]
+    notices += [Notice(f"{one.title}. {less}") for one in found if (less := narrowed(one.run))]
     headlines = tuple(text for one in found if (text := headline(one)))
     paired = (
         "All that a run compares met the same scenarios, so comparisons are paired."

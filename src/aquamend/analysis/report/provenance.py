@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from aquamend.analysis.narrowed import narrowed
 from aquamend.analysis.report.document import Cell, Column, Notice, Table
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import DASH, count
@@ -38,9 +39,9 @@ def incomplete(run: Run, *, title: str = "This run") -> Notice | None:
 
 
 def notices(run: Run) -> list[Notice]:
-    """Return what the reader must know before trusting a run's numbers: missing records, and refusals."""
-    missing = incomplete(run)
-    found = [missing] if missing else []
+    """Return what the reader must know before trusting a run's numbers: what is left out or missing, and refusals."""
+    missing, less = incomplete(run), narrowed(run)
+    found = [*([missing] if missing else []), *([Notice(less)] if less else [])]
     errors = [record for record in run.records if _refused(record)]
     if errors:
         counts = _counted(policy_name(record["policy"]) for record in errors)
@@ -121,11 +122,14 @@ def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
     for run, title in zip(runs, titles, strict=True):
         expected = expected_records(run)
         complete = "unknown" if expected is None else "yes" if len(run.records) >= expected else "NO"
+        complete = "narrowed" if complete == "yes" and narrowed(run) else complete
         numbers = (
             len({record["policy"] for record in run.records}),
             len({(record["seed"], record["scenario"]) for record in run.records}),
             len(run.records),
             sum(_refused(record) for record in run.records),
         )
-        rows.append((Cell(title), Cell(complete, strong=complete == "NO"), *(Cell(count(n)) for n in numbers)))
+        rows.append(
+            (Cell(title), Cell(complete, strong=complete in ("NO", "narrowed")), *(Cell(count(n)) for n in numbers))
+        )
     return Table("The runs this report is made from.", columns, tuple(rows))

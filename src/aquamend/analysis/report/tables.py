@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aquamend.analysis.groups import distinct_groups, group_key, group_name, pooled
+from aquamend.analysis.groups import distinct_groups, group_key, group_name
 from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.paper import PaperRow, PaperTable
 from aquamend.analysis.report.document import Cell, Column, Table
@@ -83,7 +83,7 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
         keys = ("success", leading(summaries), "decision_ms")
     policies = list(dict.fromkeys(summary.policy for summary in summaries))
     groups = distinct_groups(summary.group for summary in summaries)
-    by_policy = len(policies) > len(groups) and pooled(groups, summaries[0].cell.table.kinds)
+    by_policy = len(policies) > len(groups)
     names = [policy_name(policy) for policy in policies], [group_name(group) for group in groups]
     heads, sides = names[::-1] if by_policy else names
     columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))

@@ -17,6 +17,7 @@ from aquamend.benchmarks.t4.scenarios import (
 )
 from aquamend.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, settings, sweep
 from aquamend.policies import Policy
+from aquamend.records import KIND, SETTING
 from aquamend.worlds.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision
 
 OWN: dict[str, Callable[[], Policy]] = {
@@ -45,12 +46,14 @@ def _suite(
     scenarios: int,
     policies: tuple[str, ...] = POLICIES,
     own: Mapping[str, Callable[[], Policy]] = OWN,
+    groups: Mapping[str, str] | None = None,
 ) -> RecoverySuite:
     """Return a suite of five seeds; exact expectations take long here, and are not asked for."""
     heedless = frozenset(name for name in policies if name not in HEEDFUL)
     return RecoverySuite(
-        name, description, scenarios, SEEDS, policies, make, expected_risk=False, own=own, heedless=heedless
-    )
+        name, description, scenarios, SEEDS, policies, make, expected_risk=False, own=own, heedless=heedless,
+        groups=groups or {},
+    )  # fmt: skip
 
 
 T4_SUITES = (
@@ -74,6 +77,7 @@ T4_SUITES = (
         "events that break several beliefs at once, undoing that shares work, a tight sensing budget, and all three.",
         stress,
         scenarios=920,
+        groups={"factor": KIND},
     ),
     *(
         _suite(name, f"400 episodes {description}; kept apart from the averages.", make, scenarios=80)
@@ -102,6 +106,7 @@ T4_SUITES = (
         "that lose their support with the camera.",
         settings,
         scenarios=122 * len(SETTINGS),
+        groups={"setting": SETTING},
         policies=("oracle", "aquamend", "power-per-cost"),
     ),
     _suite(
@@ -110,6 +115,7 @@ T4_SUITES = (
         "wrong about the world; the same ones where noise or prior vary.",
         sweep,
         scenarios=20 * len(SWEEP),
+        groups={"setting": SETTING},
         policies=(
             "oracle",
             "aquamend",

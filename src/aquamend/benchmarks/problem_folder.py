@@ -1,0 +1,91 @@
+"""A folder of problem files as a suite: every file is a scenario, and every seed draws what is true in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from aquamend.benchmarks.random_source import generator
+from aquamend.benchmarks.scenario import Scenario, truths_of_model
+from aquamend.benchmarks.suite import RecoverySuite
+from aquamend.errors import InvalidProblem, InvalidRun
+from aquamend.inference import InformationState
+from aquamend.problem import Problem
+from aquamend.problem_file import load_problem
+from aquamend.records import SIZE
+
+SUFFIXES = (".json", ".yaml", ".yml")
+SEEDS = 20
+POLICIES = (
+    "oracle", "aquamend", "lookahead-2", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart",
+)  # fmt: skip
+
+
+def problem_files(folder: Path) -> list[Path]:
+    """Return the problem files of a folder, by name."""
+    return sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
+
+
+def problem_folder(folder: Path) -> RecoverySuite:
+    """Return the suite of a folder's problem files, under the folder's name; all of them must be sound.
+
+    Policies meet a truth that is drawn from what each file says is possible after its alarm, so files are right about
+    their own world. Losses have the unit of their file: each is a group of its own, never averaged with another.
+    """
+    files = _Files(folder)
+    files.problems  # noqa: B018 - every fault is told before anything is begun
+    count = len(files.paths)
+    return RecoverySuite(
+        name=folder.resolve().name,
+        description=f"{count} problem file{'s' if count != 1 else ''}, each with a truth drawn from its own model.",
+        scenarios=count,
+        seeds=SEEDS,
+        policies=POLICIES,
+        make=files.scenario,
+        expected_risk=False,
+        groups={"problem": SIZE},
+    )
+
+
+def _loaded(path: Path) -> Problem:
+    try:
+        return load_problem(path)
+    except InvalidProblem as error:
+        more = f" and {len(error.faults) - 1} more faults" if len(error.faults) > 1 else ""
+        remedy = f"mend it; `aquamend validate {path.name}` tells every fault"
+        raise InvalidRun(path, f"{error.faults[0]}{more}", remedy) from None
+
+
+@dataclass(frozen=True, eq=False)
+class _Files:
+    folder: Path
+
+    @cached_property
+    def paths(self) -> list[Path]:
+        found = problem_files(self.folder)
+        if not found:
+            remedy = f"give a folder with {', '.join(SUFFIXES)} files in it"
+            raise InvalidRun(self.folder, "there are no problem files in it", remedy)
+        return found
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        return [_loaded(path) for path in self.paths]
+
+    def scenario(self, seed: int, number: int) -> Scenario:
+        """Return one file's problem, with a truth for this seed."""
+        suite = self.folder.resolve().name
+        state = InformationState.alarmed(self.problems[number])
+        possible = truths_of_model(state, suite, seed, number)
+        weights = [truth.weight for truth in possible]
+        drawn = generator(f"{suite} truth", seed, number).choice(len(possible), p=weights)
+        return Scenario(
+            suite,
+            seed,
+            number,
+            state,
+            truths=(replace(possible[int(drawn)], weight=1.0),),
+            possible=possible,
+            group={"problem": self.paths[number].stem},
+        )
