@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from aquamend.benchmarks.considering import counted
 from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
 from aquamend.benchmarks.probabilities import Probabilities, Watched, kept
 from aquamend.benchmarks.scenario import Scenario, Truth
-from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, step_kind
+from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.explanation.wording import told
 from aquamend.inference import InformationState
@@ -21,6 +22,15 @@ Record = dict[str, Any]
 LAST_RESORT = "last_resort"
 """The ending of a recovery for which nothing else was admissible, such as a safe stop."""
 
+
+@runtime_checkable
+class Telling(Protocol):
+    """A world that has more to tell of a recovery that has been judged."""
+
+    def particulars(self) -> Record:
+        """Return it as plain data, for the record."""
+
+
 EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
 
 
@@ -31,11 +41,13 @@ def play(
     *,
     expected: bool = True,
     keep: Probabilities | None = None,
+    detailed: bool = False,
 ) -> Record:
     """Return the record of one policy on one scenario; a policy that refuses leaves a record of its refusal.
 
     The policy is found by its name unless it is given. With ``expected``, also what following it costs in expectation,
-    exactly. With ``keep``, also how doubtful declarations were, where one truth is played.
+    exactly. With ``keep``, also how doubtful declarations were, where one truth is played; ``detailed``, also how much
+    was looked at to decide, and what the world has to tell.
     """
     label = scenario.label | {"policy": name}
     if name in TOLD_THE_TRUTH:
@@ -45,7 +57,11 @@ def play(
         _refuse_to_hurry(policy, scenario.state)
         remembering = Remembering(policy)
         watched = Watched(remembering)
-        scores = _scores(scenario, [recovered(watched, truth.enter()) for truth in scenario.truths])
+        worlds = [truth.enter() for truth in scenario.truths]
+        scores = _scores(scenario, [recovered(watched, world) for world in worlds])
+        if detailed:
+            scores |= counted(policy, watched.states)
+            scores |= worlds[0].particulars() if isinstance(worlds[0], Telling) else {}
         if keep is not None and len(scenario.truths) == 1:
             scores |= kept(keep, watched.states, scenario.truths[0])
         risk = _expected(remembering, scenario.state) if expected else dict.fromkeys(EXPECTED)
@@ -163,21 +179,24 @@ def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
 def _steps(recovery: Recovery) -> list[str]:
     """Return what was chosen and what was answered, one short text for each step."""
     measured = (receipt for receipt in _chosen(recovery) if receipt.charge is Charge.SENSING)
-    return [_answer(next(measured)) if isinstance(step, Reprobe) else _told(step) for step in recovery.steps]
+    return [_answer(next(measured)) if isinstance(step, Reprobe) else told_step(step) for step in recovery.steps]
 
 
 def _answer(receipt: Receipt) -> str:
     return f"{receipt.what}: {told(receipt.finding) if receipt.succeeded else 'no answer'}"
 
 
-def _told(decision: Decision) -> str:
-    match decision:
+def told_step(step: Step) -> str:
+    """Return a step in few words."""
+    match step:
+        case Reprobe(probe):
+            return probe
         case RollBack():
-            plan = f"{decision.plan}: " if decision.plan else ""
-            correct = ", ".join(decision.correct) or "nothing"
-            return f"{plan}roll back {correct} (undo {', '.join(decision.undo) or 'nothing'})"
+            plan = f"{step.plan}: " if step.plan else ""
+            correct = ", ".join(step.correct) or "nothing"
+            return f"{plan}roll back {correct} (undo {', '.join(step.undo) or 'nothing'})"
         case Continue() | Restart() | Escalate():
-            return step_kind(decision)
+            return step_kind(step)
 
 
 def _certificate(policy: Policy, state: InformationState) -> Record:

@@ -7,16 +7,24 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
+import numpy as np
+
+from aquamend.benchmarks.play import told_step
+from aquamend.benchmarks.probabilities import Probabilities
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.benchmarks.suite import RecoverySuite
+from aquamend.decision.probe_value import best_probe, probe_values
+from aquamend.inference import InformationState
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
-from aquamend.model import Cause
+from aquamend.model import Cause, Declaration
+from aquamend.policies import AquaMend
+from aquamend.worlds.pouring.mujoco.dimensions import CUPS
 from aquamend.worlds.pouring.mujoco.drawing import Kind, Severity, draw_scales_off, draw_scene, draw_trouble
 from aquamend.worlds.pouring.mujoco.episode import Alarmed, Episode, until_alarm
-from aquamend.worlds.pouring.mujoco.judging import wrong_at_alarm
+from aquamend.worlds.pouring.mujoco.judging import truth_of, wrong_at_alarm
 from aquamend.worlds.pouring.mujoco.world import PouringRobot
-from aquamend.worlds.pouring.task import Stage
+from aquamend.worlds.pouring.task import CAMERA, TARGET, Stage, binding, quantity
 
 SUITE, LARGE, VALIDATION, PRE_COMMIT, Q1 = (
     "pouring-v2", "pouring-320-v2", "pouring-80-v2", "pouring-t2-v2", "q1-v2"
@@ -114,6 +122,14 @@ def alarmed_scene(suite: str, seed: int, number: int, design: Design) -> Alarmed
     return until_alarm(Episode(table, design.stage, trouble, own, off))
 
 
+PROBABILITIES = Probabilities(
+    {
+        "any binding": [binding(cup) for cup in CUPS],
+        "any quantity": [quantity(cup) for cup in CUPS],
+        "any target": [TARGET],
+        "any camera": [CAMERA],
+    }
+)
 STAGE_NAMES = {Stage.DECIDED: "T0", Stage.LIFTED: "early", Stage.BESIDE: "late", Stage.COMMITTING: "T2"}
 
 
@@ -129,7 +145,9 @@ def make(
     alarmed = alarmed_scene(suite, seed, number, plan)
     failed = wrong_at_alarm(alarmed)
     cause = alarmed.episode.trouble.cause if failed else Cause.FALSE_ALARM
-    truth = Truth(plan.kind.value, failed, cause, lambda: PouringRobot(alarmed, setting=setting))
+    truth = Truth(
+        plan.kind.value, failed, cause, lambda: PouringRobot(alarmed, setting=setting), invalid=_invalid(alarmed)
+    )
     group = {"stage": STAGE_NAMES[plan.stage], "family": plan.family.value}
     if plan.severity is not None:
         group["severity"] = plan.severity.value
@@ -146,8 +164,41 @@ def make(
             "located": alarmed.heard.located,
             "scales": scales,
             "scale_off": bool(alarmed.episode.scale_off_g),
+            "first_commands": first_commands(alarmed.state()) if setting is PosteriorSetting.ORIGINAL else {},
         },
     )
+
+
+def first_commands(state: InformationState) -> dict[str, dict[str, object]]:
+    """Return what AquaMend would do first under every distortion of the posterior, and the loss that it predicts.
+
+    With how far, in total variation, the distortion is from the posterior.
+    """
+    found: dict[str, dict[str, object]] = {}
+    for setting in PosteriorSetting:
+        as_if = distorted(state, setting)
+        values = probe_values(as_if, AquaMend().candidates(as_if))
+        best = best_probe(values.expected_loss, values.stop_loss)
+        predicted = values.stop_loss if best is None else float(values.expected_loss[best])
+        found[setting.value] = {
+            "command": told_step(AquaMend().next_step(as_if)),
+            "total_variation": float(np.abs(as_if.posterior - state.posterior).sum() / 2),
+            "predicted_loss": predicted,
+        }
+    return found
+
+
+def _invalid(alarmed: Alarmed) -> Callable[[Declaration], bool]:
+    """Return what tells whether a version of a declaration is really invalid: its value against what is true."""
+    task, declared = alarmed.template.model({}).task, alarmed.declared
+    true = truth_of(alarmed.body, alarmed.before_pouring_g, declared.target)
+    said = task.values(declared)
+
+    def invalid(version: Declaration) -> bool:
+        value = said[version.belief] if version.value is None else version.value
+        return version.belief in task.wrong(said | {version.belief: value}, true)
+
+    return invalid
 
 
 def make_q1(seed: int, number: int) -> Scenario:
@@ -165,6 +216,8 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         description=description,
         make=partial(make, name, design),
         expected_risk=False,
+        probabilities=PROBABILITIES,
+        detailed=True,
         **rest,  # type: ignore[arg-type]
     )
 
@@ -174,7 +227,15 @@ _BATCH = (
     "misreads. Every recovery is carried out by hand, and costs are simulated seconds from its receipts."
 )
 POURING_SUITES = (
-    _suite(SUITE, f"32 {_BATCH}", main_design, scenarios=32, seeds=1, policies=(*METHODS, *BESIDE)),
+    _suite(
+        SUITE,
+        f"32 {_BATCH}",
+        main_design,
+        scenarios=32,
+        seeds=1,
+        policies=(*METHODS, *BESIDE),
+        timed_cold=("aquamend", "all-candidates", "lossless"),
+    ),
     _suite(
         LARGE,
         f"320 {_BATCH} Ten times the main batch, to decide what that is too small for.",
@@ -191,6 +252,7 @@ POURING_SUITES = (
         policies=("aquamend",),
         make=make_q1,
         expected_risk=False,
+        detailed=True,
     ),
     _suite(
         VALIDATION,

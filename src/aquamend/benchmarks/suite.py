@@ -11,7 +11,7 @@ from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, check_names
 from aquamend.benchmarks.play import play
 from aquamend.benchmarks.probabilities import Probabilities
 from aquamend.benchmarks.scenario import Scenario
-from aquamend.benchmarks.timing import timed
+from aquamend.benchmarks.timing import timed, timed_cold
 from aquamend.policies import Policy
 from aquamend.records import USUAL_KINDS
 
@@ -86,6 +86,10 @@ class RecoverySuite:
     """The policy that the others are compared with."""
     probabilities: Probabilities | None = None
     """What records keep of the posterior; nothing by default, since it makes them large."""
+    detailed: bool = False
+    """Whether records keep how much was looked at to decide, and what the world has to tell."""
+    timed_cold: tuple[str, ...] = ()
+    """Policies whose whole first decision is timed on every scenario, from the alarm to the command."""
 
     def check_policies(self, names: list[str]) -> None:
         """Raise where a name is nobody's."""
@@ -97,12 +101,21 @@ class RecoverySuite:
         own = {name: self.own[name]() for name in policies if name in self.own}
         posed = {name: (name in self.heedless and scenario.heedless) or scenario for name in policies}
         records = [
-            play(posed[name], name, own.get(name), expected=self._expects(name), keep=self.probabilities)
+            play(
+                posed[name],
+                name,
+                own.get(name),
+                expected=self._expects(name),
+                keep=self.probabilities,
+                detailed=self.detailed,
+            )
             for name in policies
         ]
         # Who is told the truth does not think, and who failed has no time to show.
         thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []
+        if self.timed_cold and self.reference in policies:  # once a scenario, however often a run is taken up again
+            timings += timed_cold(scenario, self.timed_cold, start=seed + number)
         return Played(records, annotate(scenario), timings)
 
     def _expects(self, name: str) -> bool:

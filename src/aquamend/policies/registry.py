@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
@@ -17,6 +18,7 @@ from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
 POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "aquamend": AquaMend,
     "all-candidates": partial(AquaMend, screen=None),
+    "lossless": partial(AquaMend, screen=LosslessScreen()),
     "structured": Structured,
     "exact": Exact,
     "certified": Certified,

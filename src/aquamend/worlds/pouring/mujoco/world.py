@@ -71,6 +71,7 @@ class PouringRobot:
             self.body.believed_m[declared.target] if MOVE in executed else None,
             self.unsupported,
         )
+        self._left: list[str] = []
         self.quality: Quality | None = None
         """How the pour turned out; None until the recovery has been judged."""
 
@@ -160,12 +161,22 @@ class PouringRobot:
             return f"guard: nothing that can be relied on says that {target} is the least full, so no pour is committed"
         return None
 
+    def particulars(self) -> dict[str, object]:
+        """Return what a record keeps of the recovery beside its scores: every primitive, and what is not as it should.
+
+        Of each primitive: charge, what, seconds, whether it succeeded.
+        """
+        since = len(self.alarmed.body.leaves)
+        leaves = [[str(leaf.charge), leaf.what, leaf.cost, leaf.succeeded] for leaf in self.body.leaves[since:]]
+        return {"primitives": leaves, "faults": list(self.quality.faults) if self.quality else [], "left": self._left}
+
     def judge(self, recovery: Recovery) -> Verdict:
         """Compare every declared value with what is true; the pour itself has to be good, too."""
         said = self.hands.said
         truth = truth_of(self.body, self.alarmed.before_pouring_g, self.hands.target)
         self.quality = quality_of(self.body, {cup: float(said[binding(cup)]) for cup in dim.CUPS}, truth)
         left = self.task.wrong(said, truth)
+        self._left = list(left)
         finished = recovery.ending is Ending.FINISHED and recovery.followed != SAFE_STOP
         success = not left and finished and self.quality.good and math.isfinite(recovery.cost)
         return Verdict(left, residuals(self._start.problem, left), success)
