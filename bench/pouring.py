@@ -13,24 +13,23 @@ import numpy as np
 from rich.table import Table
 
 from aquamend.recovery import Charge
-from aquamend.worlds.pouring.drawing import draw_scene
-from aquamend.worlds.pouring.handling import grasp, lift, move
-from aquamend.worlds.pouring.looking import localise, look, weigh
-from aquamend.worlds.pouring.pouring_skill import pour
-from aquamend.worlds.pouring.recorder import Recorder
-from aquamend.worlds.pouring.robot import Robot, drive
-from aquamend.worlds.pouring.scene import Standing, TableScene
-from aquamend.worlds.pouring.sensors import level_g, positions_m
-from aquamend.worlds.pouring.simulation import Simulation
-from aquamend.worlds.pouring.skill import Skill
-from aquamend.worlds.pouring.undoing import put_back
+from aquamend.worlds.pouring.mujoco.body import Body, Skill, drive
+from aquamend.worlds.pouring.mujoco.composing import put_back
+from aquamend.worlds.pouring.mujoco.drawing import draw_scene
+from aquamend.worlds.pouring.mujoco.handling import grasp, lift, move
+from aquamend.worlds.pouring.mujoco.measuring import localise, look, weigh
+from aquamend.worlds.pouring.mujoco.pouring import pour
+from aquamend.worlds.pouring.mujoco.recorder import Recorder
+from aquamend.worlds.pouring.mujoco.scene import Standing, TableScene
+from aquamend.worlds.pouring.mujoco.sensors import level_g, positions_m
+from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 SCENE = TableScene(
     (Standing("A", 0, 20), Standing("B", 1, 25), Standing("C", 2, 30), Standing("pitcher", 3, 60)), reserve_g=5
 )
 DOSE_G = 15.0
 EXECUTIONS = 20
-Work = Callable[[Robot], object]
+Work = Callable[[Body], object]
 
 
 def resident_mb() -> float:
@@ -41,46 +40,46 @@ def resident_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
-def rest(robot: Robot) -> None:
+def rest(body: Body) -> None:
     for _ in range(500):
-        robot.simulation.tick()
+        body.simulation.tick()
 
 
-def carry(robot: Robot) -> None:
-    for skill in (grasp(robot, "pitcher"), lift(robot), move(robot, "B")):
-        assert drive(robot, skill).succeeded
+def carry(body: Body) -> None:
+    for skill in (grasp(body, "pitcher"), lift(body), move(body, "B")):
+        assert drive(body, skill).succeeded
 
 
-def execution(robot: Robot) -> None:
+def execution(body: Body) -> None:
     """Look, fetch the pitcher, pour, put it back."""
-    drive(robot, localise(robot))
-    carry(robot)
-    drive(robot, pour(robot, "B", DOSE_G))
-    assert drive(robot, put_back(robot, Charge.CONTINUATION)).succeeded
+    drive(body, localise(body))
+    carry(body)
+    drive(body, pour(body, "B", DOSE_G))
+    assert drive(body, put_back(body, Charge.CONTINUATION)).succeeded
 
 
 @cache
-def at_rest() -> Robot:
-    robot = Robot(Simulation.of(SCENE))
-    drive(robot, localise(robot))
-    return robot
+def at_rest() -> Body:
+    body = Body(Simulation.of(SCENE))
+    drive(body, localise(body))
+    return body
 
 
 @cache
-def beside() -> Robot:
-    robot = at_rest().branch()
-    carry(robot)
-    return robot
+def beside() -> Body:
+    body = at_rest().branch()
+    carry(body)
+    return body
 
 
-def speed(start: Robot, work: Work, *, recorded: bool = False) -> tuple[float, float]:
+def speed(start: Body, work: Work, *, recorded: bool = False) -> tuple[float, float]:
     """Return simulated seconds, and how many of them pass in a second, better of two."""
     best = simulated = 0.0
     for _ in range(2):
-        robot = start.branch(Recorder() if recorded else None)
-        began, wall = robot.simulation.time_s, time.perf_counter()
-        work(robot)
-        simulated = robot.simulation.time_s - began
+        body = start.branch(Recorder() if recorded else None)
+        began, wall = body.simulation.time_s, time.perf_counter()
+        work(body)
+        simulated = body.simulation.time_s - began
         best = max(best, simulated / (time.perf_counter() - wall))
     return simulated, best
 
@@ -95,12 +94,12 @@ def each_ms(call: Callable[[], object], repeat: int = 30) -> float:
     return 1000 * min(times)
 
 
-def sensed_ms(begin: Callable[[Robot], Skill]) -> float:
+def sensed_ms(begin: Callable[[Body], Skill]) -> float:
     """Return what a sensing primitive costs beyond the ticks it waits."""
-    robot = at_rest().branch()
+    body = at_rest().branch()
 
     def sense() -> None:
-        for _ in begin(robot):
+        for _ in begin(body):
             pass  # the table stands still: only the reading at the end costs anything
 
     return each_ms(sense)
@@ -109,10 +108,10 @@ def sensed_ms(begin: Callable[[Robot], Skill]) -> float:
 def growth_mb() -> float:
     """Return how much memory stays in use after many executions, each on a table of its own."""
     for _ in range(2):
-        execution(Robot(Simulation.of(SCENE)))
+        execution(Body(Simulation.of(SCENE)))
     before = resident_mb()
     for _ in range(EXECUTIONS):
-        execution(Robot(Simulation.of(SCENE)))
+        execution(Body(Simulation.of(SCENE)))
     return resident_mb() - before
 
 
@@ -141,7 +140,7 @@ def pouring_table() -> Table:
     for what, start, work, recorded in (
         ("table at rest", at_rest(), rest, False),
         ("grasp, lift, move", at_rest(), carry, False),
-        ("pour", beside(), lambda robot: drive(robot, pour(robot, "B", DOSE_G)), False),
+        ("pour", beside(), lambda body: drive(body, pour(body, "B", DOSE_G)), False),
         ("whole execution", at_rest(), execution, False),
         ("whole execution, recorded", at_rest(), execution, True),
     ):
@@ -150,9 +149,9 @@ def pouring_table() -> Table:
     table.add_row("build and settle", "3.0 s", f"{each_ms(lambda: Simulation.of(SCENE), 3):.0f} ms")
     table.add_row("branch", "", f"{each_ms(beside().branch):.2f} ms")
     for name, begin in (
-        ("look", lambda robot: look(robot, "B")),
+        ("look", lambda body: look(body, "B")),
         ("localise", localise),
-        ("weigh", lambda robot: weigh(robot, 1)),
+        ("weigh", lambda body: weigh(body, 1)),
     ):
         table.add_row(f"{name}, without its ticks", "", f"{sensed_ms(begin):.2f} ms")
     table.add_row(f"memory after {EXECUTIONS} executions", "", f"{growth_mb():+.1f} MB")

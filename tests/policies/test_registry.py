@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
 from aquamend.policies import (
     POLICIES,
@@ -30,6 +31,7 @@ from aquamend.policies import (
 NAMES = {
     "aquamend": AquaMend(),
     "all-candidates": AquaMend(screen=None),
+    "lossless": AquaMend(screen=LosslessScreen()),
     "structured": Structured(),
     "exact": Exact(),
     "certified": Certified(),
@@ -75,7 +77,7 @@ def test_looking_no_probe_ahead_is_refused():
 
 def test_policies_that_bound_the_optimum_say_so():
     assert {name for name, policy in NAMES.items() if isinstance(policy, CertifyingPolicy)} == {
-        "aquamend", "all-candidates", "exact", "certified", "lookahead-1", "lookahead-12",
+        "aquamend", "all-candidates", "lossless", "exact", "certified", "lookahead-1", "lookahead-12",
     }  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def test_no_two_policies_share_a_title_or_a_look():
 def test_a_description_says_who_plans_ahead_and_who_takes_the_least_loss_one_step_ahead():
     assert {name for name, p in NAMES.items() if p.description.plans_ahead} == {"exact", "certified", "lookahead-12"}
     assert {name for name, p in NAMES.items() if p.description.one_step} == {
-        "aquamend", "all-candidates", "lookahead-1",
+        "aquamend", "all-candidates", "lossless", "lookahead-1",
     }  # fmt: skip
     assert {name for name, p in NAMES.items() if not p.description.probes} == {
         "rollback-only", "restart", "no-reprobe",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from aquamend.decision.detection import PowerScreen, Screen
+from aquamend.decision.detection import LosslessScreen, PowerScreen, Screen
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.steps import Reprobe, Step
@@ -36,6 +36,13 @@ _ALL_CANDIDATES = Description(
     "the paper's ablation no-C_s / netVoI-all",
     one_step=True,
 )
+_LOSSLESS = Description(
+    "AquaMend, lossless screen",
+    "The same as aquamend, with every probe evaluated that costs less than knowing everything would save.",
+    "#b07f00",
+    "d",
+    one_step=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,9 @@ class AquaMend:
     @property
     def description(self) -> Description:
         """What to call it: without a screen it is the paper's all-candidate ablation."""
-        return _ALL_CANDIDATES if self.screen is None else _AQUAMEND
+        if self.screen is None:
+            return _ALL_CANDIDATES
+        return _LOSSLESS if isinstance(self.screen, LosslessScreen) else _AQUAMEND
 
     def next_step(self, state: InformationState) -> Step:
         """Return the probe with the largest positive net benefit, else the best stop; a tie commits."""
