@@ -13,14 +13,17 @@ from aquamend.worlds.pouring.task import (
     ACTIONS,
     CAMERA,
     FAULTY,
+    SCALES,
     SOUND,
     TARGET,
+    Instruments,
     Measurement,
     Prices,
     Sense,
     Stage,
     binding,
     cups_of,
+    heft,
     look,
     quantity,
     weigh,
@@ -133,3 +136,40 @@ def test_amounts_rest_on_the_first_survey_or_on_a_camera_that_may_have_been_wron
     late = {d.belief: list(d.support) for d in replace(TASK, camera_was_sound=False).declarations()}
     assert late[quantity("A")] == [look("A")]
     assert late[TARGET] == [look(x) for x in "ABC"]
+
+
+def probes(task):
+    return {probe.name: probe for probe in task.graph().probes}
+
+
+def test_a_cup_can_be_weighed_in_place_only_where_it_stands_on_a_scale():
+    task = replace(TASK, instruments=Instruments(weighable=("B",)))
+    assert (TASK.weighable, task.weighable) == (("A", "B", "C"), ("B",))
+    assert {cup: probes(task)[weigh(cup)].max_uses for cup in "ABC"} == {"A": 0, "B": 1, "C": 0}
+
+
+def test_scales_that_may_be_off_are_a_source_that_costs_nothing_by_itself():
+    task = replace(TASK, instruments=Instruments(scales_may_be_off=True, hefting=True))
+    assert (probes(TASK)[weigh("A")].source, probes(task)[weigh("A")].source) == (None, SCALES)
+    assert probes(task)[heft("A")].source is None
+    graph = task.graph()
+    (belief,) = [b for b in graph.beliefs if b.name == SCALES]
+    assert (belief.residual, belief.declared) == (0.0, SOUND)
+    assert set(graph.supporting_probes[SCALES]) == {heft(cup) for cup in "ABC"}, "the hand checks the scales"
+    assert {weigh("A"), heft("A")} <= set(graph.supporting_probes[CAMERA]), "and both check the camera"
+    assert SCALES not in {d.belief for d in task.declarations()}
+    assert SCALES not in TASK.values(TASK.declared)
+
+
+def test_weighing_in_the_hand_is_a_probe_of_its_own_price_where_there_is_a_hand_to_weigh_with():
+    task = replace(TASK, instruments=Instruments(hefting=True), prices=Prices(heft=13.0))
+    assert task.measurements[heft("C")] == Measurement(Sense.HEFT, "C")
+    assert (probes(task)[heft("C")].cost, probes(task)[heft("C")].modality) == (13.0, "hand")
+    assert heft("C") not in TASK.measurements
+
+
+def test_an_amount_that_can_only_be_read_has_no_value_of_its_own_to_be_corrected_to():
+    beliefs = {b.name: b for b in replace(TASK, amounts_are_read=True).graph().beliefs}
+    assert [beliefs[quantity(cup)].declared for cup in "ABC"] == [None, None, None]
+    assert beliefs[TARGET].declared == DECLARED[TARGET]
+    assert TASK.wrong(DECLARED | {quantity("A"): 200.0}, TASK.declared) == (quantity("A"),), "but it can be wrong"

@@ -3,6 +3,7 @@
 from aquamend.worlds.pouring.model.alarms import KINDS, cells
 from aquamend.worlds.pouring.model.configurations import (
     AS_BELIEVED,
+    ROLES,
     Amount,
     Camera,
     Configuration,
@@ -39,6 +40,8 @@ def uneven(names) -> dict[str, float]:
     return {name: 2 * i / len(names) / (len(names) + 1) for i, name in enumerate(names, start=1)}
 
 
+AMOUNTS = [f"{sense}_{role}" for sense in ("look", "weigh", "heft") for role in ROLES]
+
 FITTED = Fitted(
     readings=Readings(
         look_same_sd_g=0.6,
@@ -53,14 +56,7 @@ FITTED = Fitted(
     alarms={kind: uneven(cells(some_affected=kind not in (Happened.NOTHING, Camera.FROZEN))) for kind in KINDS},
     durations={what: Duration(seconds, 0.1, 9) for what, seconds in SECONDS.items()},
     groups=tuple(
-        Group(
-            name,
-            12,
-            (*(f"{sense}_{role}" for sense in ("look", "weigh", "heft") for role in ("target", "rival", "third")),)
-            + ("localise", "check_camera"),
-            (10.0, 17.0),
-            (5.0, 5.0, 5.0),
-        )
+        Group(name, 12, (*AMOUNTS, "localise", "check_camera"), (10.0, 17.0), (5.0, 5.0, 5.0))
         for name in ("level+ of the target", "level- of the target", "sight of another cup")
     ),
     records=144,

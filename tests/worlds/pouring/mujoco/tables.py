@@ -163,7 +163,9 @@ LIGHT = TableScene(
 
 
 @cache
-def _alarmed(scene: TableScene, trouble: Trouble, stage: Stage, seed: int, off: tuple[tuple[int, float], ...]) -> Alarmed:
+def _alarmed(
+    scene: TableScene, trouble: Trouble, stage: Stage, seed: int, off: tuple[tuple[int, float], ...]
+) -> Alarmed:
     return until_alarm(Episode(scene, stage, trouble, (seed,), dict(off)), fitted=KNOWN)
 
 

@@ -205,7 +205,7 @@ def test_a_cup_that_is_found_only_at_the_second_look_is_set_down_where_it_was_gr
 
 def test_a_cup_that_cannot_be_gripped_has_no_weight_and_the_pitcher_is_fetched_again() -> None:
     body = carrying().branch()
-    body.believed_m["A"] = (-0.11, 0.0)
+    body.believed_m["A"], body.seen_m = (-0.11, 0.0), {}
     body.faults = Faults(hidden=("A",))
     finding = drive(body, heft(body, "A", Charge.SENSING))
     assert not finding.succeeded
@@ -220,10 +220,17 @@ def test_gripping_anew_sets_down_what_the_hand_holds_first() -> None:
     assert water_g(body) == GRAMS
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
+@cache
+def stopped(state: str) -> Body:
+    """Return a body that has stopped safely from some state."""
     body = STATES[state]().branch()
     assert drive(body, safe_stop(body, Charge.CONTINUATION)).succeeded
+    return body
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
+    body = stopped(state)
     assert body.holding is None
     assert fingers(body.simulation).max() < 0.002
     assert body.simulation.hand == pytest.approx(dim.HOME)
@@ -231,9 +238,7 @@ def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
 
 @pytest.mark.parametrize("state", STATES)
 def test_after_a_safe_stop_every_vessel_stands_upright_on_its_place(state: str) -> None:
-    body = STATES[state]().branch()
-    drive(body, safe_stop(body, Charge.CONTINUATION))
-    simulation = body.simulation
+    simulation = stopped(state).simulation
     for vessel, x in zip(GRAMS, dim.PLACES_X, strict=True):
         assert simulation.position(vessel)[:2] == pytest.approx((x, 0), abs=0.012), vessel
         upright = simulation.data.xmat[simulation.compiled.vessels[vessel]].reshape(3, 3)[2, 2]

@@ -105,7 +105,7 @@ def test_another_seed_is_other_noise_over_the_same_table():
 
 @pytest.mark.parametrize("stage", [Stage.DECIDED, Stage.LIFTED, Stage.BESIDE, Stage.POURED])
 def test_the_tracker_says_what_was_executed_and_the_problem_is_of_that(stage):
-    alarm = alarmed(OCCLUSION, stage, scene=SCENE)
+    alarm = alarmed(OCCLUSION, stage, scene=SCENE if stage is Stage.POURED else LIGHT)
     assert alarm.heard.stage is stage
     assert alarm.tracker.executed == stage.executed
     assert tuple(action.name for action in alarm.state().problem.graph.executed) == stage.executed
@@ -122,7 +122,7 @@ def test_late_the_dose_is_in_the_target_and_was_read_with_noise():
 
 
 def test_a_move_rests_on_the_target_and_where_it_stands():
-    graph = alarmed(OCCLUSION, Stage.BESIDE, scene=SCENE).state().problem.graph
+    graph = alarmed(OCCLUSION, Stage.BESIDE).state().problem.graph
     assert graph.closure(["target"]) == graph.closure(["binding_B"]) == ("move",)
     assert graph.closure(["binding_A"]) == ()
 
@@ -266,7 +266,7 @@ def test_somebody_who_listens_hears_of_every_primitive_and_of_what_happened():
 
 
 def test_the_alarm_can_be_told_by_another_model_and_on_the_chain_graph():
-    alarm = alarmed(OCCLUSION, Stage.BESIDE, scene=SCENE)
+    alarm = alarmed(OCCLUSION, Stage.BESIDE)
     chain = alarm.state(linear_chain=True)
     assert chain.problem.graph.closure(["binding_A"]) == ("lift", "move")
     assert (chain.posterior == alarm.state().posterior).all()

@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.mujoco.tables import beside, perform, settled
+from tests.worlds.pouring.mujoco.tables import beside, carrying, perform, settled
 
 from aquamend.replay.recording import InvalidRecording, Recording, from_bytes, to_bytes
-from aquamend.worlds.pouring.mujoco.pouring import pour
+from aquamend.worlds.pouring.mujoco.handling import move
 from aquamend.worlds.pouring.mujoco.recorder import PARKED_M, Recorder
 from aquamend.worlds.pouring.mujoco.scene import WALL_GROUP
 from aquamend.worlds.pouring.mujoco.simulation import Simulation
@@ -112,9 +112,9 @@ def test_the_same_execution_gives_the_same_file() -> None:
     assert to_bytes(recorded()[0]) == to_bytes(recorded()[0])
 
 
-def test_a_recorded_pour_fits_into_a_file_and_comes_back() -> None:
-    robot = beside().branch(recorder := Recorder())
-    perform(robot, pour(robot, "B", 8.0))
+def test_a_recorded_move_fits_into_a_file_and_comes_back() -> None:
+    robot = carrying().branch(recorder := Recorder())
+    perform(robot, move(robot, "A"))
     recording = recorder.recording()
     back = from_bytes(to_bytes(recording))
     assert np.abs(back.particles - recording.particles).max() < 1e-4

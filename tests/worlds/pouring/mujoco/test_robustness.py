@@ -12,12 +12,11 @@ pytest.importorskip("mujoco")
 from tests.worlds.pouring.mujoco.tables import random_work
 
 from aquamend.recovery import Charge
+from aquamend.worlds.pouring.mujoco.body import Body, Finding, drive
+from aquamend.worlds.pouring.mujoco.composing import fetch, in_turn, pour_back, put_back
 from aquamend.worlds.pouring.mujoco.handling import move
 from aquamend.worlds.pouring.mujoco.measuring import localise
 from aquamend.worlds.pouring.mujoco.pouring import pour
-from aquamend.worlds.pouring.mujoco.body import Body, drive
-from aquamend.worlds.pouring.mujoco.body import Finding
-from aquamend.worlds.pouring.mujoco.composing import fetch, in_turn, pour_back, put_back
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ pytest.importorskip("mujoco")
 from tests.worlds.pouring.mujoco.tables import settled
 
 from aquamend.worlds.pouring.mujoco import dimensions as dim
-from aquamend.worlds.pouring.mujoco.scene import HULL, PAD, TABLE, WALL, WATER, Standing, TableScene, mjcf, stacked
+from aquamend.worlds.pouring.mujoco.scene import HULL, PAD, PAN, TABLE, WALL, WATER, Standing, TableScene, mjcf, stacked
 from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
 SMALL = TableScene(
@@ -104,9 +104,16 @@ def test_the_reserve_lies_out_of_sight_and_is_part_of_the_beads() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "meet"),
-    [(WATER, WALL, True), (PAD, HULL, True), (PAD, WATER, False), (HULL, WATER, False), (PAD, TABLE, False)],
+    [
+        (WATER, WALL, True),
+        (WATER, PAN, True),
+        (WATER, PAD, True),
+        (WATER, HULL, False),
+        (PAD, HULL, True),
+        (PAD, TABLE, False),
+    ],
 )
-def test_water_meets_walls_and_pads_meet_hulls(one: int, other: int, meet: bool) -> None:
+def test_water_meets_whatever_it_can_fall_on_and_pads_meet_hulls(one: int, other: int, meet: bool) -> None:
     model = settled(12, 25, 40, 60).compiled.model
     ours, theirs = (np.flatnonzero(model.geom_contype == kind) for kind in (one, other))
     forth = model.geom_contype[ours][:, None] & model.geom_conaffinity[theirs]

@@ -30,7 +30,7 @@ def test_the_same_seed_reads_the_same_level_whenever_asked() -> None:
 
 def test_other_seeds_read_levels_about_half_a_gram_apart() -> None:
     rng = seeded()
-    readings = [level_g(settled(*TABLE), "B", rng=rng) for _ in range(30)]
+    readings = [level_g(settled(*TABLE), "B", rng=rng) for _ in range(16)]
     assert 0.3 < np.std(np.array(readings, dtype=float)) < 0.9
 
 
@@ -93,7 +93,7 @@ def test_positions_are_seen_to_six_millimetres() -> None:
 
 def test_the_error_of_a_position_is_about_two_millimetres() -> None:
     rng = seeded()
-    seen = np.array([positions_m(settled(*TABLE), rng=rng)["B"] for _ in range(20)])
+    seen = np.array([positions_m(settled(*TABLE), rng=rng)["B"] for _ in range(12)])
     assert 0.001 < np.hypot(*(seen - [0.0, 0.007]).T).mean() < 0.0035
 
 
