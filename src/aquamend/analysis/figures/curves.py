@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _HEIGHT_IN = 3.0
 _KEY_ROW_IN = 0.17
+_WIDEST_LABEL = 26
+"""Characters of a label that leaves room for another beside it."""
 Dashes = str | tuple[int, tuple[float, ...]]
 _DASHES: tuple[Dashes, ...] = ("solid", (0, (5, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 
@@ -40,7 +42,8 @@ def curve_plot(
     ticks: Sequence[float] = (),
 ) -> Drawing:  # fmt: skip
     """Return lines over a common axis (logarithmic with ``log``, counted in whole numbers with ``whole``)."""
-    key_rows = math.ceil((len(curves) + any(curve.paper for curve in curves)) / 2)
+    key_columns = _key_columns(curves)
+    key_rows = math.ceil((len(curves) + any(curve.paper for curve in curves)) / key_columns)
 
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -60,7 +63,7 @@ def curve_plot(
         elif whole:
             plane.xaxis.set_major_locator(MaxNLocator(integer=True))
         tidy(plane, grid="both")
-        _draw_key(figure, curves, lines)
+        _draw_key(figure, curves, lines, columns=key_columns)
 
     return drawing(name, height_in=_HEIGHT_IN + _KEY_ROW_IN * key_rows, draw=draw)
 
@@ -85,7 +88,11 @@ def _draw_curve(plane: Axes, curve: Curve, *, dashes: Dashes) -> Line2D:
     return line
 
 
-def _draw_key(figure: Figure, curves: Sequence[Curve], lines: Sequence[Line2D]) -> None:
+def _key_columns(curves: Sequence[Curve]) -> int:
+    return 2 if max(len(curve.label) for curve in curves) <= _WIDEST_LABEL else 1
+
+
+def _draw_key(figure: Figure, curves: Sequence[Curve], lines: Sequence[Line2D], *, columns: int) -> None:
     from matplotlib.lines import Line2D
 
     # Handed over, not looked up: matplotlib would pass over a name that begins with an underscore.
@@ -93,4 +100,4 @@ def _draw_key(figure: Figure, curves: Sequence[Curve], lines: Sequence[Line2D]) 
     if any(curve.paper for curve in curves):
         handles.append(Line2D([], [], marker="o", markeredgecolor=INK, markerfacecolor=PAPER, linestyle="none"))
         labels.append("paper (hollow)")
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns)

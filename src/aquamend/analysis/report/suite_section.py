@@ -7,14 +7,19 @@ from aquamend.analysis.paper import differences_from_paper
 from aquamend.analysis.report import paired, theorems
 from aquamend.analysis.report.agreement import realised_against_expected
 from aquamend.analysis.report.analysed import Analysed
+from aquamend.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import share
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
+from aquamend.analysis.report.probability import doubt_curves, quality_table
 from aquamend.analysis.report.provenance import notices
 from aquamend.analysis.report.scenarios import main_pair, measures_of, most_differing
 from aquamend.analysis.report.sweeps import sweep_figures
 from aquamend.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
+from aquamend.analysis.report.timing import counts_table, timing_dots, timing_table
+
+PIVOTED = ("success", "expected_risk", "mean_loss")
 
 _SWAYED = (
     "Realised losses depend on which truth happened to be drawn: the best policy can lose more than another on most "
@@ -28,7 +33,10 @@ def suite_section(found: Analysed) -> Section:
     lead: list[Block] = [*notices(found.run), *([Paragraph(str(description))] if description else [])]
     if not found.run.records:
         return Section(found.title, found.anchor, (*lead, Paragraph("There are no records yet.")))
-    parts = (_results(found), _paired(found), _checks(found), _differences(found), _scenarios(found))
+    parts = (
+        _results(found), _paired(found), _probabilities(found), _timing(found), _checks(found), _differences(found),
+        _scenarios(found),
+    )  # fmt: skip
     return Section(found.title, found.anchor, tuple(lead), tuple(part for part in parts if part is not None))
 
 
@@ -36,7 +44,8 @@ def _results(found: Analysed) -> Section:
     many = len(found.summaries) > MOST_ROWS
     table = result_table(found.summaries, found.paper)
     blocks: list[Block] = [result_table(found.together, found.paper)] if found.together else []
-    blocks += pivot_tables(found.summaries) if many else []
+    # Where groups are worth a mean together, decision time has a section of its own.
+    blocks += pivot_tables(found.summaries, PIVOTED if found.together else None) if many else []
     blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
     if found.enumerates_truths:
         blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
@@ -44,6 +53,8 @@ def _results(found: Analysed) -> Section:
         blocks.append(Paragraph(text))
     blocks += [figure for figure in _figures(found, many=many) if figure is not None]
     if parts := parts_table(found.together or found.summaries, found.paper):
+        if bars := loss_bars(f"{found.anchor}-parts", found.together or found.summaries, found.paper):
+            blocks.append(bars)
         blocks.append(Folded("What the loss is made of", (parts,)))
     return Section("Results", f"{found.anchor}-results", tuple(blocks))
 
@@ -68,8 +79,11 @@ def _paired(found: Analysed) -> Section | None:
             blocks.append(Paragraph(_SWAYED))
         if whole:
             blocks += [Paragraph(paired.in_words(whole)), paired.paired_table(whole, found.paper)]
-            figure = difference_dots(f"{found.anchor}-paired-{metric.replace('_', '-')}", whole)
-            blocks += [figure] if figure else []
+            name = f"{found.anchor}-paired-{metric.replace('_', '-')}"
+            figures = (difference_dots(name, whole), scene_stems(f"{name}-scenes", whole, found.table))
+            blocks += [figure for figure in figures if figure is not None]
+            if metric == "loss" and (parts := without_parts(found.table, whole)):
+                blocks.append(Folded("The difference without one part of the loss", (parts,)))
         if within := [one for one in comparisons if one not in whole]:
             table = paired.paired_table(within)
             folded = whole or len(within) > MOST_ROWS
@@ -78,6 +92,21 @@ def _paired(found: Analysed) -> Section | None:
         return None
     first = policy_name(next(iter(found.comparisons.values()))[0].first)
     return Section(f"{first} against each other policy", f"{found.anchor}-paired", tuple(blocks))
+
+
+def _probabilities(found: Analysed) -> Section | None:
+    table = quality_table(found.table)
+    figure = doubt_curves(f"{found.anchor}-doubts", found.table)
+    blocks: list[Block] = [block for block in (table, figure) if block is not None]
+    return Section("Stated probabilities", f"{found.anchor}-probabilities", tuple(blocks)) if blocks else None
+
+
+def _timing(found: Analysed) -> Section | None:
+    parts = (timing_table(found.table), timing_dots(f"{found.anchor}-times", found.table))
+    blocks: list[Block] = [block for block in parts if block is not None]
+    if counts := counts_table(found.table, found.paper):
+        blocks.append(Folded("How much was computed", (counts,)))
+    return Section("Decision time", f"{found.anchor}-timing", tuple(blocks)) if blocks else None
 
 
 def _checks(found: Analysed) -> Section | None:
