@@ -60,7 +60,7 @@ def demo(
 
 def _tell(scene: str, policy: str, stage: str, seed: int) -> Shown:
     from aquamend.demonstration.scenes import demo_episode
-    from aquamend.demonstration.telling import Teller
+    from aquamend.demonstration.telling import begin, go_on
     from aquamend.policies import policy_named
 
     decider, episode = policy_named(policy), demo_episode(scene, stage, seed)
@@ -69,8 +69,8 @@ def _tell(scene: str, policy: str, stage: str, seed: int) -> Shown:
     printer.begin(
         " · ".join(["The pouring robot", f"scene {scene}", f"{stage} alarm", f"seed {seed}", f"policy {policy}"])
     )
-    teller = Teller(episode, decider, policy, printer.moment, facts, title=f"The pouring robot: {scene}")
-    shown = teller.tell()
+    beginning = begin(episode, printer.moment)
+    shown = go_on(beginning, decider, policy, printer.moment, facts=facts, title=f"The pouring robot: {scene}")
     printer.end(shown.story)
     return shown
 

@@ -1,88 +1,174 @@
-"""Steps and explanations of the pouring robot in plain words."""
+"""Steps, readings and primitives of the pouring robot in plain words.
+
+What the robot believes is told as belief: water leaves the pitcher over where a cup is believed to stand, and what a
+scale reads is what some cup weighs there. What was declared stands beside what was read.
+"""
 
 from __future__ import annotations
 
-from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
+from aquamend.graph import Value
 from aquamend.inference import InformationState
+from aquamend.recovery import Receipt
 from aquamend.text.words import listed
-from aquamend.worlds.pouring import dimensions as dim
-from aquamend.worlds.pouring.configurations import ADDED_TO, CONFIGURATIONS, SWAPPED, TARGET, Physical, Sensing
-from aquamend.worlds.pouring.declared import Declared
+from aquamend.worlds.pouring.model.problem import IN_PLACE
+from aquamend.worlds.pouring.mujoco import dimensions as dim
+from aquamend.worlds.pouring.mujoco.body import Body, nearest_place
+from aquamend.worlds.pouring.task import (
+    CAMERA,
+    CHECK_CAMERA,
+    LIFT,
+    LOCALISE,
+    MOVE,
+    PLACE,
+    POUR,
+    SCALES,
+    TARGET,
+    binding,
+    heft,
+    look,
+    quantity,
+    weigh,
+)
+
+UNDOING = {PLACE: "fetch the pitcher", POUR: "pour back", MOVE: "draw back", LIFT: "put the pitcher down"}
+"""The last action comes first."""
+
+PROBES = {
+    **{look(cup): f"look at {cup}" for cup in dim.CUPS},
+    **{weigh(cup): f"weigh {cup} on its scale" for cup in dim.CUPS},
+    **{heft(cup): f"weigh {cup} in the hand" for cup in dim.CUPS},
+    LOCALISE: "find the cups",
+    CHECK_CAMERA: "test the camera",
+}
+
+BELIEFS = {
+    **{quantity(cup): f"how much is in {cup}" for cup in dim.CUPS},
+    **{binding(cup): f"where {cup} stands" for cup in dim.CUPS},
+    TARGET: "which cup is to be filled",
+    CAMERA: "whether the camera reads right",
+    SCALES: "whether the scales read right",
+}
+
+PRIMITIVES = {
+    **PROBES,
+    "test camera": "test the camera",
+    "draw back": "draw the pitcher back",
+    "retreat": "take the hand home",
+    f"grasp {dim.PITCHER}": "grasp the pitcher",
+    f"lift {dim.PITCHER}": "lift the pitcher",
+    f"place {dim.PITCHER}": "set the pitcher down",
+    f"return with {dim.PITCHER}": "go back with the pitcher",
+    **{f"look at {cup}": f"look at {cup}" for cup in dim.CUPS},
+    **{f"grasp {cup}": f"grasp what stands where {cup} is believed to stand" for cup in dim.CUPS},
+    **{f"lift {cup}": f"lift what was grasped as {cup}" for cup in dim.CUPS},
+    **{f"place {cup}": f"set down what was grasped as {cup}" for cup in dim.CUPS},
+    **{f"move to {cup}": f"carry the pitcher to where {cup} is believed to stand" for cup in dim.CUPS},
+    **{f"move {cup} to {dim.PITCHER}": f"carry what was grasped as {cup} to the pitcher" for cup in dim.CUPS},
+    **{f"pour into {cup}": f"pour where {cup} is believed to stand" for cup in dim.CUPS},
+}
+"""By what the robot's receipts call them."""
+
+_SURE = {
+    **{f"{vessel} gripped": "something is between the fingers" for vessel in dim.VESSELS},
+    **{f"beside {cup}": "" for cup in dim.CUPS},
+    f"beside {dim.PITCHER}": "",
+    f"back with {dim.PITCHER}": "",
+}
+"""What the robot calls a fact and cannot know, or what the title has said already."""
 
 
-def step_name(step: Step) -> str:
-    """Return what a step does with hand and eye."""
+def primitive(leaf: Receipt, declared_g: Mapping[str, float]) -> Receipt:
+    """Return a primitive's receipt in words that say no more than the robot can know."""
+    return replace(leaf, what=PRIMITIVES.get(leaf.what, leaf.what), finding=_found(leaf, declared_g))
+
+
+def _found(leaf: Receipt, declared_g: Mapping[str, float]) -> str:
+    found = str(leaf.finding or "")
+    if found in _SURE:
+        return _SURE[found]
+    for cup in dim.CUPS:
+        if leaf.what == f"pour into {cup}":
+            return found.replace(" g poured", f" g left the pitcher over where {cup} is believed to stand")
+        if leaf.what in (f"look at {cup}", look(cup)) and leaf.succeeded and cup in declared_g:
+            return f"{found}; {declared_g[cup]:.1f} g were declared"
+    for vessel in dim.VESSELS:
+        found = found.replace(f"{vessel} lifted, it feels", "it feels")
+        found = found.replace(f"{vessel} stands on", "something stands on").replace(f"{vessel} is set down", "set down")
+    return found.replace(" g poured", " g left the hand")
+
+
+def probed(probe: str, receipt: Receipt, declared: Mapping[str, Value], poured_g: Mapping[str, float], at: Body) -> str:
+    """Return what a probe found, with what was expected beside it; ``at`` is the robot when the alarm was raised."""
+    found = receipt.finding
+    if not receipt.succeeded:
+        return f"{PROBES[probe]}: failed, {found}"
+    if probe == LOCALISE:
+        return f"finding the cups: {found}; {IN_PLACE} was expected"
+    if probe == CHECK_CAMERA:
+        return f"the camera's self test: {found}; {declared[CAMERA]} was declared"
+    for cup in dim.CUPS:
+        expected = f"{float(declared[quantity(cup)]):.1f} g were declared"
+        dose = poured_g.get(cup, 0.0)
+        less = f", less the {dose:.1f} g believed poured there," if dose else ""
+        if probe == look(cup):
+            return f"look at {cup}: {found:.1f} g{less}; {expected}".replace(",;", ";")
+        if probe == heft(cup):
+            return f"in the hand, {cup} feels like {found:.1f} g{less}; {expected}".replace(",;", ";")
+        if probe == weigh(cup):
+            reads = f"the scale at {_whose_place(cup, declared, at)} reads {found:.1f} g{less}"
+            return f"{reads}; {expected}".replace(",;", ";")
+    return f"{probe}: {found}"
+
+
+def _whose_place(cup: str, declared: Mapping[str, Value], at: Body) -> str:
+    """Return whose declared place a cup is weighed at: the one where it was last seen."""
+    place = nearest_place(at.seen_m.get(cup, at.believed_m[cup])[0])
+    homes = {nearest_place(float(declared[binding(each)]) / 1000): each for each in dim.CUPS}
+    owner = homes.get(place)
+    if owner == cup:
+        return f"{cup}'s place"
+    return f"{f'{owner}’s place' if owner else f'place {place + 1}'}, where {cup} was seen,"
+
+
+def step_name(step: Step, state: InformationState) -> str:
+    """Return what a step does with hand and eye, and what is believed from then on."""
     match step:
         case Reprobe(probe=probe):
-            return _probe_name(probe)
+            return PROBES.get(probe, probe)
         case Continue():
-            return "continue as planned"
+            return "go on as planned"
         case Escalate():
-            return "safe stop (call a person)"
+            return "stop safely, call a person"
         case Restart():
-            return "restart"
+            return "start over"
         case RollBack(plan=str(plan)):
             return plan
         case RollBack():
-            return _roll_back_name(step)
+            undo = [words for action, words in UNDOING.items() if action in step.undo]
+            return "; ".join([", ".join(undo) or "undo nothing", *_believing(step, state)])
 
 
-def _probe_name(probe: str) -> str:
-    kind, _, cup = probe.partition("_")
-    return {
-        "look": f"look at {cup}",
-        "weigh": f"weigh {cup}",
-        "localise": "find the cups",
-        "stamp": "check camera's clock",
-    }[kind]
+def _believing(step: RollBack, state: InformationState) -> list[str]:
+    """Return what a correction says is so."""
+    said = {new.belief: new for new in step.declare}
+    moved = [cup for cup in dim.CUPS if binding(cup) in step.correct]
+    parts = [f"{' and '.join(moved)} exchanged"] if len(moved) == 2 else []
+    parts += [f"{listed(moved)} elsewhere"] if moved and len(moved) != 2 else []
+    for cup in dim.CUPS:
+        if quantity(cup) in step.correct:
+            grams = _value(said.get(quantity(cup)), state)
+            parts.append(f"{cup} holds {grams:.1f} g" if isinstance(grams, float) else f"{cup} holds something else")
+    if TARGET in step.correct:
+        parts.append(f"pour into {_value(said.get(TARGET), state) or 'another cup'}")
+    parts += ["distrust the camera"] if CAMERA in step.correct else []
+    return parts + (["distrust a scale"] if SCALES in step.correct else [])
 
 
-def _roll_back_name(step: RollBack) -> str:
-    done = set(step.undo)
-    parts = []
-    if "pour" in done:
-        parts.append("pour back")
-    elif "fetch" in done:
-        parts.append("grip the pitcher anew")
-    if "trust" in done:
-        parts.append("recalibrate camera")
-    if "decide" in done:
-        parts.append("choose anew")
-    else:
-        # Whoever recalibrates the camera weighs every cup for it.
-        weighed = [cup for cup in dim.CUPS if f"measure_{cup}" in done and "trust" not in done]
-        parts += [f"weigh {listed(weighed)} anew"] if weighed else []
-        parts += ["find cups anew"] if "locate" in done else []
-    if "move" in done and "pour" not in done:
-        parts.append("aim anew")
-    return ", ".join(parts) or "believe otherwise, undo nothing"
-
-
-def explanations(state: InformationState, declared: Declared) -> dict[str, float]:
-    """Return the posterior over what may be the matter, alike configurations taken together; sums to one."""
-    target = declared.target
-    shares = {
-        "nothing is wrong": 0.0,
-        f"water added to {target}, still least full": 0.0,
-        f"water added to {target}, no longer least full": 0.0,
-        "water added to another cup": 0.0,
-        f"{target} swapped with another cup": 0.0,
-        "two other cups swapped": 0.0,
-        "the camera misreads a level": 0.0,
-        "the camera is frozen or mixes cups up": 0.0,
-        "two things at once": 0.0,
-    }
-    names = list(shares)
-    for configuration, p in zip(CONFIGURATIONS, state.posterior, strict=True):
-        shares[names[_which(configuration.physical, configuration.sensing)]] += float(p)
-    return shares
-
-
-def _which(physical: Physical, sensing: Sensing) -> int:
-    if physical is not Physical.NOTHING and sensing is not Sensing.SOUND:
-        return 8
-    if sensing is not Sensing.SOUND:
-        return 7 if sensing in (Sensing.FROZEN, Sensing.MIXED_UP) else 6
-    if physical in SWAPPED:
-        return 4 if TARGET in SWAPPED[physical] else 5
-    return {Physical.NOTHING: 0, Physical.LITTLE: 1, Physical.MUCH: 2}.get(physical, 3 if physical in ADDED_TO else 0)
+def _value(new: NewDeclaration | None, state: InformationState) -> Value | None:
+    if new is None or new.read_by is None:
+        return None if new is None else new.value
+    return next((o.outcome for o in reversed(state.evidence) if o.probe == new.read_by), None)

@@ -125,7 +125,7 @@ def _curve(points: Sequence[tuple[float, float]]) -> str:
 def _updates(posteriors: Sequence[Posterior]) -> str:
     """Return the names below the columns; where they do not fit, numbers and a list."""
     items = "".join(
-        f'<li><span class="time">{seconds(posterior.time_s)}</span> <span>{safe(posterior.after)}</span></li>'
+        f'<li><span class="time">{seconds(posterior.time_s)}</span> <span>{safe(posterior.when)}</span></li>'
         for posterior in posteriors
     )
     ticks = "".join(f"<span>{index + 1}</span>" for index in range(len(posteriors)))
@@ -149,7 +149,7 @@ def _labels(stacked: Sequence[Band]) -> str:
 
 
 def _numbers(stacked: Sequence[Band], posteriors: Sequence[Posterior]) -> str:
-    head = "".join(f'<th scope="col" class="number">{safe(posterior.after)}</th>' for posterior in posteriors)
+    head = "".join(f'<th scope="col" class="number">{safe(posterior.when)}</th>' for posterior in posteriors)
     rows = "".join(
         f'<tr><th scope="row">{safe(band.name)}</th>'
         + "".join(f'<td class="number">{safe(percent(share))}</td>' for share in band.shares)

@@ -71,7 +71,7 @@ def _story_data(recording: Recording, story: Story) -> dict[str, object]:
         "end_s": max(times_s),
         "moments": [{"time_s": m.time_s, "kind": m.kind.value, "title": m.title} for m in _in_order(story)],
         "posteriors": [
-            {"time_s": p.time_s, "after": p.after, "explanations": [[*pair] for pair in p.explanations.items()]}
+            {"time_s": p.time_s, "when": p.when, "explanations": [[*pair] for pair in p.explanations.items()]}
             for p in story.posteriors
         ],
     }

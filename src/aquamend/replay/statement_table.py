@@ -16,7 +16,7 @@ def statement_table(story: Story) -> str:
         return "<p>Nothing was declared.</p>"
     titles = ("Belief", "Value", "Rests on", "Doubt after each update", "Really, at the alarm")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-    updates = tuple(posterior.after for posterior in story.posteriors)
+    updates = tuple(posterior.when for posterior in story.posteriors)
     rows = "".join(_row(statement, updates) for statement in story.statements)
     return (
         '<table class="stacking statements" aria-label="What was believed">'

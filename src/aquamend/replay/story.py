@@ -53,8 +53,12 @@ class Moment:
     title: str
     text: str = ""
     options: tuple[Option, ...] = ()
+    weighing: str = ""
+    """How the losses of the options and the choice belong together."""
     still: bytes | None = None
     """A PNG picture of the scene."""
+    still_s: float | None = None
+    """When it was taken, where not at the moment itself."""
     failed: bool = False
     """Whether what was done did not succeed; the text says why."""
 
@@ -84,8 +88,8 @@ class Posterior:
     """How likely every explanation was at one time."""
 
     time_s: float
-    after: str
-    """What it was updated on: "prior", "alarm", "look B: 31.2 g" …"""
+    when: str
+    """Since when it is in force, as it is to be read: "before the alarm", "after the alarm", "after look at B" …"""
     explanations: Mapping[str, float]
     """Probability of each explanation, in the same order in every posterior; sums to one."""
 
@@ -101,6 +105,38 @@ class Node:
     """A short line below the name, e.g. "12 % doubt" or "undo 3.1 s"."""
     marks: tuple[str, ...] = ()
     """Any of: planned, undone, corrected, failed, suspected, used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """What the agent believes of the scene beside what is so, from one time on until the next."""
+
+    time_s: float
+    places_m: Mapping[str, tuple[float, float]]
+    """By vessel: where it is believed to stand; those in the hand are left out."""
+    levels_g: Mapping[str, tuple[float, float]]
+    """By vessel: how much it is believed to hold, and how much it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """What somebody who had known what was the matter would have done without, and what that would have cost."""
+
+    needless_probes: tuple[str, ...]
+    """Probes that gave no value that was declared of something really wrong."""
+    needless_undone: tuple[str, ...]
+    """Actions that were undone and rested on nothing that was really wrong."""
+    sensing: float
+    """The localisation that belongs to every alarm."""
+    recovery: float
+    """Putting right what was really wrong, as cheaply as can be."""
+    finishing: float
+    """What was left of the task."""
+
+    @property
+    def loss(self) -> float:
+        """All of it together."""
+        return self.sensing + self.recovery + self.finishing
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +161,11 @@ class Story:
     success: bool
     verdict: str
     """How it ended, in a sentence."""
+    policy: str = ""
+    """Who decided."""
+    beliefs: tuple[Believed, ...] = ()
+    """What was believed of the scene beside what was so, in the order of time."""
+    hindsight: Hindsight | None = None
 
 
 def untold(title: str) -> Story:

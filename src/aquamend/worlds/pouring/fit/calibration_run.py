@@ -10,8 +10,6 @@ import numpy as np
 
 from aquamend.recovery import Charge
 from aquamend.worlds.pouring.model.configurations import (
-    ADDED_TO,
-    MISREADS,
     RIVAL,
     TARGET,
     Amount,
@@ -29,18 +27,10 @@ from aquamend.worlds.pouring.mujoco.composing import fetch, heft, pour_back, put
 from aquamend.worlds.pouring.mujoco.drawing import Kind, draw_scales_off, draw_scene, draw_trouble
 from aquamend.worlds.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, located_as, until_alarm
 from aquamend.worlds.pouring.mujoco.handling import draw_back, move
-from aquamend.worlds.pouring.mujoco.judging import wrong_at_alarm
+from aquamend.worlds.pouring.mujoco.judging import configuration_of, wrong_at_alarm
 from aquamend.worlds.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend.worlds.pouring.mujoco.pouring import pour
-from aquamend.worlds.pouring.mujoco.trouble import (
-    AddWater,
-    BiasedCamera,
-    FrozenCamera,
-    MixedUpCamera,
-    Occlusion,
-    Spike,
-    SwapCups,
-)
+from aquamend.worlds.pouring.mujoco.trouble import AddWater, BiasedCamera
 from aquamend.worlds.pouring.reports import Report, Signal
 from aquamend.worlds.pouring.task import CHECK_CAMERA, LOCALISE, Stage, Statement
 from aquamend.worlds.pouring.task import heft as hefting
@@ -151,30 +141,6 @@ def calibrate_once(run: int) -> CalibrationRecord:
         failed=failed,
         durations=tuple(durations),
     )
-
-
-def configuration_of(alarmed: Alarmed) -> Configuration:
-    """Return which of the 72 configurations an episode is; the label that the fit learns from."""
-    declared, trouble = alarmed.declared, alarmed.episode.trouble
-    order = sorted(dim.CUPS, key=lambda cup: (declared.quantity_g[dim.CUPS.index(cup)], cup))
-    happened, camera = Happened.NOTHING, Camera.SOUND
-    match trouble:
-        case AddWater(cup=cup):
-            held = alarmed.before_pouring_g
-            to = [kind for kind, role in ADDED_TO.items() if role == order.index(cup)]
-            crossed = any(held[other] < held[cup] for other in dim.CUPS)
-            happened = to[-1] if crossed or len(to) == 1 else to[0]
-        case SwapCups():
-            happened = Happened.SWAPPED
-        case BiasedCamera(cup=cup):
-            camera = next(kind for kind, role in MISREADS.items() if role == order.index(cup))
-        case MixedUpCamera():
-            camera = Camera.MIXED_UP
-        case FrozenCamera():
-            camera = Camera.FROZEN
-        case Occlusion() | Spike():
-            pass
-    return Configuration(happened, camera, Scales.OFF if alarmed.episode.scale_off_g else Scales.SOUND)
 
 
 Timed = list[tuple[str, float, bool]]

@@ -5,9 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aquamend.worlds.pouring.model.configurations import (
+    ADDED_TO,
+    MISREADS,
+    Camera,
+    Configuration,
+    Happened,
+    Scales,
+)
 from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.body import Body
 from aquamend.worlds.pouring.mujoco.episode import DOSE_G, Alarmed
+from aquamend.worlds.pouring.mujoco.trouble import (
+    AddWater,
+    BiasedCamera,
+    FrozenCamera,
+    MixedUpCamera,
+    Occlusion,
+    Spike,
+    SwapCups,
+)
 from aquamend.worlds.pouring.task import (
     BINDING_TOLERANCE_MM,
     FAULTY,
@@ -38,6 +55,30 @@ def wrong_at_alarm(alarmed: Alarmed) -> tuple[str, ...]:
     task = alarmed.template.model({}).task
     said = task.values(declared)
     return task.wrong(said, truth_of(alarmed.body, alarmed.before_pouring_g, declared.target))
+
+
+def configuration_of(alarmed: Alarmed) -> Configuration:
+    """Return which of the 72 configurations an episode is."""
+    declared, trouble = alarmed.declared, alarmed.episode.trouble
+    order = sorted(dim.CUPS, key=lambda cup: (declared.quantity_g[dim.CUPS.index(cup)], cup))
+    happened, camera = Happened.NOTHING, Camera.SOUND
+    match trouble:
+        case AddWater(cup=cup):
+            held = alarmed.before_pouring_g
+            to = [kind for kind, role in ADDED_TO.items() if role == order.index(cup)]
+            crossed = any(held[other] < held[cup] for other in dim.CUPS)
+            happened = to[-1] if crossed or len(to) == 1 else to[0]
+        case SwapCups():
+            happened = Happened.SWAPPED
+        case BiasedCamera(cup=cup):
+            camera = next(kind for kind, role in MISREADS.items() if role == order.index(cup))
+        case MixedUpCamera():
+            camera = Camera.MIXED_UP
+        case FrozenCamera():
+            camera = Camera.FROZEN
+        case Occlusion() | Spike():
+            pass
+    return Configuration(happened, camera, Scales.OFF if alarmed.episode.scale_off_g else Scales.SOUND)
 
 
 @dataclass(frozen=True, slots=True)

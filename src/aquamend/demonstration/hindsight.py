@@ -1,0 +1,44 @@
+"""What was needless, and what the same recovery would have cost with the truth at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from aquamend.decision.probe_value import clairvoyant_losses
+from aquamend.decision.steps import Reprobe
+from aquamend.demonstration.options import finishing_s
+from aquamend.demonstration.wording import PROBES, UNDOING
+from aquamend.recovery import Recovery
+from aquamend.replay.story import Hindsight
+from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS
+from aquamend.worlds.pouring.model.problem import PROBE_S
+from aquamend.worlds.pouring.mujoco.episode import Alarmed
+from aquamend.worlds.pouring.mujoco.judging import configuration_of
+
+
+def hindsight(alarmed: Alarmed, recovery: Recovery, failed: Collection[str]) -> Hindsight:
+    """Return it for one recovery; ``failed`` is what was really wrong at the alarm."""
+    start, graph = recovery.start, recovery.start.problem.graph
+    useful, rested = set(_useful(recovery, failed)), set(graph.closure(failed))
+    used = dict.fromkeys(step.probe for step in recovery.steps if isinstance(step, Reprobe))
+    true = CONFIGURATIONS.index(configuration_of(alarmed))
+    executed = tuple(action.name for action in graph.executed)
+    return Hindsight(
+        needless_probes=tuple(PROBES[probe] for probe in used if probe not in useful),
+        needless_undone=tuple(w for a, w in UNDOING.items() if a in recovery.undone and a not in rested),
+        sensing=PROBE_S,
+        recovery=float(clairvoyant_losses(start)[true]),
+        finishing=finishing_s(alarmed.template.fitted, executed),
+    )
+
+
+def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
+    """Yield the probes that gave a value that was declared of something really wrong.
+
+    A value that is nobody's reading alone (where a cup stands, that the camera is faulty) counts for every probe that
+    bears on it directly.
+    """
+    direct = recovery.start.problem.graph.direct_probes
+    for belief, declared in recovery.declared.items():
+        if belief in failed:
+            yield from direct[belief] if declared.read_by is None else (declared.read_by,)
