@@ -215,14 +215,24 @@ def _group(name: str, records: Sequence[CalibrationRecord], fitted: Fitted) -> G
 
 
 def telling_probes(record: CalibrationRecord, fitted: Fitted) -> list[str]:
-    """Return the probes, by role, whose answers in a record moved some declaration's probability of being invalid."""
+    """Return the probes, by role, whose answers in a record moved some declaration's probability of being invalid.
+
+    Localising did so at the alarm, of which it is a part; every other probe after it.
+    """
     model = record.model(fitted)
-    heard = InformationState.alarmed(model.problem()).after(Observation(LOCALISE, record.heard.located))
-    before, found = heard.posterior @ heard.problem.invalid, []
+    alarm = InformationState.alarmed(model.problem())
+    heard = alarm.after(Observation(LOCALISE, record.heard.located))
+    found = [LOCALISE] if _moved(alarm, heard) else []
     for name, m in model.task.measurements.items():
-        if name not in record.readings:
-            continue
-        after = heard.after(Observation(name, record.readings[name]))
-        if after.contradiction is None and np.abs(after.posterior @ after.problem.invalid - before).max() >= TELLS:
-            found.append(name if m.cup is None else f"{m.sense}_{ROLES[model.order.index(m.cup)]}")
+        if name in record.readings and name != LOCALISE:
+            after = heard.after(Observation(name, record.readings[name]))
+            if _moved(heard, after):
+                found.append(name if m.cup is None else f"{m.sense}_{ROLES[model.order.index(m.cup)]}")
     return found
+
+
+def _moved(before: InformationState, after: InformationState) -> bool:
+    if after.contradiction is not None:
+        return False
+    invalid = before.problem.invalid
+    return bool(np.abs(after.posterior @ invalid - before.posterior @ invalid).max() >= TELLS)
