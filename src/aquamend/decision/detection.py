@@ -80,23 +80,22 @@ def detection_power(state: InformationState) -> Floats:
 def _caught_reading(channels: Sequence[Readings], joint: Floats) -> Floats:
     """Return the probability that each declaration is invalid and rejected after one use, ``(n_channels, n_declared)``.
 
-    All channels side by side; each one's first and last reading stand twice, for what lies beyond them.
+    All channels side by side, each from the first to the last reading at which a component has any weight; between two
+    readings a density is taken for a straight line.
     """
-    sizes = [len(channel.sampled[0]) for channel in channels]
-    *first, size = accumulate([0, *(n + 2 for n in sizes)])
-    last = [start + n + 1 for start, n in zip(first, sizes, strict=True)]
-    at, within = np.empty((joint.shape[1], size)), np.empty((joint.shape[1] - 1, size))
-    for channel, start, end in zip(channels, first, last, strict=True):
-        by_label = (channel.alike @ joint).T
-        np.matmul(by_label, channel.sampled[1].T, out=at[:, start + 1 : end])
-        np.matmul(by_label[:-1], channel.cells, out=within[:, start:end])
-        at[:, start], at[:, end], within[:, end] = at[:, start + 1], at[:, end - 1], 0.0
+    *first, size = accumulate([0, *(len(channel.sampled[0]) for channel in channels)])
+    at, step = np.empty((joint.shape[1], size)), np.zeros(size)
+    for channel, start, end in zip(channels, first, [*first[1:], size], strict=True):
+        grid, density = channel.sampled
+        np.matmul((channel.alike @ joint).T, density.T, out=at[:, start:end])
+        step[start : end - 1] = np.diff(grid)
+    within = (at[:-1, :-1] + at[:-1, 1:]) * (0.5 * step[:-1])
     margin = at[:-1] / np.where(at[-1] > 0.0, at[-1], 1.0) - REJECT_AT
     over = np.maximum(margin, 0.0)
     under = over - margin
     above, below = over[:, :-1] + over[:, 1:], under[:, :-1] + under[:, 1:]
     share = above / np.where(above + below > 0.0, above + below, 1.0)
-    return np.asarray(np.add.reduceat(within[:, :-1] * share, first, axis=1).T)
+    return np.asarray(np.add.reduceat(within * share, first, axis=1).T)
 
 
 def _rejection_rates(state: InformationState, branches: Branches, condition: Floats) -> Floats:
