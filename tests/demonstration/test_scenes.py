@@ -1,24 +1,33 @@
 """The scenes that can be shown: pure functions of their names and a seed."""
 
+from dataclasses import replace
+
 import pytest
+
+pytest.importorskip("mujoco")
 
 from aquamend.demonstration.scenes import SCENES, STAGES, demo_episode, what_happened
 from aquamend.errors import UnknownName
-from aquamend.worlds.pouring.episode import Stage
-from aquamend.worlds.pouring.perturbations import (
+from aquamend.worlds.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
-    FalseAlarm,
     FrozenCamera,
     MixedUpCamera,
+    Occlusion,
+    Spike,
     SwapCups,
 )
+from aquamend.worlds.pouring.reports import Signal
+from aquamend.worlds.pouring.task import Stage
 
-KINDS = {"swap": SwapCups, "add-water": AddWater, "drift": BiasedCamera, "false-alarm": FalseAlarm}
-
-
-def by_amount(episode):
-    return [vessel.name for vessel in sorted(episode.scene.vessels[:3], key=lambda vessel: vessel.grams)]
+KINDS = {
+    "swap": SwapCups,
+    "add-water": AddWater,
+    "drift": BiasedCamera,
+    "false-alarm": Spike,
+    "frozen": FrozenCamera,
+    "mixed-up": MixedUpCamera,
+}
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -29,49 +38,46 @@ def test_an_episode_is_a_pure_function_of_scene_stage_and_seed(scene):
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_scene_shows_what_its_name_says(scene):
-    assert isinstance(demo_episode(scene, "early", 0).perturbation, KINDS[scene])
+    assert isinstance(demo_episode(scene, "early", 0).trouble, KINDS[scene])
 
 
-def test_early_is_before_the_pour_and_late_after_it():
+def test_every_stage_has_a_name():
     assert {name: demo_episode("swap", name, 0).stage for name in STAGES} == {
-        "early": Stage.MOVED,
-        "late": Stage.POURED,
+        "t0": Stage.DECIDED,
+        "early": Stage.LIFTED,
+        "late": Stage.BESIDE,
+        "poured": Stage.POURED,
     }
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_swap_puts_another_cup_where_the_emptiest_stood(seed):
-    episode = demo_episode("swap", "early", seed)
-    assert [episode.perturbation.one, episode.perturbation.other] == by_amount(episode)[:2]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_drifting_camera_reads_the_second_emptiest_cup_too_low(seed):
-    episode = demo_episode("drift", "early", seed)
-    assert episode.perturbation.cup == by_amount(episode)[1]
-    assert episode.perturbation.bias_g < 0
 
 
 def test_an_unknown_scene_or_stage_is_answered_with_the_known_ones():
     with pytest.raises(UnknownName, match=r"scene 'nonsense'.*'swap', 'add-water', 'drift', 'false-alarm'"):
         demo_episode("nonsense", "early", 0)
-    with pytest.raises(UnknownName, match=r"stage 'noon'.*'early', 'late'"):
+    with pytest.raises(UnknownName, match=r"stage 'noon'.*'t0', 'early', 'late', 'poured'"):
         demo_episode("swap", "noon", 0)
 
 
 @pytest.mark.parametrize(
-    ("perturbation", "title", "detail"),
+    ("trouble", "title", "detail"),
     [
         (AddWater("A", 7), "adds water to A", "7 g"),
         (SwapCups("A", "C"), "swaps A and C", "change places"),
         (BiasedCamera("B", 8.5), "reads B too high", "8.5 g too high"),
         (BiasedCamera("B", -8.5), "reads B too low", "8.5 g too low"),
         (MixedUpCamera("A", "B"), "mixes up A and B", "level of one for the other"),
-        (FrozenCamera(), "freezes", "last picture"),
-        (FalseAlarm("load", "C", 1.5), "Nothing happens", "load signal of C"),
+        (FrozenCamera(), "freezes", "this picture"),
+        (Occlusion("C"), "Nothing happens", "C is out of the camera's sight"),
+        (Spike(Signal.LOAD, "C", 1.5), "Nothing happens", "load signal of C"),
+        (Spike(Signal.STAMP, "", 1.5), "Nothing happens", "stamp signal jumps"),
     ],
 )
-def test_everything_that_may_happen_can_be_told(perturbation, title, detail):
-    told = what_happened(perturbation)
+def test_everything_that_may_happen_can_be_told(trouble, title, detail):
+    told = what_happened(replace(demo_episode("swap", "t0", 0), trouble=trouble, scale_off_g={}))
     assert title in told[0]
     assert detail in told[1]
+    assert "scale of place" not in told[1]
+
+
+def test_a_scale_that_is_off_is_told():
+    episode = replace(demo_episode("swap", "t0", 0), scale_off_g={1: -7.25})
+    assert what_happened(episode)[1].endswith("The scale of place 2 has read 7.2 g too little all along.")

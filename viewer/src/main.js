@@ -1,4 +1,5 @@
 // Puts the replay together: clock, picture, controls, timeline. The state stands on <body> as data- attributes.
+import { connectCosts, total } from "./costs.js";
 import { decodeRecording } from "./decode.js";
 import { Player } from "./player.js";
 import { View, webglWorks } from "./scene.js";
@@ -10,7 +11,6 @@ const state = document.body.dataset;
 function connectControls(player) {
   const play = find("play");
   play.addEventListener("click", () => player.toggle());
-  find("begin").addEventListener("click", () => player.toggle(true));
   find("previous").addEventListener("click", () => player.step(-1));
   find("next").addEventListener("click", () => player.step(1));
   find("speed").addEventListener("change", ({ target }) => (player.speed = Number(target.value)));
@@ -18,7 +18,6 @@ function connectControls(player) {
   player.onChange(({ playing, time }) => {
     play.dataset.shows = playing ? "pause" : time >= player.end ? "again" : "play";
     play.setAttribute("aria-label", playing ? "Pause" : "Play");
-    if (playing || time > player.start) find("begin").hidden = true;
   });
 }
 
@@ -38,29 +37,52 @@ function connectKeys(player) {
   document.addEventListener("keyup", (event) => event.key === " " && meant(event) && event.preventDefault());
 }
 
-function connectCaption(player) {
-  const caption = find("caption");
-  player.onChange(({ moment }) => {
-    if (caption.dataset.moment === String(moment)) return;
-    caption.dataset.moment = moment;
-    const { kind, title, time_s: time } = player.moments[moment] ?? { kind: "", title: "", time_s: 0 };
-    caption.className = kind;
+function connectCaption(caption, side, player) {
+  let shown = null;
+  player.onChange(({ moment, moments }) => {
+    const row = player.rowOf(side);
+    if (shown === row) return;
+    shown = row;
+    const current = moments.slice(0, moment + 1).findLast(({ rows }) => rows[side] !== null);
+    const { kind, title, time_s: time } = current ?? { kind: "", title: "", time_s: 0 };
+    caption.className = `caption ${kind}`;
     caption.hidden = !title;
     caption.querySelector(".kind").textContent = kind && `${clock(time)} ${kind}`;
     caption.querySelector(".title").textContent = title;
   });
 }
 
-async function openView(player) {
+function connectEnd(badge, { ended_s: ended, success, costs, unit }, player) {
+  if (!badge || ended === null) return;
+  badge.textContent = `${success ? "✓ recovered" : "✗ not recovered"} · ${total(costs).toFixed(1)} ${unit}`;
+  badge.classList.toggle("failure", !success);
+  player.onChange(({ time }) => (badge.hidden = time < ended - 1e-9));
+}
+
+function connectSide(section, data, index, full, player) {
+  const part = (name) => section.querySelector(`.${name}`);
+  part("begin").addEventListener("click", () => player.toggle(true));
+  player.onChange(({ playing, time }) => {
+    if (playing || time > player.start) part("begin").hidden = true;
+  });
+  connectCaption(part("caption"), index, player);
+  connectMoments(part("moments"), index, player);
+  connectEnd(part("ended"), data, player);
+  connectCosts(part("costs"), data, full, player);
+  connectPosterior({ panel: part("posterior"), list: part("explanations"), when: part("when") }, data.posteriors, player);
+}
+
+async function openView(section, { beliefs }, player) {
   if (!webglWorks()) {
     throw new Error("This browser shows no 3-D pictures (WebGL is missing or switched off).");
   }
   if (typeof DecompressionStream === "undefined") {
     throw new Error("This browser is too old to unpack the recording.");
   }
-  const view = new View(find("stage"), await decodeRecording(find("recording").textContent));
-  find("reset").addEventListener("click", () => view.reset());
-  find("turn").addEventListener("click", () => view.turnRound());
+  const part = (name) => section.querySelector(`.${name}`);
+  const view = new View(part("stage"), await decodeRecording(part("recording").textContent), beliefs);
+  part("reset").addEventListener("click", () => view.reset());
+  part("turn").addEventListener("click", () => view.turnRound());
   player.onChange(({ time }) => {
     view.show(time);
     state.frame = view.frame;
@@ -68,12 +90,18 @@ async function openView(player) {
   return view;
 }
 
-function run(player, view) {
+function complain(section, error) {
+  section.querySelector(".why").textContent = error.message;
+  section.querySelector(".trouble").hidden = false;
+  for (const name of ["begin", "views"]) section.querySelector(`.${name}`).hidden = true;
+}
+
+function run(player, views) {
   let last = performance.now();
   const tick = (now) => {
     player.advance(Math.min(0.25, (now - last) / 1000)); // a tab that slept goes on where it was
     last = now;
-    view?.draw();
+    for (const view of views) view.draw();
     requestAnimationFrame(tick);
   };
   requestAnimationFrame(tick);
@@ -82,26 +110,25 @@ function run(player, view) {
 async function main() {
   const story = JSON.parse(find("story").textContent);
   const player = new Player(story.start_s, story.end_s, story.moments);
+  const sections = [...document.querySelectorAll(".side")];
+  const full = Math.max(...story.sides.map(({ costs }) => total(costs)));
   connectControls(player);
   connectKeys(player);
-  connectCaption(player);
-  connectMoments(find("moments"), player);
   connectScrubber({ bar: find("scrub"), ticks: find("ticks"), now: find("now") }, player);
-  connectPosterior({ panel: find("posterior"), list: find("explanations"), after: find("after") }, story.posteriors, player);
+  story.sides.forEach((data, index) => connectSide(sections[index], data, index, full, player));
   player.onChange(({ playing, time, moment }) => Object.assign(state, { playing, time: time.toFixed(3), moment }));
   player.changed();
-  let view = null;
-  try {
-    view = await openView(player);
-    state.webgl = "yes";
-  } catch (error) {
-    state.webgl = "no";
-    find("trouble-why").textContent = error.message;
-    find("trouble").hidden = false;
-    for (const id of ["begin", "views"]) find(id).hidden = true;
+  const views = [];
+  for (const [index, data] of story.sides.entries()) {
+    try {
+      views.push(await openView(sections[index], data, player));
+    } catch (error) {
+      complain(sections[index], error);
+    }
   }
+  state.webgl = views.length === sections.length ? "yes" : "no";
   player.changed();
-  run(player, view);
+  run(player, views);
   state.ready = "yes";
 }
 

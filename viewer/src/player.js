@@ -32,6 +32,15 @@ export class Player {
     return this.moments.findLastIndex((moment) => moment.time_s <= time + 1e-9);
   }
 
+  // Which row of a side's list is current: the last one there at or before the moment shown; -1 before the first.
+  rowOf(side) {
+    for (let index = this.moment; index >= 0; index--) {
+      const row = this.moments[index].rows[side];
+      if (row !== null) return row;
+    }
+    return -1;
+  }
+
   seek(time) {
     this.rest = 0;
     this.place(time, this.lastMomentAt(time));

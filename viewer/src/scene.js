@@ -6,6 +6,7 @@ import {
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { frameAll, makeCamera, overview } from "./camera.js";
 import { locate, sample } from "./decode.js";
+import { Ghosts } from "./ghosts.js";
 import { bodyGroup, vesselLabel } from "./solids.js";
 import { element } from "./timeline.js";
 
@@ -21,7 +22,7 @@ export function webglWorks() {
 }
 
 export class View {
-  constructor(stage, recording) {
+  constructor(stage, recording, beliefs) {
     this.stage = stage;
     this.recording = recording;
     this.renderer = new WebGLRenderer({ antialias: true });
@@ -40,6 +41,7 @@ export class View {
     this.controls.addEventListener("change", () => (this.stale = true));
     this.tracks = recording.bodies.map((body, index) => this.track(body, index));
     this.water = this.beads();
+    this.ghosts = new Ghosts(this, beliefs);
     this.overview = overview(this.tracks, recording.times.length);
     this.lights();
     this.dress();
@@ -179,6 +181,7 @@ export class View {
       this.water.setMatrixAt(i, matrix);
     }
     this.water.instanceMatrix.needsUpdate = true;
+    this.ghosts.show(time);
     this.frame = place.frame;
     this.stale = true;
   }
@@ -199,15 +202,23 @@ export class View {
     this.stale = false;
     this.renderer.render(this.scene, this.camera);
     for (const track of this.tracks) if (track.label) this.placeLabel(track);
+    this.ghosts.place((label, point, shift) => this.placeAt(label, point, shift));
   }
 
   placeLabel({ group, label, top }) {
     const point = new Vector3(0, 0, top / 2).applyQuaternion(group.quaternion).add(group.position);
     point.z += top / 2 + 0.02;
+    label.hidden = this.placeAt(label, point, "translate(-50%, -100%)");
+  }
+
+  // Returns whether the point is behind the one who looks.
+  placeAt(label, point, shift) {
     point.project(this.camera);
-    const x = ((point.x + 1) / 2) * this.stage.clientWidth;
-    const y = ((1 - point.y) / 2) * this.stage.clientHeight;
-    label.hidden = point.z > 1;
-    label.style.transform = `translate(${x}px, ${y}px) translate(-50%, -100%)`;
+    const { clientWidth: width, clientHeight: height } = this.stage;
+    const half = label.offsetWidth / 2 + 4; // a name at the edge stays in the picture
+    const x = Math.min(Math.max(((point.x + 1) / 2) * width, half), width - half);
+    const y = ((1 - point.y) / 2) * height;
+    label.style.transform = `translate(${x}px, ${y}px) ${shift}`;
+    return point.z > 1;
   }
 }

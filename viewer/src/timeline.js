@@ -1,7 +1,5 @@
 // What stands beside the picture: the list of moments, the scrub bar with its ticks, and the posterior.
 
-const MOST_ROWS = 7;
-
 export function clock(seconds) {
   const whole = Math.floor(Math.max(0, seconds) + 1e-6);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
@@ -14,12 +12,16 @@ export function element(tag, className, text = "") {
   return made;
 }
 
-export function connectMoments(list, player) {
+export function connectMoments(list, side, player) {
   const rows = [...list.children];
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  rows.forEach((row, index) => row.querySelector("button").addEventListener("click", () => player.jump(index)));
+  player.moments.forEach(({ rows: places }, index) => {
+    const row = rows[places[side]];
+    row?.querySelector("button").addEventListener("click", () => player.jump(index));
+  });
   let shown = null;
-  player.onChange(({ moment }) => {
+  player.onChange(() => {
+    const moment = player.rowOf(side);
     if (moment === shown) return;
     rows[shown]?.removeAttribute("aria-current");
     rows[moment]?.setAttribute("aria-current", "true");
@@ -54,7 +56,7 @@ export function connectScrubber({ bar, ticks, now }, player) {
   });
   player.onChange(({ time }) => {
     bar.value = time;
-    bar.style.setProperty("--done", `${(100 * (time - player.start)) / length}%`);
+    bar.parentElement.style.setProperty("--done", `${(100 * (time - player.start)) / length}%`);
     bar.setAttribute("aria-valuetext", `${clock(time)} of ${clock(player.end)}`);
     now.textContent = `${clock(time)} / ${clock(player.end)}`;
   });
@@ -71,31 +73,27 @@ function sideBySide(moments, length) {
 }
 
 // The rows keep their places, so that one sees probability move between them.
-export function connectPosterior({ panel, list, after }, entries, player) {
-  if (!entries.length) {
+export function connectPosterior({ panel, list, when }, posteriors, player) {
+  if (!posteriors.length) {
     panel.hidden = true;
     return;
   }
-  const posteriors = entries.map((entry) => ({ ...entry, explanations: new Map(entry.explanations) }));
-  const names = [...new Set(posteriors.flatMap((posterior) => [...posterior.explanations.keys()]))];
-  const most = (name) => Math.max(...posteriors.map((posterior) => posterior.explanations.get(name) ?? 0));
-  const ranked = names.sort((a, b) => most(b) - most(a));
-  const kept = ranked.length > MOST_ROWS ? ranked.slice(0, MOST_ROWS - 1) : ranked;
-  const rows = kept.map((name) => posteriorRow(list, name));
-  const others = ranked.length > kept.length ? posteriorRow(list, `${ranked.length - kept.length} others`) : null;
+  const rows = posteriors[0].rows.map(([name]) => posteriorRow(list, name));
   let shown = null;
   player.onChange(({ time }) => {
-    const index = Math.max(0, posteriors.findLastIndex((posterior) => posterior.time_s <= time + 1e-9));
+    const index = Math.max(0, lastAt(posteriors, time, ({ time_s: at }) => at));
     if (index === shown) return;
     shown = index;
-    const { explanations } = posteriors[index];
-    const masses = kept.map((name) => explanations.get(name) ?? 0);
-    const likeliest = Math.max(...masses);
-    rows.forEach((row, i) => fillRow(row, masses[i], masses[i] === likeliest));
-    const rest = [...explanations.values()].reduce((sum, mass) => sum + mass, 0) - masses.reduce((a, b) => a + b, 0);
-    if (others) fillRow(others, Math.max(0, rest), false);
-    after.textContent = posteriors[index].after === "prior" ? "before any alarm" : `after ${posteriors[index].after}`;
+    const { rows: shares, when: since } = posteriors[index];
+    const likeliest = Math.max(...shares.map(([, mass]) => mass));
+    rows.forEach((row, i) => fillRow(row, shares[i][1], shares[i][2], shares[i][1] === likeliest));
+    when.textContent = since;
   });
+}
+
+// Returns the place of the last entry at or before a time; -1 before the first.
+export function lastAt(entries, time, at) {
+  return entries.findLastIndex((entry) => at(entry) <= time + 1e-9);
 }
 
 function posteriorRow(list, name) {
@@ -109,14 +107,8 @@ function posteriorRow(list, name) {
   return row;
 }
 
-function fillRow(row, mass, likeliest) {
+function fillRow(row, mass, text, likeliest) {
   row.querySelector(".fill").style.width = `${100 * mass}%`;
-  row.querySelector(".share").textContent = percent(mass);
+  row.querySelector(".share").textContent = text;
   row.classList.toggle("likeliest", likeliest);
-}
-
-function percent(mass) {
-  if (mass > 0 && mass < 0.005) return "<1 %";
-  if (mass < 1 && mass > 0.995) return ">99 %";
-  return `${Math.round(100 * mass)} %`;
 }

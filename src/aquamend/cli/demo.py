@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,28 +14,45 @@ from aquamend.cli.story_text import StoryPrinter
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from aquamend.demonstration.telling import Shown
 
 PAGE, REPLAY, RECORDING = "index.html", "replay.html", "recording.aqr"
+SIDES = ("first", "second")
+"""What the files of two policies are called."""
 
 Scene = Annotated[
-    str, typer.Option(metavar="NAME", help="What happens behind the robot's back: swap, add-water, drift, false-alarm.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What happens behind the robot's back: swap, add-water, drift, false-alarm, frozen or mixed-up.",
+    ),
 ]
 PolicyName = Annotated[
     str, typer.Option("--policy", metavar="NAME", help="Who decides; any policy by name, or `module:Class`.")
 ]
+Versus = Annotated[
+    str | None,
+    typer.Option("--versus", metavar="NAME", help="A second policy, from the same alarm.", show_default=False),
+]
 Stage = Annotated[
-    str, typer.Option(metavar="NAME", help="When the alarm comes: early, before the pour, or late, after it.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="When the alarm comes: t0 (all measured), early (pitcher lifted), late (beside the cup) or poured.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Another seed is another table.")]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, the replay and the recording.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the pages, the replay and the recordings.")]
 
 
 def demo(
     *,
     scene: Scene = "swap",
     policy: PolicyName = "aquamend",
-    stage: Stage = "early",
+    versus: Versus = None,
+    stage: Stage = "late",
     seed: Seed = 0,
     out: Out = Path("runs/demo"),
 ) -> None:
@@ -42,11 +60,12 @@ def demo(
 
     The story is told here while it runs, with every alternative's expected loss. At the end it is kept as a page with
     pictures, the posterior, the graph and the ledger, and as a replay in three dimensions; both open in any browser,
-    without a network.
+    without a network. With --versus a second policy recovers from the same alarm, and the two are shown side by side.
     """
     complaints = Complaints()
     try:
-        shown = _tell(scene, policy, stage, seed)
+        _check_folder(out)
+        shown = _tell(scene, [policy] if versus is None else [policy, versus], stage, seed)
         _write(shown, out)
     except KeyboardInterrupt:
         typer.echo("interrupted; nothing was written", err=True)
@@ -58,32 +77,58 @@ def demo(
         typer.echo(f"\nThe story with pictures:  {out / PAGE}\nThe replay in 3-D:        {out / REPLAY}")
 
 
-def _tell(scene: str, policy: str, stage: str, seed: int) -> Shown:
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be written, before anything is simulated and without making it."""
+    there = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise AquaMendError(f"{out} cannot be written ({there} is no folder to write to); name another with --out")
+
+
+def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
     from aquamend.demonstration.scenes import demo_episode
     from aquamend.demonstration.telling import begin, go_on
     from aquamend.policies import policy_named
 
-    decider, episode = policy_named(policy), demo_episode(scene, stage, seed)
-    facts = {"scene": scene, "alarm": stage, "seed": str(seed), "policy": policy}
-    printer = StoryPrinter()
-    printer.begin(
-        " · ".join(["The pouring robot", f"scene {scene}", f"{stage} alarm", f"seed {seed}", f"policy {policy}"])
-    )
-    beginning = begin(episode, printer.moment)
-    shown = go_on(beginning, decider, policy, printer.moment, facts=facts, title=f"The pouring robot: {scene}")
-    printer.end(shown.story)
+    deciders, episode = [policy_named(name) for name in names], demo_episode(scene, stage, seed)
+    printer, title = StoryPrinter(), f"The pouring robot: {scene}"
+    against = " versus ".join(names)
+    printer.begin(" · ".join(["The pouring robot", f"scene {scene}", f"{stage} alarm", f"seed {seed}", against]))
+    beginning, shown = begin(episode, printer.moment), []
+    for name, decider in zip(names, deciders, strict=True):
+        if len(names) > 1:
+            printer.section(f"{name} takes it from the alarm")
+        facts = {"scene": scene, "alarm": stage, "seed": str(seed), "policy": name}
+        shown.append(go_on(beginning, decider, name, printer.moment, facts=facts, title=title))
+        printer.end(shown[-1].story)
+    if len(names) > 1:
+        printer.compare([each.story for each in shown])
     return shown
 
 
-def _write(shown: Shown, out: Path) -> None:
+def _write(shown: list[Shown], out: Path) -> None:
     from aquamend.records import write_atomically
-    from aquamend.replay.page import story_html
     from aquamend.replay.recording import save_recording
-    from aquamend.replay.replay_page import replay_html
 
     try:
-        save_recording(out / RECORDING, shown.recording)
-        write_atomically(out / REPLAY, replay_html(shown.recording, shown.story).encode())
-        write_atomically(out / PAGE, story_html(shown.story, replay=REPLAY).encode())
+        for file, content in _files(shown).items():
+            write_atomically(out / file, content.encode())
+        for name, each in zip([RECORDING] if len(shown) == 1 else [f"{s}.aqr" for s in SIDES], shown, strict=True):
+            save_recording(out / name, each.recording)
     except OSError as error:
         raise AquaMendError(f"{out} cannot be written ({error.strerror}); name another folder with --out") from None
+
+
+def _files(shown: list[Shown]) -> Mapping[str, str]:
+    """Return the pages by their names: one story and its replay, or two of them with a page that compares them."""
+    from aquamend.replay.page import comparison_html, story_html
+    from aquamend.replay.replay_page import replay_html
+
+    replay = replay_html([(each.recording, each.story) for each in shown], page=PAGE)
+    if len(shown) == 1:
+        return {PAGE: story_html(shown[0].story, replay=REPLAY), REPLAY: replay}
+    pages = {f"{side}.html": each.story for side, each in zip(SIDES, shown, strict=True)}
+    return {
+        PAGE: comparison_html(pages, replay=REPLAY),
+        **{file: story_html(story, replay=REPLAY, back=PAGE) for file, story in pages.items()},
+        REPLAY: replay,
+    }

@@ -32,7 +32,7 @@ def replay(recording: RecordingFile, *, out: Out = None) -> None:
     complaints, page = Complaints(), out or recording.with_suffix(".html")
     try:
         poses = load_recording(recording)
-        write_atomically(page, replay_html(poses, untold(recording.name)).encode())
+        write_atomically(page, replay_html([(poses, untold(recording.name))]).encode())
     except OSError as error:
         complaints.about("aquamend replay", AquaMendError(f"{page} cannot be written ({error.strerror}); use --out"))
     except AquaMendError as error:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from aquamend.cli.output import WIDEST
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from aquamend.replay.story import Moment, Story
@@ -47,6 +49,11 @@ class StoryPrinter:
         self.console.print(title, style="bold")
         self.console.print("Times are simulated seconds; losses are in seconds' worth.", style="dim")
 
+    def section(self, title: str) -> None:
+        """Print a heading between two tellings."""
+        self.console.print()
+        self.console.print(title, style="bold reverse")
+
     def moment(self, moment: Moment) -> None:
         """Print one moment."""
         from rich.text import Text
@@ -54,15 +61,22 @@ class StoryPrinter:
         style = STYLES.get(str(moment.kind), "")
         time = f"{moment.time_s:7.1f} s  "
         if str(moment.kind) == "acted":
-            told = f"{time}{moment.title}{f': {moment.told}' if moment.told else ''}"
-            self.console.print(Text(told, style="yellow" if moment.failed else style))
+            style = "yellow" if moment.failed else style
+            told = f"{moment.title}{f': {moment.told}' if moment.told else ''}"
+            for i, line in enumerate(self._wrapped(told)):
+                self.console.print(Text.assemble((time if i == 0 else f"{'':{MARGIN + 3}}", "dim"), (line, style)))
             return
         mark = "(unseen) " if str(moment.kind) == "revealed" else ""
         self.console.print()
-        self.console.print(Text.assemble((time, "dim"), (mark + moment.title, style)))
-        self._indented(moment.told)
+        for i, line in enumerate(self._wrapped(mark + moment.title)):
+            self.console.print(Text.assemble((time if i == 0 else f"{'':{MARGIN + 1}}", "dim"), (line, style)))
+        self._indented(moment.told if not moment.failed else "")
         if moment.options:
+            self._indented(moment.weighing)
             self._options(moment)
+
+    def _wrapped(self, text: str) -> list[str]:
+        return textwrap.wrap(text, self.console.width - MARGIN - 3) or [""]
 
     def _indented(self, text: str) -> None:
         for line in textwrap.wrap(text, self.console.width - MARGIN - 1):
@@ -81,18 +95,39 @@ class StoryPrinter:
 
         for option in moment.options:
             parts = (option.loss, option.sensing, option.rollback, option.continuation, option.residual)
-            name = option.name if len(option.name) <= width else option.name[: width - 1] + "…"
+            first, *rest = textwrap.wrap(option.name, width) or [""]
             numbers = "".join(
                 f"{'' if value is None else f'{value:.1f}':>{n}}" for value, n in zip(parts, WIDTHS, strict=True)
             )
-            mark = ">" if option.chosen else " "
-            line = f"{'':{MARGIN - 1}}{mark} {name:{width + 2}}{numbers}"
-            self.console.print(Text(line.rstrip(), style="green" if option.chosen else ""), soft_wrap=True)
+            lines = [f"{'':{MARGIN - 1}}{'>' if option.chosen else ' '} {first:{width + 2}}{numbers}"]
+            lines += [f"{'':{MARGIN + 1}}  {line}" for line in rest]
+            for line in lines:
+                self.console.print(Text(line.rstrip(), style="green" if option.chosen else ""), soft_wrap=True)
 
     def end(self, story: Story) -> None:
-        """Print what it cost."""
-        parts: dict[str, float] = {}
-        for receipt in story.ledger:
-            parts[receipt.charge] = parts.get(receipt.charge, 0.0) + receipt.cost
-        split = " + ".join(f"{charge} {cost:.1f}" for charge, cost in parts.items())
-        self.console.print(f"{'':{MARGIN + 1}}It cost {sum(parts.values()):.1f} {story.unit}: {split}.")
+        """Print what it cost, what was needless, and what hindsight would have cost."""
+        from aquamend.recovery.receipts import charged
+        from aquamend.replay.comparing import in_hindsight, needless
+        from aquamend.replay.losses_chart import subtotals
+
+        parts = subtotals(story.ledger)
+        split = " + ".join(f"{charge} {cost:.1f}" for charge, cost in parts)
+        self._indented(f"It cost {charged(story.ledger):.1f} {story.unit}: {split}.")
+        if story.hindsight is not None:
+            self._indented(needless(story.hindsight))
+            self._indented(in_hindsight(story.hindsight, story.unit))
+
+    def compare(self, stories: Sequence[Story]) -> None:
+        """Print recoveries from the same alarm side by side."""
+        from rich.table import Table
+
+        from aquamend.replay.comparing import comparison
+
+        table = Table(box=None, padding=(0, 2), pad_edge=False)
+        table.add_column("")
+        for story in stories:
+            table.add_column(story.policy, justify="right")
+        for name, *cells in comparison(stories):
+            table.add_row(name, *cells, style="bold" if name == "total" else "")
+        self.section("From the same alarm")
+        self.console.print(table)

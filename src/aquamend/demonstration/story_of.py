@@ -29,7 +29,7 @@ def statements(states: Sequence[InformationState], failed: Collection[str]) -> t
 
 
 def _doubt(state: InformationState, name: str) -> float | None:
-    """Return how likely a declaration is invalid; None where that is not known, or something else is declared by now."""
+    """Return how likely a declaration is invalid; None where that is not known, or it is no longer in force."""
     at = next((i for i, declaration in enumerate(state.problem.declarations) if declaration.name == name), None)
     return None if state.invalidity is None or at is None else float(state.invalidity[at])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from aquamend.decision.steps import Reprobe, Step
+from aquamend.decision.steps import Step
 from aquamend.demonstration.explanations import explanations
 from aquamend.demonstration.hindsight import hindsight
 from aquamend.demonstration.options import Pricing, how_to_read, weighed

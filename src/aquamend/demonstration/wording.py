@@ -68,7 +68,7 @@ PRIMITIVES = {
     **{f"place {cup}": f"set down what was grasped as {cup}" for cup in dim.CUPS},
     **{f"move to {cup}": f"carry the pitcher to where {cup} is believed to stand" for cup in dim.CUPS},
     **{f"move {cup} to {dim.PITCHER}": f"carry what was grasped as {cup} to the pitcher" for cup in dim.CUPS},
-    **{f"pour into {cup}": f"pour where {cup} is believed to stand" for cup in dim.CUPS},
+    **{f"pour into {cup}": "pour" for cup in dim.CUPS},
 }
 """By what the robot's receipts call them."""
 
@@ -77,6 +77,8 @@ _SURE = {
     **{f"beside {cup}": "" for cup in dim.CUPS},
     f"beside {dim.PITCHER}": "",
     f"back with {dim.PITCHER}": "",
+    f"{dim.PITCHER} is above its own place": "",
+    "the hand is home": "",
 }
 """What the robot calls a fact and cannot know, or what the title has said already."""
 

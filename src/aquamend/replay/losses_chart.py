@@ -48,8 +48,8 @@ def stacked_bar(parts: Iterable[Part], *, full: float, label: str, height: int =
     )
 
 
-def total_figure(ledger: Sequence[Receipt], unit: str) -> str:
-    """Return the complete loss as one bar with its parts named below it."""
+def total_figure(ledger: Sequence[Receipt], unit: str, *, full: float | None = None) -> str:
+    """Return the complete loss as one bar with its parts named below it; ``full`` would fill the width, or it does."""
     parts, total = subtotals(ledger), charged(ledger)
     label = f"Total loss {quantity(total, unit)}: {_spoken(parts, unit)}"
     finite = math.fsum(amount for _, amount in parts if math.isfinite(amount))
@@ -61,14 +61,23 @@ def total_figure(ledger: Sequence[Receipt], unit: str) -> str:
         f'<figure class="total"><figcaption>Total loss <strong><data class="total-loss" value="{total!r}">'
         f"{safe(quantity(total, unit))}</data></strong> "
         '<span class="caption">The bar adds up every line of the ledger; shorter is better.</span></figcaption>'
-        + (stacked_bar(parts, full=finite, label=label, height=26) if parts else "")
+        + (
+            stacked_bar(
+                parts, full=full if full is not None and math.isfinite(full) else finite, label=label, height=26
+            )
+            if parts
+            else ""
+        )
         + (f'<ul class="legend">{entries}</ul>' if parts else "<p>Nothing was charged.</p>")
         + "</figure>"
     )
 
 
-def option_bars(options: Sequence[Option], unit: str) -> str:
-    """Return the options with the least expected loss first; many are folded, the chosen one never."""
+def option_bars(options: Sequence[Option], unit: str, *, reading: str = "") -> str:
+    """Return the options with the least expected loss first; many are folded, the chosen one never.
+
+    ``reading`` says how the losses and the choice belong together.
+    """
     if not options:
         return ""
     full = max((option.loss for option in options if math.isfinite(option.loss)), default=0.0)
@@ -76,8 +85,9 @@ def option_bars(options: Sequence[Option], unit: str) -> str:
     near = [o for rank, o in enumerate(ordered) if rank < MOST_OPTIONS or o.chosen]
     far = [o for rank, o in enumerate(ordered) if rank >= MOST_OPTIONS and not o.chosen]
     folded = f"<details><summary>{len(far)} more, all dearer</summary>{_rows(far, full, unit)}</details>" if far else ""
+    above = f"<p>{safe(reading)}</p>" if reading else ""
     return (
-        f'<div class="options"><p class="caption">Expected loss of every option ({_legend(options)})</p>'
+        f'<div class="options">{above}<p class="caption">Expected loss of every option ({_legend(options)})</p>'
         f"{_rows(near, full, unit)}{folded}</div>"
     )
 

@@ -44,11 +44,12 @@ def still_figure(moment: Moment) -> str:
     """Return the picture of a moment inside the page itself; nothing where there is none."""
     if moment.still is None:
         return ""
-    alt = f"The scene at {seconds(moment.time_s)}: {moment.title}"
+    at = seconds(moment.time_s if moment.still_s is None else moment.still_s)
+    alt = f"The scene at {at}: {moment.title}"
     uri = b64encode(moment.still).decode("ascii")
     return (
         f'<figure class="still"><img src="data:image/png;base64,{uri}" alt="{safe(alt)}"{_size(moment.still)}>'
-        f"<figcaption>The scene at {seconds(moment.time_s)}</figcaption></figure>"
+        f"<figcaption>The scene at {at}</figcaption></figure>"
     )
 
 
@@ -58,7 +59,7 @@ def _moment(moment: Moment, unit: str) -> str:
     return (
         f'<li class="moment {moment.kind.value}{" pictured" if figure else ""}">{_time(moment.time_s)}'
         f'<div class="telling"><h3><span class="kind">{KIND_WORDS[moment.kind]}</span> {safe(moment.title)}</h3>'
-        f"{text}{option_bars(moment.options, unit)}</div>{figure}</li>\n"
+        f"{text}{option_bars(moment.options, unit, reading=moment.weighing)}</div>{figure}</li>\n"
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from urllib.parse import urlsplit
 
+from aquamend.recovery.receipts import charged
+from aquamend.replay.comparing import comparison, in_hindsight, needless
 from aquamend.replay.graph_drawing import graph_drawing
 from aquamend.replay.ledger_strip import ledger_strip
 from aquamend.replay.ledger_table import ledger_table
@@ -29,8 +31,30 @@ _SHARED_SHAPES = """<svg class="shared" width="0" height="0" aria-hidden="true">
 </defs></svg>"""
 
 
-def story_html(story: Story, *, replay: str | None = None) -> str:
-    """Return the page; ``replay`` is a relative link to the replay in three dimensions."""
+def story_html(story: Story, *, replay: str | None = None, back: str | None = None) -> str:
+    """Return the page; ``replay`` is a relative link to the replay in three dimensions, ``back`` to a comparison."""
+    return _page(story.title, f"{_header(story, replay, back)}\n<main>\n{_sections(story)}</main>")
+
+
+def comparison_html(pages: Mapping[str, Story], *, replay: str | None = None) -> str:
+    """Return a page that compares recoveries from the same alarm; ``pages`` are relative links to their own pages."""
+    stories = list(pages.values())
+    first = stories[0]
+    title = f"{first.title}, {' versus '.join(story.policy for story in stories)}"
+    dearest = max(charged(story.ledger) for story in stories)
+    sides = "".join(_side(story, link, dearest) for link, story in pages.items())
+    lead = (
+        "The same table, the same trouble and the same alarm, bit for bit; from there on each policy recovers on a "
+        "branch of its own."
+    )
+    body = (
+        f'<header>\n<h1>{safe(title)}</h1>\n<p class="lead">{lead}</p>\n{_button(replay)}</header>\n<main>\n'
+        f'<div class="sides">{sides}</div>\n{_comparison_table(stories)}\n</main>'
+    )
+    return _page(title, body)
+
+
+def _page(title: str, body: str) -> str:
     style = (files("aquamend.replay") / "assets" / "story.css").read_text(encoding="utf-8")
     return f"""<!doctype html>
 <html lang="en">
@@ -39,32 +63,65 @@ def story_html(story: Story, *, replay: str | None = None) -> str:
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{safe(story.title)}</title>
+<title>{safe(title)}</title>
 <style>
 {style}</style>
 </head>
 <body>
 {_SHARED_SHAPES}
-{_header(story, replay)}
-<main>
-{_sections(story)}</main>
+{body}
 </body>
 </html>
 """
 
 
-def _header(story: Story, replay: str | None) -> str:
-    style, word = ("good", "✓ Recovered") if story.success else ("bad", "✗ Not recovered")
-    button = (
-        "" if replay is None else f'<p><a class="replay" href="{safe(_relative(replay))}">▶ Watch it in 3-D</a></p>\n'
-    )
+def _header(story: Story, replay: str | None, back: str | None) -> str:
+    up = "" if back is None else f'<p><a href="{safe(_relative(back))}">← Compare with the other policy</a></p>\n'
     return f"""<header>
-<h1>{safe(story.title)}</h1>
+{up}<h1>{safe(story.title)}</h1>
 <p class="lead">{safe(story.lead)}</p>
-{button}<p class="verdict {style}"><strong>{word}.</strong> {safe(story.verdict)}</p>
-{total_figure(story.ledger, story.unit)}
+{_button(replay)}{_outcome(story)}
 {_facts(story.facts)}
 </header>"""
+
+
+def _button(replay: str | None) -> str:
+    if replay is None:
+        return ""
+    return f'<p><a class="replay" href="{safe(_relative(replay))}">▶ Watch it in 3-D</a></p>\n'
+
+
+def _outcome(story: Story, *, full: float | None = None) -> str:
+    """Return how it ended, what it cost (a bar as long as ``full`` fills the width), and what hindsight would cost."""
+    style, word = ("good", "✓ Recovered") if story.success else ("bad", "✗ Not recovered")
+    known = story.hindsight
+    told = "" if known is None else f"{needless(known)} {in_hindsight(known, story.unit)}"
+    return (
+        f'<p class="verdict {style}"><strong>{word}.</strong> {safe(story.verdict)}</p>\n'
+        f"{total_figure(story.ledger, story.unit, full=full)}"
+        + (f'\n<p class="hindsight">{safe(told)}</p>' if told else "")
+    )
+
+
+def _side(story: Story, link: str, dearest: float) -> str:
+    return (
+        f'<section class="side"><h2>{safe(story.policy)}</h2>\n{_outcome(story, full=dearest)}\n'
+        f'<p><a href="{safe(_relative(link))}">The whole story of {safe(story.policy)}</a></p></section>\n'
+    )
+
+
+def _comparison_table(stories: Sequence[Story]) -> str:
+    head = "".join(f'<th scope="col" class="number">{safe(story.policy)}</th>' for story in stories)
+    rows = "".join(
+        f'<tr><th scope="row">{safe(name)}</th>'
+        + "".join(f'<td class="number">{safe(cell)}</td>' for cell in cells)
+        + "</tr>\n"
+        for name, *cells in comparison(stories)
+    )
+    return (
+        '<h2>Side by side</h2>\n<table class="comparison" aria-label="Side by side"><thead><tr>'
+        f'<th scope="col"></th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>'
+    )
 
 
 def _facts(facts: Mapping[str, str]) -> str:
@@ -79,7 +136,8 @@ def _sections(story: Story) -> str:
         _section(
             "story",
             "What happened",
-            "Read from top to bottom: time runs down the page; under a decision, the shortest bar is the best option.",
+            "Read from top to bottom: time runs down the page; the bars under a decision are expected losses, and the "
+            "line above them says how the policy chose.",
             moment_list(story),
         )
         + _section(

@@ -83,7 +83,10 @@ def _plot(stacked: Sequence[Band], updates: int) -> str:
         f"<title>{safe(band.name)}</title></path>"
         for i, band in enumerate(stacked)
     )
-    texts = "".join(_percentages(borders[update], (update + 0.5) / updates) for update in range(updates))
+    texts = "".join(
+        _percentages(borders[update], [band.shares[update] for band in stacked], (update + 0.5) / updates)
+        for update in range(updates)
+    )
     last = ", ".join(f"{band.name} {percent(band.shares[-1])}" for band in stacked)
     return (
         f'<svg width="100%" height="{_HEIGHT}" role="img" aria-label="{safe(f"After {updates} updates: {last}")}">'
@@ -93,13 +96,12 @@ def _plot(stacked: Sequence[Band], updates: int) -> str:
     )
 
 
-def _percentages(borders: Sequence[float], x: float) -> str:
+def _percentages(borders: Sequence[float], shares: Sequence[float], x: float) -> str:
     """Return the percentages inside one column, where there is room for them."""
     return "".join(
-        f'<text x="{portion(x)}" y="{number((top + bottom) / 2.0 * _HEIGHT + 4.0)}">'
-        f"{safe(percent(bottom - top))}</text>"
-        for top, bottom in pairwise(borders)
-        if bottom - top >= _READABLE
+        f'<text x="{portion(x)}" y="{number((top + bottom) / 2.0 * _HEIGHT + 4.0)}">{safe(percent(share))}</text>'
+        for (top, bottom), share in zip(pairwise(borders), shares, strict=True)
+        if share >= _READABLE
     )
 
 

@@ -1,7 +1,7 @@
 """The replay in three dimensions: one HTML file that needs nothing else, not even a network.
 
-The list of moments is plain HTML and can be read without a script; ``assets/replay.js`` (built from ``viewer/``) adds
-the picture, the clock and the posterior.
+It shows one execution, or two side by side on one clock. The list of moments is plain HTML and can be read without a
+script; ``assets/replay.js`` (built from ``viewer/``) adds the picture, the clock, the costs and the posterior.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
+from aquamend.recovery.receipts import Receipt
 from aquamend.replay.recording import Recording, to_bytes
-from aquamend.replay.story import Kind, Moment, Option, Story
+from aquamend.replay.story import Kind, Moment, Option, Posterior, Story
+from aquamend.text.words import percent
 
 OPTIONS_SHOWN = 4
 """Of the alternatives of a decision; the others are folded away."""
+EXPLANATIONS_SHOWN = 7
+"""Of what may be the matter; the others are one row."""
+
+Execution = tuple[Recording, Story]
 
 _WORDS = {
     Kind.BELIEVED: "believed",
@@ -31,20 +37,45 @@ _WORDS = {
 }
 
 
-def replay_html(recording: Recording, story: Story) -> str:
-    """Return a page that plays the recording beside the story: self-contained, and it asks the network for nothing."""
+def replay_html(executions: Sequence[Execution], *, page: str | None = None) -> str:
+    """Return a page that plays one recording beside its story, or two of them side by side.
+
+    It is self-contained and asks the network for nothing. ``page`` is a relative link back to the story with pictures.
+    """
     script = _asset("replay.js").replace("</script", "<\\/script")
+    stories = [story for _, story in executions]
+    told = any(story.moments for story in stories)
+    several = len(executions) > 1
+    back = "" if page is None else f'<p><a class="back" href="{escape(page)}">← The story with pictures</a></p>\n'
+    title = f"{stories[0].title}, {' versus '.join(s.policy for s in stories)}" if several else stories[0].title
+    lead = _TWO if several else stories[0].lead
     return _PAGE.format(
         policy=escape(_content_policy(script)),
-        title=escape(story.title),
-        lead=escape(story.lead),
+        title=escape(title),
+        lead=escape(lead),
+        back=back,
         style=_asset("replay.css"),
+        layout=" ".join(["versus" if several else "single", *([] if told else ["untold"])]),
+        sides="\n".join(_side(recording, story, several=several) for recording, story in executions),
+        story=_json_in_html(_page_data(executions)),
+        script=script,
+    )
+
+
+_TWO = (
+    "The same table and the same alarm, bit for bit; from there on each policy recovers on a branch of its own. One "
+    "clock drives both sides."
+)
+
+
+def _side(recording: Recording, story: Story, *, several: bool) -> str:
+    who = f'<h2 class="who">{escape(story.policy)} <span class="ended" hidden></span></h2>' if several else ""
+    return _SIDE.format(
+        who=who,
         moments="\n".join(_moment(moment, story.unit) for moment in _in_order(story)),
         verdict=escape(story.verdict),
         outcome="success" if story.success else "failure",
-        story=_json_in_html(_story_data(recording, story)),
         recording=base64.b64encode(to_bytes(recording)).decode("ascii"),
-        script=script,
     )
 
 
@@ -62,19 +93,72 @@ def _in_order(story: Story) -> list[Moment]:
     return sorted(story.moments, key=lambda moment: moment.time_s)
 
 
-def _story_data(recording: Recording, story: Story) -> dict[str, object]:
-    """Return what the script needs of the story; what the moments say is in the page already."""
-    times_s = [float(recording.times_s[0]), float(recording.times_s[-1])]
-    times_s += [moment.time_s for moment in story.moments]
+def _page_data(executions: Sequence[Execution]) -> dict[str, object]:
+    """Return what the script needs of the stories; what the moments say is in the page already."""
+    times_s = [float(time) for recording, _ in executions for time in (recording.times_s[0], recording.times_s[-1])]
+    times_s += [moment.time_s for _, story in executions for moment in story.moments]
     return {
         "start_s": min(times_s),
         "end_s": max(times_s),
-        "moments": [{"time_s": m.time_s, "kind": m.kind.value, "title": m.title} for m in _in_order(story)],
-        "posteriors": [
-            {"time_s": p.time_s, "when": p.when, "explanations": [[*pair] for pair in p.explanations.items()]}
-            for p in story.posteriors
-        ],
+        "moments": _on_one_clock([_in_order(story) for _, story in executions]),
+        "sides": [_side_data(story) for _, story in executions],
     }
+
+
+def _on_one_clock(sides: Sequence[Sequence[Moment]]) -> list[dict[str, object]]:
+    """Return all moments in the order of time, each with its row in the list of every side, or none there.
+
+    What the sides have in common, up to their alarm, is there once.
+    """
+    common = 0
+    while len(sides) > 1 and common < min(map(len, sides)) and len({id(side[common]) for side in sides}) == 1:
+        common += 1
+    everywhere = [(moment, [row] * len(sides)) for row, moment in enumerate(sides[0][:common])]
+    later = [
+        (moment, [row if i == side else None for i in range(len(sides))])
+        for side, moments in enumerate(sides)
+        for row, moment in enumerate(moments)
+        if row >= common
+    ]
+    later.sort(key=lambda entry: entry[0].time_s)
+    return [
+        {"time_s": moment.time_s, "kind": moment.kind.value, "title": moment.title, "rows": rows}
+        for moment, rows in [*everywhere, *later]
+    ]
+
+
+def _side_data(story: Story) -> dict[str, object]:
+    ended = [moment.time_s for moment in story.moments if moment.kind is Kind.ENDED]
+    return {
+        "unit": story.unit,
+        "success": story.success,
+        "ended_s": ended[-1] if ended else None,
+        "posteriors": _posteriors(story.posteriors),
+        "costs": [_cost(receipt) for receipt in story.ledger if receipt.start_s is not None],
+        "beliefs": [[b.time_s, dict(b.places_m), dict(b.levels_g)] for b in story.beliefs],
+    }
+
+
+def _cost(receipt: Receipt) -> list[object]:
+    start = receipt.start_s or 0.0
+    return [str(receipt.charge), start, start if receipt.end_s is None else receipt.end_s, receipt.cost]
+
+
+def _posteriors(posteriors: Sequence[Posterior]) -> list[dict[str, object]]:
+    """Return every posterior as rows that keep their places, the ever likeliest first; the rest are one row."""
+    names = list(dict.fromkeys(name for posterior in posteriors for name in posterior.explanations))
+    most = {name: max(p.explanations.get(name, 0.0) for p in posteriors) for name in names}
+    ranked = sorted(names, key=lambda name: -most[name])
+    kept = ranked if len(ranked) <= EXPLANATIONS_SHOWN else ranked[: EXPLANATIONS_SHOWN - 1]
+    found: list[dict[str, object]] = []
+    for posterior in posteriors:
+        shares = [(name, posterior.explanations.get(name, 0.0)) for name in kept]
+        if len(kept) < len(ranked):
+            rest = math.fsum(posterior.explanations.get(name, 0.0) for name in ranked[len(kept) :])
+            shares.append((f"{len(ranked) - len(kept)} others", rest))
+        rows = [[name, share, percent(share)] for name, share in shares]
+        found.append({"time_s": posterior.time_s, "when": posterior.when, "rows": rows})
+    return found
 
 
 def _json_in_html(data: object) -> str:
@@ -91,12 +175,13 @@ def _moment(moment: Moment, unit: str) -> str:
         f'<span class="time">{seconds // 60}:{seconds % 60:02d}</span>'
         f'<span class="kind">{_WORDS[moment.kind]}</span>'
         f'<span class="title">{escape(moment.title)}</span></button>'
-        f"{text}{_options(moment.options, unit)}</li>"
+        f"{text}{_options(moment, unit)}</li>"
     )
 
 
-def _options(options: Sequence[Option], unit: str) -> str:
+def _options(moment: Moment, unit: str) -> str:
     """Return the alternatives as bars, the cheapest first; the chosen one is always in sight."""
+    options = moment.options
     if not options:
         return ""
     longest = max((option.loss for option in options if math.isfinite(option.loss)), default=1.0)
@@ -104,7 +189,8 @@ def _options(options: Sequence[Option], unit: str) -> str:
     shown = [option for i, option in enumerate(ranked) if i < OPTIONS_SHOWN or option.chosen]
     folded = [option for option in ranked if option not in shown]
     rows = "".join(_option(option, longest, unit) for option in shown)
-    table = f'<p class="reading">Expected loss of each choice, in {escape(unit)}; less is better.</p><ul>{rows}</ul>'
+    weighing = escape(moment.weighing) if moment.weighing else f"Expected loss of each choice, in {escape(unit)}."
+    table = f'<p class="reading">{weighing}</p><ul>{rows}</ul>'
     if folded:
         rest = "".join(_option(option, longest, unit) for option in folded)
         table += f"<details><summary>{len(folded)} more</summary><ul>{rest}</ul></details>"
@@ -135,24 +221,15 @@ _PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <style>{style}</style>
 </head>
-<body>
+<body class="{layout}">
 <header>
 <h1>{title}</h1>
 <p>{lead}</p>
-</header>
+{back}</header>
 <main>
-<div class="watch">
-<div id="stage">
-<p id="caption" aria-live="polite" hidden><span class="kind"></span> <span class="title"></span></p>
-<button id="begin" type="button"><span class="icon" aria-hidden="true"></span><span>Play the replay</span></button>
-<div id="views"><button id="turn" type="button">Other side</button>
-<button id="reset" type="button">Reset view</button></div>
-<div id="trouble" hidden><p id="trouble-why"></p>
-<p>What happened can still be read and played through in the list of moments.</p></div>
-<noscript><div class="trouble"><p>The replay needs JavaScript. The moments can be read without it.</p></div></noscript>
-</div>
 <div id="bar-of-buttons">
-<div class="scrubber"><div id="ticks"></div><input id="scrub" type="range" aria-label="Time" value="0"></div>
+<div class="scrubber"><div id="ticks"></div><div class="line"></div>
+<input id="scrub" type="range" aria-label="Time" value="0"></div>
 <div class="row">
 <button id="previous" type="button" aria-label="Previous moment" title="Previous moment (left arrow)"></button>
 <button id="play" type="button" aria-label="Play" data-shows="play" title="Play or pause (space)"></button>
@@ -165,24 +242,38 @@ _PAGE = """<!doctype html>
 </select></label>
 </div>
 </div>
-<section id="posterior">
-<h2>What the robot thinks happened <span id="after"></span></h2>
-<ul id="explanations"></ul>
-</section>
+{sides}
+</main>
+<script type="application/json" id="story">{story}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+_SIDE = """<section class="side">
+{who}
+<div class="stage">
+<p class="caption" aria-live="polite" hidden><span class="kind"></span> <span class="title"></span></p>
+<button class="begin" type="button"><span class="icon" aria-hidden="true"></span><span>Play the replay</span></button>
+<div class="views"><button class="turn" type="button">Other side</button>
+<button class="reset" type="button">Reset view</button></div>
+<div class="trouble" hidden><p class="why"></p>
+<p>What happened can still be read and played through in the list of moments.</p></div>
+<noscript><div class="trouble"><p>The replay needs JavaScript. The moments can be read without it.</p></div></noscript>
 </div>
+<div class="costs" hidden><span class="sum"></span><span class="track"></span><span class="parts"></span></div>
+<section class="posterior">
+<h2>What the robot thinks happened <span class="when"></span></h2>
+<ul class="explanations"></ul>
+</section>
 <section class="story" aria-label="What happened, moment by moment">
 <h2>Moment by moment</h2>
 <div class="scroll">
-<ol id="moments">
+<ol class="moments">
 {moments}
 </ol>
 <p class="verdict {outcome}">{verdict}</p>
 </div>
 </section>
-</main>
-<script type="application/json" id="story">{story}</script>
-<script type="application/octet-stream" id="recording">{recording}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
+<script type="application/octet-stream" class="recording">{recording}</script>
+</section>"""
