@@ -73,8 +73,8 @@ def test_shifts_are_recovered_with_their_spread(fitted):
         (shifts.bias, BIAS_G),
         (shifts.scale, SCALE_OFF_G),
     ):
-        assert found.g == pytest.approx(mean, abs=0.9)
-        assert found.sd_g == pytest.approx(sd, rel=0.5)
+        assert found.g == pytest.approx(mean, abs=1.2)
+        assert found.sd_g == pytest.approx(sd, rel=0.6)
 
 
 def test_how_often_a_scale_is_off_is_counted(made, fitted):
