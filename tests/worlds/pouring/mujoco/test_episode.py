@@ -238,12 +238,12 @@ def test_a_scale_that_is_off_is_hidden_and_stays_off(off_g):
         assert drive(body, measuring.weigh(body, 1)).value == pytest.approx(5.0, abs=2.0)
 
 
-def test_a_scale_that_is_off_never_calls_for_an_alarm_by_itself(monkeypatch):
-    """With nothing else the matter, the monitor finds nothing, however long it watches."""
-    monkeypatch.setattr(episode_module, "happen", lambda trouble, body: None)
-    quiet = Spike(Signal.LEVEL, "nobody", 0.0)
-    found = until_alarm(Episode(LIGHT, Stage.DECIDED, quiet, (5,), {0: 11.0}), fitted=KNOWN)
-    assert found.report.signal is not Signal.LOAD
+@pytest.mark.parametrize("trouble", [AddWater("A", 9), BiasedCamera("A", -9.0)], ids=["added", "bias"])
+def test_a_scale_that_is_off_changes_nothing_that_the_monitor_says(trouble):
+    """It has carried as much too much all along."""
+    off, sound = alarmed(trouble, off={0: -8.0}).report, alarmed(trouble).report
+    assert (off.signal, off.cup) == (sound.signal, sound.cup)
+    assert off.excess == pytest.approx(sound.excess, abs=0.2)
 
 
 def test_where_nothing_is_conspicuous_the_alarm_is_a_routine_check(monkeypatch):
@@ -306,7 +306,7 @@ def test_the_true_configuration_predicts_what_the_hand_feels(kind):
     assert disagreements(of_kind(kind), [heft("C")]) == {}
 
 
-@pytest.mark.parametrize("kind", ["little", "bias"])
+@pytest.mark.parametrize("kind", ["rival", "bias"])
 def test_the_true_configuration_predicts_a_scale_that_is_off(kind):
     alarm = alarmed(EVERY_KIND[kind], off={0: -8.0})
     assert configuration_of(alarm).scales.name == "OFF"
