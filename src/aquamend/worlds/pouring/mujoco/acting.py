@@ -17,7 +17,7 @@ from aquamend.worlds.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, fail
 from aquamend.worlds.pouring.mujoco.composing import fetch, pour_back, put_back, safe_stop
 from aquamend.worlds.pouring.mujoco.episode import DOSE_G, survey
 from aquamend.worlds.pouring.mujoco.handling import draw_back, move
-from aquamend.worlds.pouring.mujoco.pouring import CLOSE_ENOUGH_G, pour
+from aquamend.worlds.pouring.mujoco.pouring import CLOSE_ENOUGH_G, TOLERANCE_G, pour
 from aquamend.worlds.pouring.task import (
     BINDING_TOLERANCE_MM,
     CAMERA,
@@ -161,9 +161,13 @@ class Hands:
         for cup, grams in list(self.poured_g.items()):
             self.aimed_m = None
             finding = yield from pour_back(self.body, cup, grams, Charge.ROLLBACK)
+            left_g = grams - float(finding.value or 0.0)
+            if left_g <= TOLERANCE_G:
+                del self.poured_g[cup]
+            else:
+                self.poured_g[cup] = left_g
             if not finding.succeeded:
                 return finding
-            del self.poured_g[cup]
         return NOTHING_TO_DO
 
 

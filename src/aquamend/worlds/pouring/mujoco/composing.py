@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from aquamend.recovery import Charge
 from aquamend.worlds.pouring.mujoco import dimensions as dim
-from aquamend.worlds.pouring.mujoco.body import NOTHING_TO_DO, Body, Finding, Skill, nearest_place
+from aquamend.worlds.pouring.mujoco.body import NOTHING_TO_DO, Body, Finding, Skill, failed, nearest_place
 from aquamend.worlds.pouring.mujoco.handling import grasp, lift, move, place, retreat, return_to
 from aquamend.worlds.pouring.mujoco.measuring import localise
 from aquamend.worlds.pouring.mujoco.pouring import pour
@@ -87,7 +87,10 @@ def heft(body: Body, cup: str, charge: Charge) -> Skill:
 
 
 def pour_back(body: Body, cup: str, dose_g: float, charge: Charge) -> Skill:
-    """Undo a pour: set the pitcher down, pour the dose back out of the cup, and take the pitcher up again."""
+    """Undo a pour: set the pitcher down, pour the dose back out of the cup, and take the pitcher up again.
+
+    How much has come back is told in any case.
+    """
     if body.holding is not None:
         finding = yield from put_back(body, charge)
         if not finding.succeeded:
@@ -102,10 +105,9 @@ def pour_back(body: Body, cup: str, dose_g: float, charge: Charge) -> Skill:
         (f"pour {dose_g:.0f} g back", lambda: pour(body, dim.PITCHER, dose_g)),
     )  # fmt: skip
     finding = yield from put_back(body, charge, home)
-    if not finding.succeeded or not returned.succeeded:
-        return finding if not finding.succeeded else returned
-    finding = yield from fetch(body, dim.PITCHER, charge)
-    return finding if not finding.succeeded else returned
+    if finding.succeeded and returned.succeeded:
+        finding = yield from fetch(body, dim.PITCHER, charge)
+    return returned if finding.succeeded else failed(finding.told, returned.value)
 
 
 def safe_stop(body: Body, charge: Charge) -> Skill:
