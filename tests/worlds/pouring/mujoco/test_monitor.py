@@ -6,14 +6,13 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.worlds.pouring.mujoco.tables import LIGHT
+from tests.worlds.pouring.mujoco.tables import LIGHT, at_rest
 
 from aquamend.worlds.pouring.mujoco.body import Body, drive
 from aquamend.worlds.pouring.mujoco.faults import Faults
 from aquamend.worlds.pouring.mujoco.measuring import localise
 from aquamend.worlds.pouring.mujoco.monitor import TOLERATED, Monitor, conspicuous
 from aquamend.worlds.pouring.mujoco.motion import wait
-from aquamend.worlds.pouring.mujoco.simulation import Simulation
 from aquamend.worlds.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -33,7 +32,7 @@ HELD = {vessel.name: float(vessel.grams) for vessel in LIGHT.vessels if vessel.n
 
 @pytest.fixture(scope="module")
 def shared():
-    body = Body(Simulation.of(LIGHT))
+    body = Body(at_rest(LIGHT).branch())
     drive(body, localise(body))
     return body, Monitor.at_rest(body, HELD)
 

@@ -7,14 +7,13 @@ import pytest
 pytest.importorskip("mujoco")
 
 import numpy as np
-from tests.worlds.pouring.mujoco.tables import LIGHT, seeded
+from tests.worlds.pouring.mujoco.tables import LIGHT, at_rest, seeded
 
 from aquamend.errors import AquaMendError
 from aquamend.model import Cause
 from aquamend.worlds.pouring.mujoco.body import Body, drive
 from aquamend.worlds.pouring.mujoco.motion import wait
 from aquamend.worlds.pouring.mujoco.sensors import level_g
-from aquamend.worlds.pouring.mujoco.simulation import Simulation
 from aquamend.worlds.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -34,7 +33,7 @@ PASSING = (Occlusion("A"), Spike(Signal.LEVEL, "A", 1.5))
 
 @pytest.fixture(scope="module")
 def table():
-    return Simulation.of(LIGHT)
+    return at_rest(LIGHT)
 
 
 @pytest.fixture(scope="module")
