@@ -184,13 +184,24 @@ def test_undoing_a_pour_pours_back_what_was_read_out_of_the_cup_it_is_in(monkeyp
     def pours_back(body, cup, grams, charge):
         yield
         made.append((cup, grams, charge))
-        return Finding(True, "back")
+        return Finding(True, "back", grams - 1.0)
 
     monkeypatch.setattr(acting, "pour_back", pours_back)
     found = hands(poured, poured_g={"B": 14.6})
     assert done(found, Undo("pour", ("pour",))).succeeded
     assert made == [("B", 14.6, Charge.ROLLBACK)]
     assert (found.poured_g, found.aimed_m) == ({}, None)
+
+
+def test_a_pour_back_whose_water_came_back_is_not_made_twice_though_it_failed_later(monkeypatch):
+    def drops_the_pitcher(body, cup, grams, charge):
+        yield
+        return failed("nothing between the pads", grams)
+
+    monkeypatch.setattr(acting, "pour_back", drops_the_pitcher)
+    found = hands(poured, poured_g={"B": 14.6})
+    assert not done(found, Undo("pour", ("pour",))).succeeded
+    assert found.poured_g == {}
 
 
 def test_a_pour_back_that_failed_leaves_it_known_that_the_water_is_there(monkeypatch):
