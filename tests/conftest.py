@@ -20,6 +20,26 @@ from aquamend.problem_file import parse_problem
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 
+TESTS = Path(__file__).parent
+OUTER = ("results", "examples")
+"""Folders whose tests need more than the package: the committed results, and the programs in examples/."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what only `make test-all` runs: committed results, examples, and whatever opens a browser."""
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0]
+        if folder in OUTER or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.outer)
+
+
+@pytest.fixture(scope="session")
+def cases(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """Return how many random cases to try: the first number in `make test`, the second in `make test-all`."""
+    quick = "not slow" in request.config.getoption("markexpr")
+    return lambda few, many: few if quick else many
+
 
 @pytest.fixture(scope="session")
 def lid() -> Callable[..., InformationState]:

@@ -124,7 +124,7 @@ def test_probabilities_are_scored_once_a_scene_and_unavailable_without_a_truth(r
 @pytest.mark.parametrize("line", [{"event": "x"}, "text", {"event": "x", "when": "old", "q": 1.5, "so": True}])
 def test_what_is_no_probability_is_told_with_its_folder(run, line):
     run.records[0]["declarations"] = [line]
-    with pytest.raises(InvalidRun, match="^/runs/pouring-v2: "):
+    with pytest.raises(InvalidRun, match=r"^/runs/pouring-v2: "):
         event_qualities(table_of(run))
 
 
