@@ -20,7 +20,7 @@ UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""
 
 SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = (64, 160), 26, 40
-"""Problems of format 2, few and many of each: with discrete probes, with Gaussian ones, and with a Gaussian one that can only be the last."""
+"""Problems of format 2: few or many with discrete probes, some with Gaussian ones, or with one that comes last."""
 
 MANY_DISCRETE, MANY_GAUSSIAN = 4000, 300
 SECOND_POLICIES = ("aquamend", "exact", "lookahead-2", "no-reprobe", "all-candidates", "restart")
