@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -15,6 +16,7 @@ from aquamend.inference import InformationState
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
+from tests.tiers import QUICK
 
 # The same examples every time: a pull request fails for what it changed. `--hypothesis-profile=default` searches anew.
 settings.register_profile("repeatable", derandomize=True)
@@ -34,11 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.outer)
 
 
-@pytest.fixture(scope="session")
-def cases(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
-    """Return how many random cases to try: the first number in `make test`, the second in `make test-all`."""
-    quick = "not slow" in request.config.getoption("markexpr")
-    return lambda few, many: few if quick else many
+def pytest_configure(config: pytest.Config) -> None:
+    """Say which tier runs, for `tests.tiers.cases`."""
+    os.environ.pop(QUICK, None)
+    if "not slow" in config.getoption("markexpr"):
+        os.environ[QUICK] = "1"
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import cases
 
 from aquamend.decision import best_terminal, closures
 from aquamend.decision.endings import ROWS_AT_ONCE, endings_of, worst_case_endings
@@ -255,7 +256,7 @@ def test_a_clairvoyant_loses_at_most_what_any_posterior_loses(planned):
 # Minimum cuts.
 
 
-def test_cutting_decides_as_listing_does(random_problem, monkeypatch, cases):
+def test_cutting_decides_as_listing_does(random_problem, monkeypatch):
     """The same problems twice: closures listed, and solved by minimum cut."""
     cut, count = 0, cases(100, 300)
     for seed in range(count):
@@ -282,7 +283,7 @@ def test_cutting_decides_as_listing_does(random_problem, monkeypatch, cases):
 
 
 def test_cutting_decides_as_listing_does_where_corrections_need_values_and_support(
-    format_2, after_some_answers, monkeypatch, cases
+    format_2, after_some_answers, monkeypatch
 ):
     cut, count = 0, cases(80, 250)
     for seed in range(count):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.tiers import cases
 from typer.testing import CliRunner
 
 from aquamend import (
@@ -123,7 +124,7 @@ def test_a_cut_tells_near_ties_apart(n, scale):
         assert best_closure(weight, needs)[:n].any() == chosen
 
 
-def test_the_text_of_very_many_beliefs_fits_and_ends(tmp_path, cases):
+def test_the_text_of_very_many_beliefs_fits_and_ends(tmp_path):
     from aquamend.cli.main import app
 
     n = cases(400, 1500)

@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from tests.tiers import cases
 
 from aquamend.decision import Reprobe, best_terminal
 from aquamend.decision.detection import LosslessScreen
@@ -16,7 +17,7 @@ from aquamend.problem import Problem
 EVERYBODY = [name for name in POLICIES if name not in ("structured", "exact")] + ["lookahead-2", "lookahead-3"]
 
 
-def test_no_policy_loses_less_than_the_exact_one(random_problem, cases):
+def test_no_policy_loses_less_than_the_exact_one(random_problem):
     strictly, count = dict.fromkeys(EVERYBODY, 0), cases(90, 300)
     for seed in range(count):
         state = InformationState.alarmed(random_problem(random.Random(seed)))

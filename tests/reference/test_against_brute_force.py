@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.tiers import cases
 
 DISCRETE, GAUSSIAN = (64, 160), 26
 PLANNERS = ("aquamend", "all-candidates", "lookahead-1", "lookahead-2", "lookahead-3", "exact")
@@ -56,7 +57,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def discrete(folder, generator, brute_force, cases):
+def discrete(folder, generator, brute_force):
     return _write(folder, generator, brute_force, count=cases(*DISCRETE), first_seed=0, gaussian=False)
 
 
@@ -340,7 +341,7 @@ def _write_second(folder, generator, brute_force, *, count, first_seed, kind="di
 
 
 @pytest.fixture(scope="module")
-def second(folder, generator, brute_force, cases):
+def second(folder, generator, brute_force):
     return _write_second(folder, generator, brute_force, count=cases(*SECOND_DISCRETE), first_seed=0)
 
 
