@@ -19,8 +19,8 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
 	@echo 'make demo      watch the simulated robot recover; the page and the 3-D replay go to runs/demo'
-	@echo 'make test      lint, types, layers, and every test not marked slow'
-	@echo 'make test-all  the same, with the slow tests'
+	@echo 'make test      lint, types, layers, and the quick tests: every theorem and contract'
+	@echo 'make test-all  the same, with long searches, committed results, examples, cluster and browser'
 	@echo 'make lint      ruff check and ruff format --check'
 	@echo 'make format    let ruff rewrite what it can'
 	@echo 'make types     mypy, strict, on src'

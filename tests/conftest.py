@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -15,10 +16,31 @@ from aquamend.inference import InformationState
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
+from tests.tiers import QUICK
 
 # The same examples every time: a pull request fails for what it changed. `--hypothesis-profile=default` searches anew.
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
+
+TESTS = Path(__file__).parent
+OUTER = ("results", "examples")
+"""Folders whose tests need more than the package: the committed results, and the programs in examples/."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what only `make test-all` runs: committed results, examples, and whatever opens a browser."""
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0]
+        if folder in OUTER or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.outer)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say which tier runs, for `tests.tiers.cases`."""
+    os.environ.pop(QUICK, None)
+    if "not slow" in config.getoption("markexpr"):
+        os.environ[QUICK] = "1"
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PROGRAM = Path(sysconfig.get_path("scripts")) / "aquamend"
 
 
+@pytest.mark.outer
 def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "your_robot"}

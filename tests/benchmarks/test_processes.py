@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-SIZE = ["m1-v1", "--policies", "aquamend,exact,greedy", "--scenarios", "60", "--seeds", "2"]
+SIZE = ["m1-v1", "--policies", "aquamend,exact,greedy", "--scenarios", "40", "--seeds", "1"]
 
 
 def aquamend(*arguments, **options):
@@ -80,6 +80,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.outer
 def test_a_cluster_of_two_processes_writes_the_same_bytes(tmp_path, straight):
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
@@ -112,6 +113,7 @@ def test_the_bytes_do_not_depend_on_the_order_of_sets(tmp_path, straight, hash_s
     assert files(folder) == straight
 
 
+@pytest.mark.outer
 def test_a_cluster_that_does_not_answer_is_told_and_nothing_is_written(tmp_path):
     done = aquamend("bench", *SIZE, "--cluster", "tcp://127.0.0.1:1", "--out", tmp_path / "run")
     assert done.returncode == 2

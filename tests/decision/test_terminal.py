@@ -41,7 +41,7 @@ def named(decision):
             return "escalate"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(rng=st.randoms(use_true_random=False))
 def test_the_best_stop_is_the_first_least_of_all_correction_sets_restart_and_escalation(
     random_problem, enumerated_stop, rng

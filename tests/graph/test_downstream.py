@@ -96,7 +96,7 @@ def test_support_reaches_through_inference_and_aggregation_of_beliefs():
     assert graph.supporting_probes == {"level": ("look",), "total": ("look",), "target": ("look",), "idle": ()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rng=st.randoms(use_true_random=False))
 def test_downstream_is_what_a_search_from_the_belief_reaches(random_problem, reachable, rng):
     graph = random_problem(rng).graph

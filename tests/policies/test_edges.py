@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.tiers import cases
 from typer.testing import CliRunner
 
 from aquamend import (
@@ -123,10 +124,10 @@ def test_a_cut_tells_near_ties_apart(n, scale):
         assert best_closure(weight, needs)[:n].any() == chosen
 
 
-def test_the_text_of_thousands_of_beliefs_fits_and_ends(tmp_path):
+def test_the_text_of_very_many_beliefs_fits_and_ends(tmp_path):
     from aquamend.cli.main import app
 
-    n = 1500
+    n = cases(400, 1500)
     data = {
         "format": "aquamend-problem/1",
         "beliefs": [{"name": f"b{i}", "residual": 2} for i in range(n)],

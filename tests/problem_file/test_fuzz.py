@@ -48,7 +48,7 @@ def mutate(data: Any, draw: st.DataObject) -> None:
         data[key] = value
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(draw=st.data(), times=st.integers(1, 4))
 def test_junk_gives_a_problem_or_faults(sound_text, sound_2_text, faults_of, draw, times):
     data = json.loads(draw.draw(st.sampled_from([sound_text, sound_2_text])))
@@ -69,7 +69,7 @@ def test_any_text_is_data_or_a_fault(text):
             parse_problem(parse(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(draw=st.data())
 def test_a_file_cut_or_garbled_anywhere_is_a_problem_or_faults(sound_text, sound_2_text, draw):
     given_text = draw.draw(st.sampled_from([sound_text, sound_2_text]))

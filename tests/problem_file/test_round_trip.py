@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
@@ -175,6 +175,7 @@ def valued_problems(draw: st.DrawFn) -> Problem:
     )
 
 
+@settings(max_examples=50, deadline=None)
 @given(valued_problems())
 def test_every_problem_of_format_2_survives_json_and_yaml(problem):
     again = survives(problem)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.tiers import cases
 from tests.worlds.taking import answer, judged
 
 from aquamend import (
@@ -159,12 +160,12 @@ def test_where_no_value_is_said_the_best_one_is_declared():
 def test_the_mean_over_worlds_with_values_is_the_exact_evaluation():
     start = values()
     exact = evaluate(AquaMend(), start)
-    truths = np.random.default_rng(1).choice(len(start.posterior), p=start.posterior, size=4000)
+    truths = np.random.default_rng(1).choice(len(start.posterior), p=start.posterior, size=cases(1200, 4000))
     episodes = [recovered(AquaMend(), ModelWorld(start, int(h), (7, i))) for i, h in enumerate(truths)]
     losses = [episode.loss for episode in episodes]
     error = np.std(losses) / math.sqrt(len(losses))
     assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * error)
-    assert np.mean([episode.verdict.success for episode in episodes]) == pytest.approx(exact.success, abs=0.04)
+    assert np.mean([episode.verdict.success for episode in episodes]) == pytest.approx(exact.success, abs=0.06)
 
 
 def test_a_plan_costs_what_it_says_under_the_truth():
@@ -191,7 +192,7 @@ def test_the_mean_over_worlds_is_the_exact_evaluation(policy, random_problem):
         if not 0 < exact.expected_loss < math.inf or exact.expected_probes == 0:
             continue
         rng = np.random.default_rng(seed)
-        truths = rng.choice(len(state.posterior), p=state.posterior, size=1500)
+        truths = rng.choice(len(state.posterior), p=state.posterior, size=cases(500, 1500))
         losses = [recovered(policy, ModelWorld(state, int(h), (seed, i))).loss for i, h in enumerate(truths)]
         error = np.std(losses) / math.sqrt(len(losses))
         assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * error + 1e-9)

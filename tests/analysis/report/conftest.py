@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from aquamend.analysis.figures import bars, curves, dots, scenes
 from aquamend.analysis.figures.appearance import described_by
+from aquamend.analysis.figures.drawing import Drawing
 from aquamend.analysis.report.analysed import Analysed, analysed
 from aquamend.cli.looks import look_named
 from aquamend.records import Run
@@ -16,6 +18,14 @@ from aquamend.records import Run
 def policies_describe_themselves() -> Iterator[None]:
     with described_by(look_named):
         yield
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every drawing blank, for tests that look at the rest of a page: drawing is what takes the time."""
+    blank = Drawing(b'<svg viewBox="0 0 1 1"></svg>', b"")
+    for module in (bars, curves, dots, scenes):
+        monkeypatch.setattr(module, "drawing", lambda name, *, height_in, draw: blank)
 
 
 def record(policy: str, scenario: int, loss: float | str | None, *, seed: int = 0, **more: Any) -> dict[str, Any]:

@@ -157,6 +157,7 @@ def test_scenes_are_divided_only_by_what_was_drawn(depth, run):
     assert timing_table(table_of(depth)) is None
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_suite_shows_what_its_records_have_and_nothing_else(run, stress):
     def titles(run):
         return [part.title for part in suite_section(analysed(run, title="here", anchor="here")).parts]
@@ -167,6 +168,7 @@ def test_a_suite_shows_what_its_records_have_and_nothing_else(run, stress):
     assert [type(block) for block in section.blocks][::2] == [Table, Folded]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_narrowed_run_says_so_and_is_not_called_complete(run):
     from aquamend.analysis.report.as_markdown import as_markdown
     from aquamend.analysis.report.build import analysed_runs, report_of

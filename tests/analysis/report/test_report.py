@@ -85,6 +85,7 @@ def test_text_from_files_is_escaped(make):
     assert HOSTILE not in as_markdown(document)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_markdown_tables_keep_their_columns_whatever_the_text(make):
     run = make(losses("a|b", [1.0]), losses("aquamend", [2.0]), machine="x | y\nz")
     for block in re.findall(r"(?:^\|.*\n)+", as_markdown(reported([run])), re.MULTILINE):
@@ -92,6 +93,7 @@ def test_markdown_tables_keep_their_columns_whatever_the_text(make):
         assert len(widths) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_incomplete_run_says_so_at_the_top_and_in_its_section(m1):
     m1.manifest["seeds"] = 2
     document = reported([m1])
@@ -101,10 +103,12 @@ def test_an_incomplete_run_says_so_at_the_top_and_in_its_section(m1):
     assert "**m1-v1 is incomplete" in as_markdown(document)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_complete_run_does_not(m1):
     assert "incomplete" not in as_html(reported([m1]))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_refusals_are_counted_and_the_first_is_quoted(make):
     refused = losses("exact", [None, 1.0])
     refused[0] |= {"error": "beyond two million states", "success": 0.0}
@@ -113,12 +117,14 @@ def test_refusals_are_counted_and_the_first_is_quoted(make):
     assert "beyond two million states" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_without_records_is_a_report_all_the_same(make, tmp_path):
     empty = make(losses("aquamend", [1.0]))
     empty.records.clear()
     assert "There are no records yet." in as_html(reported([empty]))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_both_formats_say_the_same_headings(m1, depth, proxies):
     document = reported([m1, depth, proxies])
     page, markdown = as_html(document), as_markdown(document)
@@ -129,12 +135,14 @@ def test_both_formats_say_the_same_headings(m1, depth, proxies):
         assert f"# {title}" in markdown
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_estimators_are_not_compared_with_aquamend(proxies):
     titles = [section.title for section in sections(reported([proxies]))]
     assert "AquaMend against each other policy" not in titles
     assert "Where we differ from the paper, and why" in titles
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_suite_that_comes_twice_is_told_apart_by_its_folder(make):
     runs = [make(losses("aquamend", [loss]), losses("exact", [1.0])) for loss in (1.0, 2.0)]
     object.__setattr__(runs[1], "folder", runs[1].folder.with_name("later"))
@@ -144,6 +152,7 @@ def test_a_suite_that_comes_twice_is_told_apart_by_its_folder(make):
     assert len(names) == len(set(names))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_folders_of_one_name_are_told_apart_by_where_they_are(make):
     runs = [make(losses("aquamend", [loss]), losses("exact", [1.0])) for loss in (1.0, 2.0)]
     for run, place in zip(runs, ("/first/run", "/second/run"), strict=True):
@@ -151,6 +160,7 @@ def test_folders_of_one_name_are_told_apart_by_where_they_are(make):
     assert [one.title for one in analysed_runs(runs)] == ["m1-v1 (/first/run)", "m1-v1 (/second/run)"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_headline_is_by_expected_risk_so_that_luck_beats_nobody(make):
     lucky = [line | {"expected_risk": 5.0 + line["scenario"]} for line in losses("aquamend", [1.0] * 12)]
     (text,) = reported([make(lucky, losses("exact", [2.0] * 12))]).lead[1].items
@@ -158,6 +168,7 @@ def test_the_headline_is_by_expected_risk_so_that_luck_beats_nobody(make):
     assert text.endswith("AquaMend has higher expected risk than Exact adaptive.")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_where_nothing_can_be_compared_no_tie_is_claimed(make):
     refused = [line | {"error": "no", "loss": None, "expected_risk": None} for line in losses("aquamend", [1.0])]
     for run in (
@@ -168,11 +179,13 @@ def test_where_nothing_can_be_compared_no_tie_is_claimed(make):
         assert "tie" not in text_of([run]).replace("properties", "")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_policies_are_said_to_meet_the_same_scenarios_only_where_they_do(m1, make):
     assert "met the same scenarios" in text_of([m1])
     assert "met the same scenarios" not in text_of([make(losses("aquamend", [1.0, 2.0]), losses("exact", [1.0]))])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_realised_and_expected_are_compared_and_not_presumed_to_agree(make):
     ours = [line | {"expected_risk": 1.5} for line in losses("aquamend", [1.0, 2.0, 1.2, 1.8])]
     theirs = [line | {"expected_risk": 1.0} for line in losses("exact", [3.0, 3.0, 3.0, 3.0])]
@@ -183,6 +196,7 @@ def test_realised_and_expected_are_compared_and_not_presumed_to_agree(make):
     assert "holds zero for the only policy." in text_of([make(ours)])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_only_records_with_every_truth_are_said_to_have_them(depth):
     assert "Every hidden truth" not in text_of([depth])
     for record in depth.records:
@@ -192,6 +206,7 @@ def test_only_records_with_every_truth_are_said_to_have_them(depth):
     assert "AquaMend minus the other policy in realised loss" not in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_estimators_are_called_estimators(proxies):
     text = text_of([proxies])
     assert "AquaMend" not in text
@@ -202,18 +217,21 @@ def test_estimators_are_called_estimators(proxies):
     assert not any("endings" in row for row in suite["rows"])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_scenarios_keep_the_digits_that_tell_them_apart(make):
     run = make(losses("aquamend", [1.0, 1.0, 1.23456789]), losses("exact", [1.0 + 1e-6, 1.0 + 1e-12, 2.0]))
     (suite,) = scenario_data(as_html(reported([run])))
     assert [row["values"][0] for row in suite["rows"]] == [[1, 1.000001], [1, 1], [1.2346, 2]]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_truth_that_cannot_be_read_is_reported_with_its_folder_and_scenario(m1):
     m1.annotations[0]["truths"] = "x"
     with pytest.raises(InvalidRun, match=r"^/runs/m1-v1: the annotation of scenario 3, seed 0 has the truths 'x'"):
         reported([m1])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_that_cannot_be_whole_is_not_begun(m1, tmp_path):
     (tmp_path / "report.md").mkdir()
     with pytest.raises(OSError, match=r"report\.md is a folder"):
@@ -221,6 +239,7 @@ def test_a_report_that_cannot_be_whole_is_not_begun(m1, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_every_scenario_is_in_the_page_with_what_was_true(m1):
     (suite,) = scenario_data(as_html(reported([m1])))
     assert [row["scenario"] for row in suite["rows"]] == [0, 1, 2, 3]
@@ -233,6 +252,7 @@ def test_every_scenario_is_in_the_page_with_what_was_true(m1):
     assert suite["rows"][3]["values"] == [[None, 5, 7, 7, 10], [4, 5, 7, 7, 10]]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_steps_are_kept_for_the_scenarios_that_differ_most(make, monkeypatch):
     monkeypatch.setattr("aquamend.analysis.report.explorer.MOST_WITH_STEPS", 1)
     run = make(losses("aquamend", [1.0, 1.0, 1.0]), losses("restart", [1.0, 5.0, 2.0]))
@@ -240,6 +260,7 @@ def test_steps_are_kept_for_the_scenarios_that_differ_most(make, monkeypatch):
     assert ["steps" in row for row in suite["rows"]] == [False, True, False]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_infinite_and_missing_losses_reach_the_page(make):
     run = make(losses("aquamend", ["inf", None]), losses("restart", [1.0, 2.0]))
     (suite,) = scenario_data(as_html(reported([run])))
@@ -247,10 +268,12 @@ def test_infinite_and_missing_losses_reach_the_page(make):
 
 
 @pytest.mark.parametrize("text", ["prefers-color-scheme: dark", "@media print", 'lang="en"', 'name="viewport"'])
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_serves_dark_rooms_paper_and_phones(m1, text):
     assert text in as_html(reported([m1]))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_all_kinds_of_scenarios_stand_together_before_each(stress, looked_at):
     (results,) = [part for part in suite_section(looked_at(stress)).parts if part.title == "Results"]
     first, folded = results.blocks[0], results.blocks[1]
@@ -258,6 +281,7 @@ def test_all_kinds_of_scenarios_stand_together_before_each(stress, looked_at):
     assert folded.blocks[0].columns[0].title == "factor"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_expected_risks_nothing_is_said_about_their_order(stress, looked_at):
     titles = [part.title for part in suite_section(looked_at(stress)).parts]
     assert "Order of expected risks" not in titles
