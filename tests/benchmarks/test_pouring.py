@@ -10,6 +10,7 @@ pytest.importorskip("mujoco")
 from aquamend.benchmarks import pouring, timing
 from aquamend.benchmarks.catalogue import SUITES
 from aquamend.benchmarks.considering import COUNTS
+from aquamend.benchmarks.contestants import OnTheChain
 from aquamend.benchmarks.pouring import (
     POURING_SUITES,
     Family,
@@ -158,6 +159,16 @@ def test_the_first_commands_of_all_settings_are_annotated(played):
     assert set(commands) == {str(setting) for setting in PosteriorSetting}
     assert commands["original"]["total_variation"] == 0.0
     assert all(0.0 < c["total_variation"] < 1.0 for s, c in commands.items() if s != "original")
+
+
+def test_on_the_chain_every_correction_undoes_all_that_was_executed():
+    """Late in T1, an amount that nothing rests on by its causes takes the pitcher back on the chain."""
+    scenario = SUITES["pouring-v2"].make(0, 6)
+    chained = OnTheChain().chained(scenario.state)
+    for belief in ("quantity_A", "binding_A", "camera"):
+        assert chained.problem.graph.closure([belief]) == ("lift", "move")
+    assert scenario.state.problem.graph.closure(["camera"]) == ()
+    assert SUITES["pouring-v2"].own["linear-chain"] is OnTheChain
 
 
 def test_q1_has_the_same_eight_scenes_under_five_posteriors(monkeypatch):

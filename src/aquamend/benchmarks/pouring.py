@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from aquamend.benchmarks.contestants import OnTheChain
 from aquamend.benchmarks.play import told_step
 from aquamend.benchmarks.probabilities import Probabilities
 from aquamend.benchmarks.random_source import generator
@@ -218,6 +219,7 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         expected_risk=False,
         probabilities=PROBABILITIES,
         detailed=True,
+        own={"linear-chain": OnTheChain},
         **rest,  # type: ignore[arg-type]
     )
 
