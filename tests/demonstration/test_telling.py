@@ -108,9 +108,7 @@ def test_beliefs_are_kept_beside_what_is_so(first):
         assert believed == pytest.approx(float(declared[f"quantity_{cup}"]), abs=0.06)
         assert really == pytest.approx(believed, abs=3.0), "nobody added water"
     cups = {body.name: i for i, body in enumerate(first.recording.bodies)}
-    off = [
-        abs(first.recording.positions[-1, cups[f"cup_{cup}"], 0] - last.places_m[cup][0]) > 0.1 for cup in "ABC"
-    ]
+    off = [abs(first.recording.positions[-1, cups[f"cup_{cup}"], 0] - last.places_m[cup][0]) > 0.1 for cup in "ABC"]
     assert sum(off) == 2, "two cups were swapped, and the robot still believes them where they were"
 
 

@@ -1,87 +1,144 @@
-"""Steps and explanations in plain words."""
+"""Steps, readings and primitives in words that say no more than the robot can know."""
 
 import pytest
-from tests.worlds.pouring.episodes import DECLARED, FITTED, configuration
 
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack
-from aquamend.demonstration.wording import explanations, step_name
+pytest.importorskip("mujoco")
+
+from tests.demonstration.told import told
+
+from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.demonstration.explanations import explanations
+from aquamend.demonstration.wording import PROBES, primitive, probed, step_name
 from aquamend.inference import InformationState, Observation
-from aquamend.worlds.pouring.configurations import CONFIGURATIONS, Physical, Sensing
-from aquamend.worlds.pouring.episode import Stage
-from aquamend.worlds.pouring.model import alarm_model
-from aquamend.worlds.pouring.monitor import LEVEL, Report
-from aquamend.worlds.pouring.recovery_graph import recovery_graph
+from aquamend.recovery import Charge, Measure, Receipt
+from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS, Camera, Configuration, Happened, Scales
+
+DECLARED_G = {"A": 18.0, "B": 16.4, "C": 30.0}
 
 
 @pytest.fixture(scope="module")
-def state():
-    return InformationState.alarmed(alarm_model(DECLARED, Stage.MOVED, Report(LEVEL, "B", 9.0), FITTED).problem)
+def alarmed():
+    return told()[3].alarmed
 
 
-def rolled_back(*correct, stage=Stage.MOVED):
-    return step_name(RollBack(correct, recovery_graph(DECLARED, stage, FITTED).closure(correct)))
+@pytest.fixture(scope="module")
+def state(alarmed):
+    return alarmed.state()
+
+
+@pytest.fixture(scope="module")
+def model(alarmed):
+    return alarmed.template.model({name: alarmed.tracker.value(name) for name in ("target",)})
 
 
 @pytest.mark.parametrize(
     ("step", "words"),
     [
         (Reprobe("look_A"), "look at A"),
-        (Reprobe("weigh_C"), "weigh C"),
-        (Reprobe("localise"), "cups"),
-        (Reprobe("stamp"), "clock"),
-        (Continue(), "continue"),
-        (Escalate(), "call a person"),
-        (Restart(), "restart"),
+        (Reprobe("heft_C"), "weigh C in the hand"),
+        (Reprobe("localise"), "find the cups"),
+        (Continue(), "go on as planned"),
+        (Escalate(), "stop safely, call a person"),
+        (Restart(), "start over"),
         (RollBack((), plan="by hand"), "by hand"),
         (RollBack(()), "undo nothing"),
+        (RollBack(("binding_A", "binding_C"), ("move",)), "draw back; A and C exchanged"),
+        (RollBack(("binding_B",), ("lift", "move")), "draw back, put the pitcher down; B elsewhere"),
+        (RollBack(("target",), ("pour",), (NewDeclaration("target", "B"),)), "pour back; pour into B"),
+        (RollBack(("camera", "scales")), "undo nothing; distrust the camera; distrust a scale"),
     ],
 )
-def test_a_step_says_what_hand_and_eye_do(step, words):
-    assert words in step_name(step)
+def test_a_step_says_what_hand_and_eye_do(step, words, state):
+    assert step_name(step, state) == words
+
+
+def test_an_amount_is_told_as_it_was_read(state):
+    read = state.after(Observation("look_B", 25.5))
+    step = RollBack(("quantity_B",), (), (NewDeclaration("quantity_B", None, "look_B"),))
+    assert step_name(step, read) == "undo nothing; B holds 25.5 g"
 
 
 def test_every_probe_of_the_model_has_a_name(state):
-    names = [step_name(Reprobe(probe.name)) for probe in state.problem.graph.probes]
-    assert len(set(names)) == len(names) == 8
+    names = [PROBES[probe.name] for probe in state.problem.graph.probes if probe.max_uses != 0 or "weigh" in probe.name]
+    assert len(set(names)) == len(names) == 11
 
 
-def test_a_rollback_says_what_is_undone_and_nothing_else():
-    weighed, found, early = rolled_back("quantity_A", "quantity_C"), rolled_back("binding_C"), rolled_back("target")
-    late = rolled_back("target", stage=Stage.POURED)
-    assert "A" in weighed
-    assert "C" in weighed
-    assert "B" not in weighed
-    assert "cups" in found
-    assert "weigh" not in found
-    assert "choose" in early
-    assert "pour back" not in early
-    assert "pour back" in late
-    assert "camera" in rolled_back("camera")
-
-
-def test_explanations_are_a_distribution_in_the_same_order_at_every_state(state):
-    later = state.after(Observation("look_B", 25.0))
-    for found in (explanations(state, DECLARED), explanations(later, DECLARED)):
-        assert sum(found.values()) == pytest.approx(1.0)
-    assert list(explanations(state, DECLARED)) == list(explanations(later, DECLARED))
+def test_a_pour_is_what_left_the_pitcher_not_what_a_cup_received():
+    leaf = Receipt(Charge.CONTINUATION, "pour into A", 12.0, finding="20.1 g poured")
+    words = primitive(leaf, DECLARED_G)
+    assert words.finding == "20.1 g left the pitcher over where A is believed to stand"
+    assert "A" not in words.what
 
 
 @pytest.mark.parametrize(
-    ("physical", "sensing", "explanation"),
+    ("what", "finding", "title", "text"),
     [
-        (Physical.NOTHING, Sensing.SOUND, "nothing is wrong"),
-        (Physical.LITTLE, Sensing.SOUND, "water added to B, still least full"),
-        (Physical.MUCH, Sensing.SOUND, "water added to B, no longer least full"),
-        (Physical.ADD_THIRD, Sensing.SOUND, "water added to another cup"),
-        (Physical.SWAP_THIRD, Sensing.SOUND, "B swapped with another cup"),
-        (Physical.SWAP_OTHERS, Sensing.SOUND, "two other cups swapped"),
-        (Physical.NOTHING, Sensing.RIVAL_HIGH, "the camera misreads a level"),
-        (Physical.NOTHING, Sensing.FROZEN, "the camera is frozen or mixes cups up"),
-        (Physical.SWAP_RIVAL, Sensing.FROZEN, "two things at once"),
+        ("move to B", "beside B", "carry the pitcher to where B is believed to stand", ""),
+        ("grasp B", "B gripped", "grasp what stands where B is believed to stand", "something is between the fingers"),
+        ("lift B", "B lifted, it feels like 38 g", "lift what was grasped as B", "it feels like 38 g"),
+        ("place B", "B stands on place 2", "set down what was grasped as B", "something stands on place 2"),
+        ("look at A", "A looks like 27.6 g", "look at A", "A looks like 27.6 g; 18.0 g were declared"),
     ],
 )
-def test_every_configuration_counts_for_the_explanation_that_fits_it(state, physical, sensing, explanation):
+def test_a_primitive_says_what_the_robot_can_know(what, finding, title, text):
+    words = primitive(Receipt(Charge.CONTINUATION, what, 1.0, finding=finding), DECLARED_G)
+    assert (words.what, words.finding) == (title, text)
+
+
+def reading(probe, found, alarmed, *, poured=None):
+    declared = {f"quantity_{cup}": grams for cup, grams in DECLARED_G.items()}
+    declared |= {f"binding_{cup}": 1000 * alarmed.body.believed_m[cup][0] for cup in "ABC"} | {"camera": "sound"}
+    return probed(probe, Measure(probe).done(found), declared, poured or {}, alarmed.body)
+
+
+def test_what_was_expected_stands_beside_what_was_read(alarmed):
+    assert reading("look_A", 27.6, alarmed) == "look at A: 27.6 g; 18.0 g were declared"
+    assert reading("check_camera", "faulty", alarmed) == "the camera's self test: faulty; sound was declared"
+    assert reading("weigh_B", 27.7, alarmed) == "the scale at B's place reads 27.7 g; 16.4 g were declared"
+    located = reading("localise", "A and B exchanged", alarmed)
+    assert located == "finding the cups: A and B exchanged; all in place was expected"
+
+
+def test_a_scale_is_told_by_its_place_where_another_cup_was_seen_there(alarmed):
+    one, other = (alarmed.episode.trouble.one, alarmed.episode.trouble.other)
+    assert reading(f"weigh_{one}", 27.7, alarmed).startswith(
+        f"the scale at {other}'s place, where {one} was seen, reads 27.7 g"
+    )
+
+
+def test_what_the_robot_has_poured_itself_is_told(alarmed):
+    told_ = reading("look_A", 18.2, alarmed, poured={"A": 20.1})
+    assert told_ == "look at A: 18.2 g, less the 20.1 g believed poured there; 18.0 g were declared"
+
+
+def test_a_probe_that_failed_says_why(alarmed):
+    failed = probed("weigh_A", Measure("weigh_A").failed("place 1 has no scale"), {}, {}, alarmed.body)
+    assert failed == "weigh A on its scale: failed, place 1 has no scale"
+
+
+def test_explanations_are_a_distribution_in_the_same_order_at_every_state(state, model):
+    later = state.after(Observation("look_B", 25.0))
+    for found in (explanations(state, model), explanations(later, model)):
+        assert sum(found.values()) == pytest.approx(1.0)
+    assert list(explanations(state, model)) == list(explanations(later, model))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "explanation"),
+    [
+        (Configuration(), "nothing is wrong"),
+        (Configuration(scales=Scales.OFF), "only a scale is off"),
+        (Configuration(Happened.LITTLE, scales=Scales.OFF), "water added to {target}, still the least full"),
+        (Configuration(Happened.MUCH), "water added to {target}, no longer the least full"),
+        (Configuration(Happened.SWAPPED), "{target} and {rival} swapped"),
+        (Configuration(camera=Camera.MISREADS_RIVAL), "the camera misreads a cup"),
+        (Configuration(camera=Camera.FROZEN), "the camera is frozen"),
+        (Configuration(Happened.SWAPPED, Camera.FROZEN), "two things at once"),
+    ],
+)
+def test_every_configuration_counts_for_the_explanation_that_fits_it(state, model, configuration, explanation):
     certain = state.posterior * 0
-    certain[CONFIGURATIONS.index(configuration(physical, sensing))] = 1.0
-    found = explanations(InformationState(state.problem, certain), DECLARED)
-    assert found[explanation] == 1.0
+    certain[CONFIGURATIONS.index(configuration)] = 1.0
+    target, rival, _ = model.order
+    found = explanations(InformationState(state.problem, certain), model)
+    assert found[explanation.format(target=target, rival=rival)] == 1.0

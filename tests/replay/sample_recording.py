@@ -58,7 +58,7 @@ def sample_story() -> Story:
         "A scale noticed; the robot looked twice, understood, and put the cups back before it poured on.",
         facts={"scene": "7", "policy": "myopic"},
         statements=(),
-        posteriors=tuple(Posterior(t, after, dict(zip(EXPLANATIONS, mass, strict=True))) for t, after, mass in MASSES),
+        posteriors=tuple(Posterior(t, when, dict(zip(EXPLANATIONS, mass, strict=True))) for t, when, mass in MASSES),
         moments=(
             Moment(3.0, Kind.BELIEVED, "Cup A stands at place 1, B at 2, C at 3", "One look each."),
             Moment(14.0, Kind.ACTED, "grasp pitcher"),
@@ -93,10 +93,10 @@ def sample_story() -> Story:
 EXPLANATIONS = ("nothing happened", "A and B were swapped", "B and C were swapped", "somebody added water to B",
                 "the scale of B is off", "the camera confuses A and B", "A leaked", "C leaked", "B leaked")  # fmt: skip
 MASSES = (
-    (0.0, "prior", (0.90, 0.02, 0.02, 0.02, 0.01, 0.01, 0.008, 0.007, 0.005)),
-    (34.0, "alarm", (0.05, 0.38, 0.08, 0.30, 0.12, 0.05, 0.008, 0.007, 0.005)),
-    (40.0, "look B: red", (0.01, 0.83, 0.01, 0.03, 0.01, 0.10, 0.004, 0.003, 0.003)),
-    (46.0, "look A: green", (0.001, 0.973, 0.001, 0.004, 0.001, 0.018, 0.001, 0.0005, 0.0005)),
+    (0.0, "before the alarm", (0.90, 0.02, 0.02, 0.02, 0.01, 0.01, 0.008, 0.007, 0.005)),
+    (34.0, "after the alarm", (0.05, 0.38, 0.08, 0.30, 0.12, 0.05, 0.008, 0.007, 0.005)),
+    (40.0, "after look B: red", (0.01, 0.83, 0.01, 0.03, 0.01, 0.10, 0.004, 0.003, 0.003)),
+    (46.0, "after look A: green", (0.001, 0.973, 0.001, 0.004, 0.001, 0.018, 0.001, 0.0005, 0.0005)),
 )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from aquamend.recovery.receipts import Charge, Receipt
 from aquamend.replay.replay_page import replay_html
-from aquamend.replay.story import Kind, Moment, Option, Posterior
+from aquamend.replay.story import Believed, Kind, Moment, Option, Posterior, untold
 from tests.replay.browser import Browser, NoBrowser, Page, distinct_colours, find_browser
 from tests.replay.sample_recording import sample_recording, sample_story
 
@@ -22,7 +23,7 @@ HOSTILE = "</script><script>alert(1)</script><!-- <b>\"'&"
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    return replay_html(sample_recording(), sample_story())
+    return replay_html([(sample_recording(), sample_story())])
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_the_policy_of_the_page_forbids_it_to_load_anything(page: Page) -> None:
 def test_the_picture_is_not_blank(page: Page) -> None:
     scrub(page, 20.5)
     label_place(page)
-    assert distinct_colours(page, page.screenshot("#stage canvas")) > 2000
+    assert distinct_colours(page, page.screenshot(".stage canvas")) > 2000
 
 
 def test_play_moves_the_frames_and_pause_stops_them(page: Page) -> None:
@@ -111,7 +112,7 @@ def test_play_moves_the_frames_and_pause_stops_them(page: Page) -> None:
 
 
 def test_the_space_bar_plays_and_pauses_even_after_a_moment_was_clicked(page: Page) -> None:
-    page.click("#moments li:nth-child(2) button")
+    page.click(".moments li:nth-child(2) button")
     page.press(" ")
     page.until("document.body.dataset.playing === 'true' && Number(document.body.dataset.time) > 14")
     page.press(" ")
@@ -150,10 +151,10 @@ def test_scrubbing_shows_the_frame_and_the_moment_of_that_time(page: Page) -> No
 
 
 def test_clicking_a_moment_jumps_to_it_though_another_has_the_same_time(page: Page) -> None:
-    page.click("#moments .alarm button")
+    page.click(".moments .alarm button")
     assert page.state() | {"time": "34.000", "frame": "425", "moment": "4"} == page.state()
-    assert page.ask("caption.textContent") == "0:34 alarm Scale B shows 26 g too much"
-    page.click("#moments .decided button")
+    assert page.ask("document.querySelector('.caption').textContent") == "0:34 alarm Scale B shows 26 g too much"
+    page.click(".moments .decided button")
     assert page.state() | {"time": "34.000", "moment": "5"} == page.state()
 
 
@@ -175,27 +176,140 @@ def test_the_ticks_stand_where_their_moments_are(page: Page) -> None:
 
 
 def test_the_posterior_is_the_one_in_force(page: Page) -> None:
-    rows = "[...explanations.children].map(row => row.children[0].textContent + ': ' + row.children[2].textContent)"
-    assert "nothing happened: 90 %" in page.ask(rows)
-    assert page.ask("after.textContent") == "before any alarm"
+    rows = "[...document.querySelector('.explanations').children].map(row => row.children[0].textContent + ': ' + row.children[2].textContent)"
+    assert "nothing happened: 90%" in page.ask(rows)
+    assert page.ask("document.querySelector('.when').textContent") == "before the alarm"
     scrub(page, 41)
-    assert page.ask(rows)[0] == "A and B were swapped: 83 %"
-    assert page.ask(rows)[-1] == "3 others: 1 %"
-    assert page.ask("after.textContent") == "after look B: red"
+    assert page.ask(rows)[0] == "A and B were swapped: 83%"
+    assert page.ask(rows)[-1] == "3 others: 1.0%"
+    assert page.ask("document.querySelector('.when').textContent") == "after look B: red"
 
 
 def test_dragging_turns_the_scene_and_reset_turns_it_back(page: Page) -> None:
-    page.click("#reset")
+    page.click(".reset")
     before = label_place(page)
     for kind, x in (("mousePressed", 300), ("mouseMoved", 380), ("mouseReleased", 380)):
         page.call("Input.dispatchMouseEvent", type=kind, x=x, y=250, button="left", buttons=1, clickCount=1)
     assert label_place(page) != before
-    page.click("#reset")
+    page.click(".reset")
     assert label_place(page) == before
 
 
 def test_every_vessel_carries_its_name(page: Page) -> None:
     assert page.ask("[...document.querySelectorAll('.label')].map(l => l.textContent)") == ["A", "B", "C", "pitcher"]
+
+
+def test_the_thumb_stands_where_the_ticks_are(page: Page) -> None:
+    """A click on the bar below a tick is a click on its time, to half a pixel."""
+    box = "(r => [r.x, r.y, r.width, r.height])(%s.getBoundingClientRect())"
+    _, y, _, height = page.ask(box % "scrub")
+    for index in (0, 6, 12):
+        left, _, width, _ = page.ask(box % f"ticks.children[{index}]")
+        at = {"x": left + width / 2, "y": y + height / 2, "button": "left", "clickCount": 1}
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call("Input.dispatchMouseEvent", type=kind, **at)
+        bar = page.ask(box % "ticks")[2]
+        beside = 5 * page.ask(f"Number(ticks.children[{index}].style.getPropertyValue('--beside'))")
+        wanted = sample_story().moments[index].time_s + beside * 80 / bar
+        assert float(page.state()["time"]) == pytest.approx(wanted, abs=0.75 * 80 / bar)
+
+
+def test_the_replay_leads_back_to_the_page() -> None:
+    html = replay_html([(sample_recording(seconds=2), sample_story())], page="index.html")
+    assert '<a class="back" href="index.html">' in html
+    assert 'class="back"' not in replay_html([(sample_recording(seconds=2), sample_story())]).split("<style>")[1]
+
+
+def test_a_recording_that_comes_alone_has_no_empty_column(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "alone.html"
+    path.write_text(replay_html([(sample_recording(seconds=2), untold("alone"))]), encoding="utf-8")
+    with browser.page(path, width=1300, height=800) as page:
+        page.until(READY)
+        assert page.ask("document.querySelector('.stage').clientWidth") > 1200
+        assert page.ask("getComputedStyle(document.querySelector('.story')).display") == "none"
+
+
+SIDES = ("mine", "yours")
+BELIEVED = (
+    Believed(0.0, {"A": (-0.22, 0.0)}, {"A": (18.0, 18.0)}),
+    Believed(30.0, {"A": (-0.22, 0.0)}, {"A": (18.0, 29.0)}),
+)
+
+
+@pytest.fixture(scope="module")
+def two(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """Return a page with two sides that part after the alarm: the second ends a little later."""
+    common = sample_story()
+    spent = (Receipt(Charge.SENSING, "look", 4.0, 40.0, 44.0), Receipt(Charge.RESIDUAL, "A", 10.0, 78.0, 78.0))
+    mine = dataclasses.replace(common, policy="mine", beliefs=BELIEVED, ledger=spent)
+    late = [*common.moments[:6], Moment(60.0, Kind.DECIDED, "Start over"), Moment(79.0, Kind.ENDED, "Too late")]
+    yours = dataclasses.replace(common, policy="yours", moments=tuple(late), success=False, ledger=spent[:1])
+    path = tmp_path_factory.mktemp("two") / "replay.html"
+    recording = sample_recording()
+    path.write_text(replay_html([(recording, mine), (recording, yours)]), encoding="utf-8")
+    with browser.page(path, width=1300, height=900) as page:
+        page.until(READY)
+        yield page
+
+
+def of_sides(page: Page, part: str) -> list[str]:
+    return list(page.ask(f"[...document.querySelectorAll('.side {part}')].map(e => e.textContent)"))
+
+
+def test_two_policies_stand_side_by_side_under_one_clock(two: Page) -> None:
+    assert two.complaints == []
+    assert [text.split()[0] for text in of_sides(two, ".who")] == list(SIDES)
+    assert two.ask("document.querySelectorAll('.stage canvas').length") == 2
+    assert two.ask("document.querySelectorAll('#scrub').length") == 1
+
+
+def test_each_side_has_its_own_caption_and_both_share_their_past(two: Page) -> None:
+    scrub(two, 20)
+    assert len(set(of_sides(two, ".caption .title"))) == 1
+    scrub(two, 61)
+    assert of_sides(two, ".caption .title") == ["move B to the middle", "Start over"]
+    assert of_sides(two, "[aria-current] .title") == ["move B to the middle", "Start over"]
+    ticks = two.ask("ticks.children.length")
+    assert ticks == len(sample_story().moments) + 2, "what both have in common is there once"
+
+
+def test_each_side_adds_up_what_it_has_paid_so_far(two: Page) -> None:
+    scrub(two, 42)
+    assert of_sides(two, ".costs .sum") == ["Paid since the alarm: 2.0 s"] * 2
+    scrub(two, 80)
+    assert of_sides(two, ".costs .sum") == ["Paid since the alarm: 14.0 s", "Paid since the alarm: 4.0 s"]
+    assert of_sides(two, ".costs .amount.residual") == ["residual 10.0", "residual 0.0"]
+
+
+def test_a_verdict_comes_when_its_side_has_ended(two: Page) -> None:
+    hidden = "[...document.querySelectorAll('.ended')].filter(e => e.tagName === 'SPAN').map(e => e.hidden)"
+    scrub(two, 78.5)
+    assert two.ask(hidden) == [False, True]
+    scrub(two, 80)
+    assert two.ask(hidden) == [False, False]
+    assert [text.split(maxsplit=1)[1] for text in of_sides(two, ".who")] == [
+        "✓ recovered · 14.0 s",
+        "✗ not recovered · 4.0 s",
+    ]
+
+
+def test_a_name_tells_the_level_believed_beside_the_real_one(two: Page) -> None:
+    scrub(two, 31)
+    label_place(two)
+    assert of_sides(two, ".label")[0] == "A: believed 18 g · really 29 g"
+    scrub(two, 1)
+    assert of_sides(two, ".label")[0] == "A: believed 18 g · really 18 g"
+
+
+def test_an_outline_is_named_where_the_cup_is_not(two: Page) -> None:
+    hidden = "document.querySelector('.label.ghost').hidden"
+    scrub(two, 1)
+    label_place(two)
+    assert two.ask(hidden) is True, "the cup stands where it is believed to"
+    scrub(two, 40)
+    label_place(two)
+    assert two.ask(hidden) is False
+    assert of_sides(two, ".label.ghost") == ["A is believed here"]
 
 
 @pytest.mark.parametrize("width", [390, 1300])
@@ -210,8 +324,8 @@ def test_without_webgl_the_page_says_so_and_still_tells_the_story(browser: Brows
     with browser.page(path, before="HTMLCanvasElement.prototype.getContext = () => null") as page:
         page.until(READY)
         assert page.state()["webgl"] == "no"
-        assert "WebGL is missing" in page.ask("trouble.innerText")
-        page.click("#moments .alarm button")
+        assert "WebGL is missing" in page.ask("document.querySelector('.trouble').innerText")
+        page.click(".moments .alarm button")
         assert shown_moment(page) == "Scale B shows 26 g too much"
         page.press(" ")
         page.until("Number(document.body.dataset.moment) > 4")
@@ -227,12 +341,12 @@ def test_hostile_texts_stay_texts(browser: Browser, tmp_path: Path) -> None:
         posteriors=(Posterior(0.0, HOSTILE, {HOSTILE: 0.5, "__proto__": 0.5}),),
     )  # fmt: skip
     path = tmp_path / "hostile.html"
-    path.write_text(replay_html(sample_recording(seconds=2), story), encoding="utf-8")
+    path.write_text(replay_html([(sample_recording(seconds=2), story)]), encoding="utf-8")
     with browser.page(path, before="window.alerted = 0; window.alert = () => window.alerted++") as page:
         page.until(READY)
         page.press("ArrowRight")
         assert shown_moment(page) == page.ask("document.querySelector('h1').textContent") == HOSTILE
-        assert page.ask("explanations.firstChild.firstChild.textContent") == HOSTILE
+        assert page.ask("document.querySelector('.explanations').firstChild.firstChild.textContent") == HOSTILE
         assert page.ask("window.alerted") == 0
         assert page.complaints == []
 
@@ -266,7 +380,7 @@ def test_the_moments_can_be_read_without_a_script(html: str) -> None:
 
 
 def test_the_same_recording_and_story_make_the_same_page(html: str) -> None:
-    assert replay_html(sample_recording(), sample_story()) == html
+    assert replay_html([(sample_recording(), sample_story())]) == html
 
 
 def test_the_chosen_option_is_in_sight_however_dear_it_is() -> None:
@@ -285,14 +399,14 @@ def test_a_loss_without_end_and_no_loss_have_bars(loss: float, shown: str, width
 
 def test_a_moment_after_the_last_frame_is_still_on_the_bar() -> None:
     late = dataclasses.replace(sample_story(), moments=(Moment(9.0, Kind.ENDED, "late"),))
-    assert story_in(replay_html(sample_recording(seconds=2), late))["end_s"] == 9.0
+    assert story_in(replay_html([(sample_recording(seconds=2), late)]))["end_s"] == 9.0
 
 
 def test_a_story_without_moments_and_posteriors_has_a_page() -> None:
     bare = dataclasses.replace(sample_story(), moments=(), posteriors=())
-    assert story_in(replay_html(sample_recording(seconds=2), bare)) == {
-        "start_s": 0.0, "end_s": 2.0, "moments": [], "posteriors": [],
-    }  # fmt: skip
+    found = story_in(replay_html([(sample_recording(seconds=2), bare)]))
+    assert found | {"start_s": 0.0, "end_s": 2.0, "moments": []} == found
+    assert found["sides"][0]["posteriors"] == []
 
 
 def test_the_page_keeps_the_licence_of_three_js(html: str) -> None:
@@ -315,7 +429,7 @@ def test_the_lock_file_names_no_server() -> None:
 def with_options(options: list[Option]) -> str:
     """Return the part of a page that shows the options of its only moment."""
     moment = Moment(1.0, Kind.DECIDED, "decided", options=tuple(options))
-    html = replay_html(sample_recording(seconds=2), dataclasses.replace(sample_story(), moments=(moment,)))
+    html = replay_html([(sample_recording(seconds=2), dataclasses.replace(sample_story(), moments=(moment,)))])
     return html[html.index('<div class="options">') : html.index("</ol>")]
 
 

@@ -133,7 +133,8 @@ def _whose_place(cup: str, declared: Mapping[str, Value], at: Body) -> str:
     owner = homes.get(place)
     if owner == cup:
         return f"{cup}'s place"
-    return f"{f'{owner}’s place' if owner else f'place {place + 1}'}, where {cup} was seen,"
+    there = f"place {place + 1}" if owner is None else f"{owner}'s place"
+    return f"{there}, where {cup} was seen,"
 
 
 def step_name(step: Step, state: InformationState) -> str:
