@@ -15,10 +15,10 @@ from aquamend.recovery import Charge, Receipt
 from aquamend.replay.graph_layout import NARROW, WIDE, layout
 from aquamend.replay.ledger_table import outcome
 from aquamend.replay.losses_chart import MOST_OPTIONS, option_bars, option_parts
-from aquamend.replay.page import story_html
-from aquamend.replay.posterior_chart import MERGED_BELOW, bands, spread
+from aquamend.replay.page import comparison_html, story_html
+from aquamend.replay.posterior_chart import MERGED_BELOW, bands, posterior_chart, spread
 from aquamend.replay.statement_table import doubt_steps
-from aquamend.replay.story import Kind, Moment, Option, Posterior, Story
+from aquamend.replay.story import Hindsight, Kind, Moment, Option, Posterior, Story
 from tests.replay.sample_story import EXPLANATIONS, picture, sample_story
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
@@ -294,3 +294,45 @@ def test_only_bills_with_a_time_are_on_the_strip():
     page = Page(story_html(sample_story()))
     assert len(page.all("g", "primitive")) == sum(receipt.start_s is not None for receipt in sample_story().ledger)
     assert len(page.all("g", "primitive failed")) == 1
+
+
+def test_no_page_says_that_the_shortest_bar_is_the_best() -> None:
+    assert "shortest bar" not in story_html(sample_story())
+
+
+def test_how_a_policy_chose_is_told_above_the_bars() -> None:
+    option = Option("look", 3.0, 1.0, 1.0, 1.0, 0.0, chosen=True)
+    moment = Moment(1.0, Kind.DECIDED, "decided", options=(option,), weighing="It plans further: 2.5 s.")
+    html = story_html(replace(sample_story(), moments=(moment,)))
+    assert html.index("It plans further: 2.5 s.") < html.index("Expected loss of every option")
+
+
+def test_what_was_needless_and_hindsight_are_on_the_page() -> None:
+    known = Hindsight(("look at A",), ("draw back",), 0.2, 2.8, 19.7)
+    html = story_html(replace(sample_story(), hindsight=known))
+    assert "look at A gave no value" in html
+    assert "called for it to draw back" in html
+    assert "would have cost 22.7 s" in html
+    nothing = replace(known, needless_probes=(), needless_undone=(), recovery=math.inf)
+    html = story_html(replace(sample_story(), hindsight=nothing))
+    assert "Nothing was needless." in html
+    assert "no supported way to finish" in html
+
+
+def test_a_comparison_draws_both_on_one_scale() -> None:
+    cheap = replace(sample_story(), policy="cheap", ledger=(Receipt(Charge.SENSING, "look", 5.0),))
+    dear = replace(sample_story(), policy="dear", ledger=(Receipt(Charge.ROLLBACK, "undo", 20.0),))
+    html = comparison_html({"a.html": cheap, "b.html": dear}, replay="replay.html")
+    assert re.findall(r'<rect class="(sensing|rollback)" x="0%" width="([\d.]+)%"', html)[:2] == [
+        ("sensing", "25"), ("rollback", "100"),
+    ]  # fmt: skip
+    assert "cheap versus dear" in html
+    assert 'href="a.html"' in html
+    assert 'href="b.html"' in html
+
+
+def test_a_number_reads_the_same_in_the_chart_and_beside_it() -> None:
+    third = {"a": 0.245, "b": 0.245, "c": 0.51}
+    html = posterior_chart([Posterior(0.0, "before the alarm", third)])
+    assert html.count("25%") >= 4
+    assert "24%" not in html

@@ -176,7 +176,8 @@ def test_the_ticks_stand_where_their_moments_are(page: Page) -> None:
 
 
 def test_the_posterior_is_the_one_in_force(page: Page) -> None:
-    rows = "[...document.querySelector('.explanations').children].map(row => row.children[0].textContent + ': ' + row.children[2].textContent)"
+    told = "row => row.children[0].textContent + ': ' + row.children[2].textContent"
+    rows = f"[...document.querySelector('.explanations').children].map({told})"
     assert "nothing happened: 90%" in page.ask(rows)
     assert page.ask("document.querySelector('.when').textContent") == "before the alarm"
     scrub(page, 41)
