@@ -1,20 +1,21 @@
-"""The pouring robot: one alarm, two worlds branched from it, two policies, two ledgers."""
+"""The pouring robot: one alarm, two robots branched from it, two policies, two ledgers."""
 
 from aquamend import policy_named
 from aquamend.recovery import Charge, charged, recovered
-from aquamend.worlds.pouring.episode import Episode, Stage, until_alarm
-from aquamend.worlds.pouring.perturbations import SwapCups
-from aquamend.worlds.pouring.scene import Standing, TableScene
-from aquamend.worlds.pouring.world import PouringWorld
+from aquamend.worlds.pouring.mujoco.episode import Episode, until_alarm
+from aquamend.worlds.pouring.mujoco.scene import Standing, TableScene
+from aquamend.worlds.pouring.mujoco.trouble import SwapCups
+from aquamend.worlds.pouring.mujoco.world import PouringRobot
+from aquamend.worlds.pouring.task import Stage
 
 # Who stands on which place, with how many grams of water. Once the pitcher is beside A, somebody swaps A and B.
 table = TableScene((Standing("A", 0, 18), Standing("B", 1, 29), Standing("C", 2, 36), Standing("pitcher", 3, 60)))
-alarmed = until_alarm(Episode(table, Stage.MOVED, SwapCups("A", "B"), seed=(1,)))
+alarmed = until_alarm(Episode(table, Stage.BESIDE, SwapCups("A", "B"), seed=(1,)))
 print(f"declared: {alarmed.declared.target} is the least full; alarm: {alarmed.report}")
 
 for name in ("aquamend", "restart"):
-    world = PouringWorld(alarmed)  # a branch: both policies meet the same table, bit for bit
-    found = recovered(policy_named(name), world)
+    robot = PouringRobot(alarmed)  # a branch: both policies meet the same table, bit for bit
+    found = recovered(policy_named(name), robot)
     print(f"\n{name}: {'recovered' if found.verdict.success else 'not recovered'} for {found.loss:.1f} s")
     for receipt in (leaf for act in found.receipts for leaf in act.leaves if leaf.cost > 0):
         print(f"  {receipt.charge:12} {receipt.what:22} {receipt.cost:5.1f}")

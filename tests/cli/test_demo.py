@@ -68,10 +68,10 @@ def test_the_story_is_told_with_alarm_losses_choice_and_cost(told):
     stdout = told[0].stdout
     assert "The monitor raises the alarm" in stdout
     assert re.search(r"loss +sensing +rollback +go on +residual", stdout)
-    assert re.search(r"Decision: \S+", stdout)
+    assert re.search(r"decides: \S+", stdout)
     assert re.search(r"^ *>", stdout, re.MULTILINE), "the chosen alternative is marked"
     assert re.search(r"It cost \d+\.\d s: ", stdout)
-    assert stdout.index("raises the alarm") < stdout.index("Decision") < stdout.index("It cost")
+    assert stdout.index("raises the alarm") < stdout.index("decides: ") < stdout.index("It cost")
 
 
 def test_it_says_where_the_pages_are(told):

@@ -52,6 +52,15 @@ def test_a_step_says_what_hand_and_eye_do(step, words, state):
     assert step_name(step, state) == words
 
 
+def test_a_place_that_is_declared_again_is_no_move(state):
+    graph = state.problem.graph
+    at = {cup: graph.beliefs[graph.belief_index[f"binding_{cup}"]].declared for cup in "ABC"}
+    same = RollBack(("binding_A",), (), (NewDeclaration("binding_A", at["A"]),))
+    other = RollBack(("binding_A",), (), (NewDeclaration("binding_A", at["B"]),))
+    assert step_name(same, state) == "undo nothing; A in place"
+    assert step_name(other, state) == "undo nothing; A elsewhere"
+
+
 def test_an_amount_is_told_as_it_was_read(state):
     read = state.after(Observation("look_B", 25.5))
     step = RollBack(("quantity_B",), (), (NewDeclaration("quantity_B", None, "look_B"),))
@@ -95,6 +104,7 @@ def test_what_was_expected_stands_beside_what_was_read(alarmed):
     assert reading("look_A", 27.6, alarmed) == "look at A: 27.6 g; 18.0 g were declared"
     assert reading("check_camera", "faulty", alarmed) == "the camera's self test: faulty; sound was declared"
     assert reading("weigh_B", 27.7, alarmed) == "the scale at B's place reads 27.7 g; 16.4 g were declared"
+    assert reading("localise", "all in place", alarmed) == "finding the cups: all in place, as expected"
     located = reading("localise", "A and B exchanged", alarmed)
     assert located == "finding the cups: A and B exchanged; all in place was expected"
 

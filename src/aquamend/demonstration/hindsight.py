@@ -36,9 +36,12 @@ def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
     """Yield the probes that gave a value that was declared of something really wrong.
 
     A value that is nobody's reading alone (where a cup stands, that the camera is faulty) counts for every probe that
-    bears on it directly.
+    bears on it directly, and of a source, for all that was read from it.
     """
-    direct = recovery.start.problem.graph.direct_probes
+    graph = recovery.start.problem.graph
     for belief, declared in recovery.declared.items():
-        if belief in failed:
-            yield from direct[belief] if declared.read_by is None else (declared.read_by,)
+        if belief in failed and declared.read_by is None:
+            yield from graph.direct_probes[belief]
+            yield from (probe.name for probe in graph.probes if probe.source == belief)
+        elif belief in failed and declared.read_by is not None:
+            yield declared.read_by

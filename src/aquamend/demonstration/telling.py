@@ -245,7 +245,7 @@ class _Telling:
         if recovery.ending is not Ending.FINISHED or recovery.followed == SAFE_STOP:
             why = f" ({recovery.reason})" if recovery.reason else ""
             return f"the robot stopped safely and left the rest to a person{why}, which makes nothing worse."
-        faults = [f"it is still wrong {BELIEFS[name]}" for name in judged.verdict.left]
+        faults = [f"left wrong: {BELIEFS[name]}" for name in judged.verdict.left]
         faults += list(quality.faults) if quality else []
         if judged.verdict.success and quality is not None:
             received = quality.received_g[quality.wanted]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.graph import Value
 from aquamend.inference import InformationState
+from aquamend.problem import differs
 from aquamend.recovery import Receipt
 from aquamend.text.words import listed
 from aquamend.worlds.pouring.model.problem import IN_PLACE
@@ -109,9 +110,12 @@ def probed(probe: str, receipt: Receipt, declared: Mapping[str, Value], poured_g
     if not receipt.succeeded:
         return f"{PROBES[probe]}: failed, {found}"
     if probe == LOCALISE:
-        return f"finding the cups: {found}; {IN_PLACE} was expected"
+        return f"finding the cups: {found}" + (", as expected" if found == IN_PLACE else f"; {IN_PLACE} was expected")
     if probe == CHECK_CAMERA:
-        return f"the camera's self test: {found}; {declared[CAMERA]} was declared"
+        as_declared = found == declared[CAMERA]
+        return f"the camera's self test: {found}" + (
+            ", as declared" if as_declared else f"; {declared[CAMERA]} was declared"
+        )
     for cup in dim.CUPS:
         expected = f"{float(declared[quantity(cup)]):.1f} g were declared"
         dose = poured_g.get(cup, 0.0)
@@ -158,9 +162,12 @@ def step_name(step: Step, state: InformationState) -> str:
 def _believing(step: RollBack, state: InformationState) -> list[str]:
     """Return what a correction says is so."""
     said = {new.belief: new for new in step.declare}
-    moved = [cup for cup in dim.CUPS if binding(cup) in step.correct]
+    placed = [cup for cup in dim.CUPS if binding(cup) in step.correct]
+    kept = [cup for cup in placed if not _moves(said.get(binding(cup)), state)]
+    moved = [cup for cup in placed if cup not in kept]
     parts = [f"{' and '.join(moved)} exchanged"] if len(moved) == 2 else []
-    parts += [f"{listed(moved)} elsewhere"] if moved and len(moved) != 2 else []
+    parts += [f"{listed(moved)} elsewhere"] if len(moved) in (1, 3) else []
+    parts += [f"{listed(kept)} in place"] if kept else []
     for cup in dim.CUPS:
         if quantity(cup) in step.correct:
             grams = _value(said.get(quantity(cup)), state)
@@ -169,6 +176,15 @@ def _believing(step: RollBack, state: InformationState) -> list[str]:
         parts.append(f"pour into {_value(said.get(TARGET), state) or 'another cup'}")
     parts += ["distrust the camera"] if CAMERA in step.correct else []
     return parts + (["distrust a scale"] if SCALES in step.correct else [])
+
+
+def _moves(new: NewDeclaration | None, state: InformationState) -> bool:
+    """Return whether a cup is declared to stand somewhere else than before; to declare the same again is no move."""
+    if new is None or new.value is None:
+        return True
+    graph = state.problem.graph
+    before = graph.beliefs[graph.belief_index[new.belief]]
+    return differs(new.value, before.declared, before.tolerance)
 
 
 def _value(new: NewDeclaration | None, state: InformationState) -> Value | None:
