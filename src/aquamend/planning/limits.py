@@ -14,20 +14,36 @@ from aquamend.planning.bounds import Bounds
 Told = Callable[[Bounds, float], None]
 """Hears the bounds reached, and after how many seconds."""
 
-_listener: ContextVar[Told | None] = ContextVar("listener", default=None)
-
 MEMORY = 1.5e9
 """Bytes that a search may hold. It is counted, not measured, so the same search ends at the same place everywhere."""
 
 
+@dataclass(eq=False)
+class Listener:
+    """Whoever wants to hear how far searches come, and what they have reached when they are interrupted."""
+
+    told: Told
+    interrupted: bool = False
+    """Whether one was; those that follow end at once."""
+
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
 @contextmanager
-def progress(told: Told) -> Iterator[None]:
+def progress(told: Told) -> Iterator[Listener]:
     """Let searches in this context tell how far they have come; an interrupt then ends one early, with its bounds."""
-    token = _listener.set(told)
+    listener = Listener(told)
+    token = _listener.set(listener)
     try:
-        yield
+        yield listener
     finally:
         _listener.reset(token)
+
+
+def current_listener() -> Listener | None:
+    """Return who listens, if somebody does."""
+    return _listener.get()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +63,9 @@ class Limits:
 
     def reached(self, bounds: Bounds) -> bool:
         """Whether a search with these bounds should end; whoever listens hears of them."""
-        told = _listener.get()
-        if told is not None:
-            told(bounds, time.perf_counter() - self.started)
+        listener = _listener.get()
+        if listener is not None:
+            listener.told(bounds, time.perf_counter() - self.started)
+            if listener.interrupted:
+                return True
         return bounds.gap <= self.gap or self.left_s <= 0.0
-
-    @staticmethod
-    def interruptible() -> bool:
-        """Whether somebody listens, who wants to know the bounds reached when a search is interrupted."""
-        return _listener.get() is not None

@@ -20,7 +20,7 @@ from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.evidence_tree import EvidenceTree
 from aquamend.planning.information import information_bound
-from aquamend.planning.limits import Limits
+from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
 
@@ -143,8 +143,10 @@ def search(state: InformationState, limits: Limits) -> CertifiedPlan:
     try:
         _pursue(state, limits, reached)
     except KeyboardInterrupt:
-        if not limits.interruptible() or math.isinf(reached.bounds.upper):
+        listener = current_listener()
+        if listener is None or math.isinf(reached.bounds.upper):
             raise
+        listener.interrupted = True
     worth_probing = best_terminal(state).loss - reached.bounds.upper > TIE
     return CertifiedPlan(reached.probe if worth_probing else None, reached.bounds)
 
