@@ -28,8 +28,9 @@ from aquamend import AquaMend, InformationState, Reprobe
 from aquamend.benchmarks.catalogue import M1, M1_DEPTH
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import probe_values
-from aquamend.planning.anytime import plan_anytime
 from aquamend.planning.exact import solve
+from aquamend.planning.limits import Limits
+from aquamend.planning.search import search
 
 ROOT = Path(__file__).parent.parent
 
@@ -145,7 +146,7 @@ def anytime(report: Report) -> None:
     ):
         state = InformationState.alarmed(problem)
         start = time.perf_counter()
-        plan = plan_anytime(state, gap=0.01, deadline_s=5.0)
+        plan = search(state, Limits(gap=0.01, deadline_s=5.0))
         took = time.perf_counter() - start
         note = f"\n  bounds {plan.bounds.lower:.4f} … {plan.bounds.upper:.4f}, gap {plan.bounds.gap:.4f}"
         report.add(f"gap 0.01, 8 repeatable probes, {name}", took, target=5.0, note=note)

@@ -75,3 +75,15 @@ def referenced(format_2) -> Callable[..., tuple[InformationState, Any]]:
         return InformationState.alarmed(parse_problem(data)), _reference("brute_force").Reference(data)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def both_formats() -> Callable[[int], tuple[InformationState, Any]]:
+    """Return a maker of random problems, format 1 and 2 in turn, each with its reference."""
+
+    def make(seed: int) -> tuple[InformationState, Any]:
+        generator, rng = _reference("generator"), random.Random(seed)
+        data = generator.random_problem(rng) if seed % 2 else generator.format_2_problem(rng)
+        return InformationState.alarmed(parse_problem(data)), _reference("brute_force").Reference(data)
+
+    return make

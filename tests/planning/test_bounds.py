@@ -12,13 +12,11 @@ from aquamend.inference import InformationState, Observation
 from aquamend.planning import exact
 from aquamend.planning.bounds import (
     Bounds,
-    capacity,
     informed_losses,
-    listed_losses,
     quick_bounds,
-    rate_distortion_bound,
     settles,
 )
+from aquamend.planning.information import capacity, listed_losses, rate_distortion_bound
 from tests.planning.conftest import random_state
 
 

@@ -28,7 +28,8 @@ from aquamend import (
 )
 from aquamend.decision.min_cut import Requirements, best_closure
 from aquamend.errors import TooLarge
-from aquamend.planning.anytime import plan_anytime
+from aquamend.planning.limits import Limits
+from aquamend.planning.search import search
 
 
 def coin(uses: float, *, cost: float = 0.1, n_probes: int = 1, budget: float = np.inf) -> InformationState:
@@ -84,7 +85,7 @@ def test_the_unit_of_a_reading_changes_nothing(unit):
     )  # fmt: skip
     rows = Gaussian([[1.0 * unit, 0.5 * unit], [2.0 * unit, 0.5 * unit]])
     model = JointModel([Hypothesis("ok", 0.6), Hypothesis("bad", 0.4, ["b"])], {"p": rows})
-    bounds = plan_anytime(InformationState.start(Problem(graph, model))).bounds
+    bounds = search(InformationState.start(Problem(graph, model)), Limits()).bounds
     assert bounds.lower == pytest.approx(2.5, abs=1.0)
     assert (bounds.lower, bounds.upper) == pytest.approx(reference_bounds(), rel=1e-4)
 
@@ -97,7 +98,7 @@ def reference_bounds() -> tuple[float, float]:
     model = JointModel(
         [Hypothesis("ok", 0.6), Hypothesis("bad", 0.4, ["b"])], {"p": Gaussian([[1.0, 0.5], [2.0, 0.5]])}
     )
-    bounds = plan_anytime(InformationState.start(Problem(graph, model))).bounds
+    bounds = search(InformationState.start(Problem(graph, model)), Limits()).bounds
     return bounds.lower, bounds.upper
 
 
@@ -108,7 +109,7 @@ def test_readings_far_apart_plan_without_a_warning():
     )  # fmt: skip
     hypotheses = [Hypothesis("ok", 0.25), Hypothesis("bad", 0.25, ["b"]), Hypothesis("worse", 0.5, ["b"])]
     model = JointModel(hypotheses, {"p": Gaussian([[0.0, 1.0], [1.0, 1.0], [1000.0, 1.0]])})
-    bounds = plan_anytime(InformationState.start(Problem(graph, model))).bounds
+    bounds = search(InformationState.start(Problem(graph, model)), Limits()).bounds
     assert np.isfinite([bounds.lower, bounds.upper]).all()
 
 

@@ -11,6 +11,7 @@ from aquamend.cli.complaints import Complaints
 from aquamend.cli.observations import check_shape, state_after
 from aquamend.cli.options import AsJson, Files, Observations, PolicyName
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.searching import INTERRUPTED, searching
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def decide(
     """Decide what to do next: look again, roll back, continue, restart or escalate.
 
     The text shows every alternative with its expected loss, why the winner won and what would flip it. Where one of
-    several files (or an answer for it) is wrong, the others are still decided, and the exit status is 2.
+    several files (or an answer for it) is wrong, the others are still decided, and the exit status is 2. An interrupt
+    ends a long search: the best step found by then is shown, with its bounds.
     """
     from aquamend.explanation.as_json import decision_json
 
@@ -52,11 +54,15 @@ def decide(
     complaints.exit()
     for i, file in enumerate(files):
         with complaints.at(file):
-            report = _report(file, policy, make_policy(policy, deadline=deadline, gap=gap), observe)
+            with searching(f"decide {file}") as search:
+                report = _report(file, policy, make_policy(policy, deadline=deadline, gap=gap), observe)
             if as_json:
                 print_json(decision_json(report, file=file))
             else:
                 _print(report, file, first=i == 0)
+            if search.interrupted:
+                typer.echo("interrupted; the bounds are those reached by then", err=True)
+                raise typer.Exit(INTERRUPTED)
     complaints.exit()
 
 

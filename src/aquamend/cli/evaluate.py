@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +10,10 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json, print_text
-from aquamend.errors import TooLarge
+from aquamend.cli.searching import following
 
 if TYPE_CHECKING:
-    from aquamend.decision import Step
-    from aquamend.inference import InformationState
-    from aquamend.policies import Evaluation, Policy
+    from aquamend.policies import Evaluation
     from aquamend.problem import Problem
 
 
@@ -38,7 +35,8 @@ def evaluate(
     """Compare policies by the exact expected loss of following each to the end, over all outcomes.
 
     Sensing, recovery and residual loss together. A policy may run discrete probes only. Where one of several files or
-    policies cannot be evaluated, the others still are, and the exit status is 2.
+    policies cannot be evaluated, the others still are, and the exit status is 2. An interrupt gives one up, and says
+    what it costs at least.
     """
     from aquamend.problem_file import load_problem
 
@@ -70,30 +68,12 @@ def _known(given: list[str], complaints: Complaints) -> list[str]:
 
 def _evaluated(problem: Problem, name: str, deadline: float | None) -> Evaluation:
     from aquamend.inference import InformationState
-    from aquamend.policies import Exact, policy_named
     from aquamend.policies import evaluate as evaluated
+    from aquamend.policies import policy_named
 
-    policy = policy_named(name)
-    if deadline is not None and not isinstance(policy, Exact):  # whose plan is made at once, or refused
-        policy = _Until(policy, deadline, time.monotonic() + deadline)
-    return evaluated(policy, InformationState.alarmed(problem))
-
-
-@dataclass(frozen=True, slots=True)
-class _Until:
-    """A policy that refuses to go on after a moment."""
-
-    policy: Policy
-    deadline_s: float
-    moment: float
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return the policy's step, or give up."""
-        if time.monotonic() >= self.moment:
-            raise TooLarge(
-                f"not finished after {self.deadline_s:g} s; give it a longer --deadline, or a smaller problem"
-            )
-        return self.policy.next_step(state)
+    with following(f"evaluate {name}") as told:
+        limit = math.inf if deadline is None else deadline
+        return evaluated(policy_named(name), InformationState.alarmed(problem), deadline_s=limit, told=told)
 
 
 def _as_data(file: str, name: str, found: Evaluation) -> dict[str, str | float | None]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import best_terminal, declared_value, new_declarations, price
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import Outcomes
+from aquamend.planning.limits import current_listener
 from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
 
@@ -28,6 +32,8 @@ NEGLIGIBLE = 1e-14
 
 Floats = NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
+Followed = Callable[[int, float], None]
+"""Hears how many evidence states were visited, and which probability has come to an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +49,81 @@ class Evaluation:
     """Probability that nothing wrong is left, kept or newly declared, and that nothing was escalated."""
 
 
-def evaluate(policy: Policy, state: InformationState) -> Evaluation:
+def evaluate(
+    policy: Policy, state: InformationState, *, deadline_s: float = math.inf, told: Followed | None = None
+) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
 
     States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
     A state whose probability has fallen below 1e-14 takes its best terminal decision, so that probing which may go on
-    for ever still has a value. Probing that goes on with certainty is refused.
+    for ever still has a value. Probing that goes on with certainty is refused. ``told`` hears how far it has come; then
+    an interrupt ends it as a deadline does: refused, with what the policy costs at least.
     """
     if isinstance(policy, Exact) and not policy.completes(state):
         _refuse(policy, state)
-    total, visited, probes = np.zeros(4), 0, 0
-    layer = {_key(state): (state, 1.0)}
-    while layer:
-        visited += len(layer)
-        if probes > MOST_PROBES and math.fsum(p for _, p in layer.values()) > CERTAIN_ENOUGH:
-            raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
-        if visited > MOST_STATES:
-            raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
-        following: dict[Evidence, tuple[InformationState, float]] = {}
-        for here, probability in layer.values():
-            step = policy.next_step(here) if probability >= NEGLIGIBLE else best_terminal(here).decision
-            if isinstance(step, Reprobe):
-                total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
-                _follow(here, step.probe, probability, following)
-            else:
-                total += probability * _terminal(here, step)
-        layer, probes = following, probes + 1
-    return Evaluation(*(float(x) for x in total))
+    following = _Following(policy, time.monotonic(), told)
+    try:
+        return following.to_the_end(state, deadline_s)
+    except KeyboardInterrupt:
+        if told is None:
+            raise
+        raise following.unfinished("interrupted") from None
+
+
+@dataclass(eq=False)
+class _Following:
+    """How far a policy has been followed."""
+
+    policy: Policy
+    started: float
+    told: Followed | None
+    total: Floats = field(default_factory=lambda: np.zeros(4))
+    visited: int = 0
+    finished: float = 0.0
+    """Probability of having come to an end."""
+    layer: dict[Evidence, tuple[InformationState, float]] = field(default_factory=dict)
+    following: dict[Evidence, tuple[InformationState, float]] = field(default_factory=dict)
+
+    def to_the_end(self, state: InformationState, deadline_s: float) -> Evaluation:
+        self.layer, probes = {_key(state): (state, 1.0)}, 0
+        while self.layer:
+            if probes > MOST_PROBES and math.fsum(p for _, p in self.layer.values()) > CERTAIN_ENOUGH:
+                raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
+            if self.visited + len(self.layer) > MOST_STATES:
+                raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
+            while self.layer:
+                if time.monotonic() - self.started > deadline_s:
+                    raise self.unfinished(f"not finished after {deadline_s:g} s")
+                key = next(iter(self.layer))
+                self._visit(*self.layer[key])
+                del self.layer[key]
+            self.layer, self.following, probes = self.following, {}, probes + 1
+        return Evaluation(*(float(x) for x in self.total))
+
+    def _visit(self, here: InformationState, probability: float) -> None:
+        step = self.policy.next_step(here) if probability >= NEGLIGIBLE else best_terminal(here).decision
+        listener = current_listener()
+        if listener is not None and listener.interrupted:
+            raise KeyboardInterrupt
+        self.visited += 1
+        if isinstance(step, Reprobe):
+            self.total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
+            _follow(here, step.probe, probability, self.following)
+        else:
+            self.total += probability * _terminal(here, step)
+            self.finished += probability
+        if self.told is not None:
+            self.told(self.visited, self.finished)
+
+    def unfinished(self, why: str) -> TooLarge:
+        """Return why it was not followed to the end, and what it costs at least: what is left, if all were known."""
+        left = [(here, p) for states in (self.layer, self.following) for here, p in states.values()]
+        least = float(self.total[0]) + math.fsum(p * clairvoyant_loss(here) for here, p in left)
+        return TooLarge(
+            f"{why}, with {self.finished:.0%} of the probability followed to the end; its expected loss is at least "
+            f"{least:.6g}; give it a longer --deadline, or a smaller problem",
+            lower=least,
+        )
 
 
 def _refuse(policy: Exact, state: InformationState) -> NoReturn:

@@ -14,10 +14,11 @@ from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.model.kernels import Outcomes
-from aquamend.planning.anytime import CertifiedPlan, plan_anytime
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
+from aquamend.planning.limits import Limits
 from aquamend.planning.lookahead import lookahead_losses
+from aquamend.planning.search import CertifiedPlan, search
 from aquamend.policies.policy import Description
 from aquamend.remembering import remembered
 
@@ -153,7 +154,7 @@ def _table(root: InformationState) -> PlanTable | None:
 
 @remembered
 def _searched(state: InformationState, gap: float, deadline_s: float) -> CertifiedPlan:
-    return plan_anytime(state, gap=gap, deadline_s=deadline_s)
+    return search(state, Limits(gap=gap, deadline_s=deadline_s))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,161 @@
+"""Anytime planning: a first step with a certificate, better the longer it may think.
+
+Every way of bounding the optimum is a method in one list. It says where it applies, and then works in small steps, each
+of which may raise the lower bound, lower the upper one, or both, with the first probe of a policy that attains it. The
+search takes them in the order of the list, cheap ones first, until the bounds meet or a limit is reached. All bounds
+hold for the same number, so the best of each kind count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from aquamend.decision.endings import TIE
+from aquamend.decision.probe_value import best_probe, probe_values
+from aquamend.decision.terminal import best_terminal
+from aquamend.inference import InformationState
+from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.evidence_tree import EvidenceTree
+from aquamend.planning.information import information_bound
+from aquamend.planning.limits import Limits, current_listener
+from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
+from aquamend.planning.parts_plan import parts_plan
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedPlan:
+    """The step a search would take, and what is certified about it."""
+
+    probe: str | None
+    """Probe to run first; None to stop now."""
+    bounds: Bounds
+
+
+class Method(Protocol):
+    """A way of bounding the optimum."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether it applies."""
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield bounds, each time a little better, and the probe that begins a policy no worse than the upper one."""
+
+
+class OneStep:
+    """Stop now, probe once, or pay for the cheapest probe and then know everything; it always applies."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Always."""
+        return True
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield once."""
+        if state.contradiction is not None:
+            yield CertifiedPlan(None, quick_bounds(state))
+            return
+        values = probe_values(state)
+        first = best_probe(values.expected_loss, values.stop_loss)
+        yield CertifiedPlan(None if first is None else values.branches.probes[first], quick_bounds(state, values))
+
+
+class Information:
+    """What information costs at least; where all probes are discrete and the terminal decisions few."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether there is something to learn; what else it needs it finds out itself."""
+        return bool(state.legal)
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield once."""
+        yield CertifiedPlan(None, Bounds(information_bound(state), math.inf))
+
+
+class IndependentParts:
+    """Plan for independent parts that share costs only; without a sensing budget, which would join them too."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether there are such parts, and few enough combinations of their evidence states."""
+        return self._found(state) is not None
+
+    def _found(self, state: InformationState) -> tuple[list[Part], list[Automaton]] | None:
+        if math.isfinite(state.problem.sensing_budget):
+            return None
+        parts = independent_parts(state)
+        if len(parts) < 2:
+            return None
+        automata = [found for part in parts if (found := automaton(state, part)) is not None]
+        return (parts, automata) if len(automata) == len(parts) else None
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield after every sweep; it ends where the bounds are as near as rounding lets them."""
+        found = self._found(state)
+        plan = None if found is None else parts_plan(state, *found, within_s=limits.left_s, memory=limits.memory)
+        while plan is not None:
+            yield from (self._reached(plan.bounds, plan.probe_losses()) for _ in plan.sweep())
+            plan.check()
+            yield self._reached(plan.bounds, plan.probe_losses())
+            if plan.bounds.gap <= 1e-12 * plan.bounds.upper:
+                return
+
+    def _reached(self, bounds: Bounds, losses: dict[str, float]) -> CertifiedPlan:
+        return CertifiedPlan(min(losses, key=losses.__getitem__, default=None), bounds)
+
+
+class Evidence:
+    """Search the tree of evidence, best first; it always applies."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether there is evidence to come."""
+        return bool(state.legal)
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield after every round, until memory or the tree itself is exhausted."""
+        tree = EvidenceTree(state)
+        while tree.memory < limits.memory and tree.grow():
+            yield CertifiedPlan(tree.best_probe(), tree.bounds)
+
+
+METHODS: tuple[Method, ...] = (OneStep(), Information(), IndependentParts(), Evidence())
+
+
+@dataclass(eq=False)
+class _Reached:
+    """The best bounds so far, and the first probe of a policy that attains the upper one."""
+
+    probe: str | None = None
+    bounds: Bounds = field(default_factory=lambda: Bounds(-math.inf, math.inf))
+
+    def hear(self, plan: CertifiedPlan) -> None:
+        if plan.bounds.upper < self.bounds.upper - 1e-12:
+            self.probe = plan.probe
+        self.bounds &= plan.bounds
+
+
+def search(state: InformationState, limits: Limits) -> CertifiedPlan:
+    """Return the best first step found within the limits, with certified bounds on the optimal expected loss.
+
+    With a listener (see ``limits.progress``) an interrupt ends the search, and what it has reached is returned.
+    """
+    reached = _Reached()
+    try:
+        _pursue(state, limits, reached)
+    except KeyboardInterrupt:
+        listener = current_listener()
+        if listener is None or math.isinf(reached.bounds.upper):
+            raise
+        listener.interrupted = True
+    worth_probing = best_terminal(state).loss - reached.bounds.upper > TIE
+    return CertifiedPlan(reached.probe if worth_probing else None, reached.bounds)
+
+
+def _pursue(state: InformationState, limits: Limits, reached: _Reached) -> None:
+    for method in METHODS:
+        if not method.accepts(state):
+            continue
+        for plan in method.improve(state, limits):
+            reached.hear(plan)
+            if limits.reached(reached.bounds) or not state.legal:
+                return

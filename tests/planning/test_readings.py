@@ -1,0 +1,77 @@
+"""A reading stands between two discrete channels: one that tells less, and one that tells more."""
+
+import numpy as np
+import pytest
+
+from aquamend import Gaussian, InformationState, Mixture, Samples
+from aquamend.decision import probe_values
+from aquamend.planning.limits import Limits
+from aquamend.planning.readings import garbled, informed, refined_cuts
+from aquamend.planning.search import search
+from tests.planning.test_search import scale_state
+
+NAMES = ("low", "high", "wide")
+KERNELS = {
+    "gaussian": Gaussian({"low": (0.0, 1.0), "high": (2.0, 1.0), "wide": (1.0, 4.0)}),
+    "outliers": Gaussian({"low": (0.0, 1.0), "high": (2.0, 1.0), "wide": (1.0, 4.0)}, outliers=0.05),
+    "mixture": Mixture(
+        {"low": [(0.7, 0.0, 1.0), (0.3, 5.0, 0.5)], "high": [(1.0, 2.0, 1.0)], "wide": [(1.0, 1.0, 4.0)]}
+    ),
+    "samples": Samples({"low": [0.0, 0.4, 1.1], "high": [2.0, 2.2, 3.1], "wide": [-3.0, 1.0, 4.0]}),
+}
+PRIOR = np.array([0.5, 0.3, 0.2])
+
+
+@pytest.fixture(params=sorted(KERNELS))
+def channel(request):
+    return KERNELS[request.param].channel(NAMES)
+
+
+def made_of(channel, cuts):
+    """Return a better informed channel by hypotheses: its answers, and what it tells outright."""
+    made = informed(channel, cuts, channel.alike @ PRIOR)
+    return made.answers[channel.of], made.told[channel.of]
+
+
+def one_step(likelihood, told, losses) -> float:
+    """Return the expected loss of hearing an answer, or the truth, and then deciding."""
+    heard = (PRIOR[:, None] * likelihood).T @ losses
+    return float(heard.min(axis=1).sum() + (PRIOR * told) @ losses.min(axis=1))
+
+
+def test_the_better_informed_channel_conserves_probability(channel):
+    answers, told = made_of(channel, refined_cuts(channel, channel.alike @ PRIOR, 20, np.zeros(0)))
+    assert answers.min() >= 0.0
+    assert told.min() >= 0.0
+    assert answers.sum(axis=1) + told == pytest.approx(np.ones(3), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_reading_is_worth_lies_between_its_two_channels(channel, seed):
+    losses = np.random.default_rng(seed).uniform(0.0, 10.0, (3, 4))
+    fine = np.linspace(-40.0, 40.0, 20_001)
+    truth = one_step(garbled(channel, fine), np.zeros(3), losses)
+    gaps = []
+    for n in (12, 24, 48):
+        cuts = refined_cuts(channel, channel.alike @ PRIOR, n, np.zeros(0))
+        below = one_step(*made_of(channel, cuts), losses)
+        above = one_step(garbled(channel, cuts), np.zeros(3), losses)
+        assert below <= truth + 1e-9
+        assert above >= truth - 1e-4  # the fine grid garbles a little, too
+        gaps.append(above - below)
+    assert gaps[2] <= 0.5 * gaps[0] + 1e-3
+
+
+@pytest.mark.parametrize("cut", range(2, 40, 7))
+def test_any_cuts_give_a_channel_that_tells_at_least_as_much(channel, cut):
+    rng = np.random.default_rng(cut)
+    losses, cuts = rng.uniform(0.0, 10.0, (3, 3)), np.sort(rng.uniform(-8.0, 10.0, cut))
+    truth = one_step(garbled(channel, np.linspace(-40.0, 40.0, 20_001)), np.zeros(3), losses)
+    assert one_step(*made_of(channel, cuts), losses) <= truth + 1e-9
+
+
+@pytest.mark.parametrize("uses", [1, 2])
+def test_the_gap_of_a_scale_closes(uses):
+    state: InformationState = scale_state(1, uses=uses)
+    assert probe_values(state).expected_loss[0] < probe_values(state).stop_loss
+    assert search(state, Limits(gap=0.01)).bounds.gap <= 0.01
