@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -257,7 +257,7 @@ def terminal_faults(sensing_budget: float, restart: float | None, escalate: floa
 
 
 def plan_faults(
-    plans: Sequence[Plan], restart: Plan | None, beliefs: Container[str], executed: Container[str], n_hypotheses: int
+    plans: Sequence[Plan], restart: Plan | None, beliefs: Collection[str], executed: Collection[str], n_hypotheses: int
 ) -> Iterator[Fault]:
     """Yield plans named twice, losses that are none, and what the plans say of things that are not there."""
     seen: set[str] = set()
@@ -271,7 +271,7 @@ def plan_faults(
 
 
 def _plan_faults(
-    where: str, plan: Plan, beliefs: Container[str], executed: Container[str], n_hypotheses: int
+    where: str, plan: Plan, beliefs: Collection[str], executed: Collection[str], n_hypotheses: int
 ) -> Iterator[Fault]:
     if np.shape(plan.loss) != (n_hypotheses,) or not bool(np.all(np.asarray(plan.loss) >= 0)):
         yield Fault(
@@ -281,7 +281,8 @@ def _plan_faults(
         )
     for j, name in enumerate(plan.correct):
         if name not in beliefs:
-            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it")
+            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs)
     for j, name in enumerate(plan.undo):
         if name not in executed:
-            yield Fault(f"{where}.undo[{j}]", f"{name!r} is not an executed action", "rename or remove it")
+            problem = f"{name!r} is not an executed action"
+            yield Fault(f"{where}.undo[{j}]", problem, "rename or remove it", name, executed)

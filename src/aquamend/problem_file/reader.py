@@ -14,6 +14,7 @@ from aquamend.model import Alarm, Gaussian, JointModel, Kernel
 from aquamend.model.coverage import coverage_faults
 from aquamend.model.validation import model_faults, reference_faults
 from aquamend.problem import Plan, Problem, plan_faults, terminal_faults
+from aquamend.problem_file.causes import require_hypotheses
 from aquamend.problem_file.draft import PRIORS, STATUSES, Draft, draft_of
 from aquamend.problem_file.report import FORMATS, FaultReport
 from aquamend.problem_file.schema import PROBLEM, read_entry
@@ -40,6 +41,7 @@ def parse_problem(data: Mapping[str, Any]) -> Problem:
     top = read_entry(data, "", PROBLEM, report)
     if top is None:
         raise report.error(PROBLEM)
+    require_hypotheses(top, report)
     draft = draft_of(top, report)
     if report.count == 0:
         try:
@@ -60,7 +62,7 @@ def _problem(draft: Draft) -> Problem:
     kernels = {probe: found.kernel for probe, found in draft.kernels.items() if found is not None}
     return Problem(
         graph=RecoveryGraph(draft.beliefs, draft.actions, draft.probes, draft.edges, draft.operations),
-        model=JointModel(draft.hypotheses, kernels, draft.alarm, draft.declarations),
+        model=JointModel(draft.hypotheses, kernels, draft.alarm, draft.declarations, draft.left_out),
         restart=draft.restart,
         plans=draft.plans,
         coverage=draft.coverage,

@@ -194,6 +194,26 @@ HYPOTHESIS: Keys = {
     "cause": Key(one_of(cause.value for cause in Cause), "Why something failed; unknown unless given."),
     "truth": Key(by_name(VALUE), "What would be true of beliefs that declare a value, where it differs.", since=2),
 }
+_STATE: Keys = {
+    "prior": Key(
+        either(PROBABILITY, by_name(PROBABILITY)),
+        "How probable it is; or rules for that, by conditions on causes listed before.",
+    ),
+    "failed": HYPOTHESIS["failed"],
+    "truth": HYPOTHESIS["truth"],
+}
+STATE: Keys = {**_STATE, "prior": _STATE["prior"]._replace(required=True)}
+CAUSE: Keys = {
+    "name": Key(NAME, "What happened; no other cause and no belief has this name.", required=True),
+    "kind": Key(one_of(cause.value for cause in Cause), "Who is to blame; unknown unless given."),
+    **_STATE,
+    "states": Key(by_name(mapping_with(STATE, "prior")), "The ways in which it may be present, if there are several."),
+}
+EFFECT: Keys = {
+    "when": Key(NAME, "A condition on causes, such as two of them joined by &.", required=True),
+    "failed": HYPOTHESIS["failed"],
+    "truth": HYPOTHESIS["truth"],
+}
 ALARM: Keys = {
     "suspects": Key(list_of(NAME), "The beliefs that the monitor pointed at."),
     "likelihood": Key(
@@ -287,9 +307,12 @@ PROBLEM: Keys = {
     "edges": Key(
         list_of(Field(_read_edge, _edge_schema)), "What rests on what: a source, a target and the kind of the edge."
     ),
-    "hypotheses": Key(
-        list_of(mapping_with(HYPOTHESIS, "name")), "All that may be the case, of which one is true.", required=True
+    "hypotheses": Key(list_of(mapping_with(HYPOTHESIS, "name")), "All that may be the case, of which one is true."),
+    "causes": Key(
+        list_of(mapping_with(CAUSE, "name")), "What may have happened, in place of hypotheses, which follow.", since=2
     ),
+    "together": Key(WHOLE, "How many causes may be present at once; all of them unless given.", since=2),
+    "effects": Key(list_of(mapping_with(EFFECT, "when")), "What several causes do together.", since=2),
     "kernels": Key(by_name(_KERNEL), "For every probe by its name, how it answers under each hypothesis."),
     "alarm": Key(mapping_with(ALARM), "What the monitor said; it changes the priors once."),
     "declarations": Key(
@@ -317,7 +340,7 @@ def problem_schema() -> Schema:
     It tells which keys there are and what kind of value each has. Whether names, probabilities and edges fit together
     is more than a schema can say; `load_problem` says it.
     """
-    versions = {f"format_{v}": object_schema(PROBLEM, v) for v in range(1, len(FORMATS) + 1)}
+    versions = {f"format_{v}": _version_schema(v) for v in range(1, len(FORMATS) + 1)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "AquaMend problem",
@@ -330,6 +353,14 @@ def problem_schema() -> Schema:
         "else": {"$ref": "#/$defs/format_2"},
         "$defs": {**SHARED_SCHEMAS, **versions},
     }
+
+
+def _version_schema(version: int) -> Schema:
+    schema = object_schema(PROBLEM, version)
+    either_of = [key for key in ("hypotheses", "causes") if PROBLEM[key].since <= version]
+    if len(either_of) == 1:
+        return {**schema, "required": [*schema["required"], *either_of]}
+    return {**schema, "anyOf": [{"required": [key]} for key in either_of]}
 
 
 def schema_text() -> str:
