@@ -46,7 +46,10 @@ class NewValue:
     probe: int | None
     """The probe that read it, which must have answered; None for a value known beforehand."""
     wrong: Floats
-    """e(s), shape ``(n_hypotheses,)``: the probability that it is wrong under each hypothesis."""
+    """e(s), shape ``(n_hypotheses,)``: the probability that the belief is wrong under each hypothesis once it is
+    declared; where undoing may fail, that counts: what was wrong then stays wrong."""
+    if_undone: Floats
+    """The same where undoing has succeeded."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,17 +153,26 @@ class Problem(Remembering):
         new = self.redeclared.get(belief.name)
         in_force = belief.declared if new is None else new.value
         if belief.may_keep:
-            yield NewValue(i, in_force, None, self.failed[:, i])
+            yield self._new_value(i, in_force, None, self.failed[:, i])
         for probe in self.graph.detecting_probes[belief.name]:
             m = self.graph.probe_index[probe]
-            yield NewValue(i, None, m, 1.0 - self.accuracy[:, m])
+            yield self._new_value(i, None, m, 1.0 - self.accuracy[:, m])
         if belief.declared is None:
             return
         truth = [hypothesis.truth.get(belief.name, belief.declared) for hypothesis in self.model.hypotheses]
         for value in dict.fromkeys(truth):
             if value != in_force:
                 wrong = np.array([float(differs(other, value, belief.tolerance)) for other in truth])
-                yield NewValue(i, value, None, wrong)
+                yield self._new_value(i, value, None, wrong)
+
+    def _new_value(self, i: int, value: Value | None, probe: int | None, wrong: Floats) -> NewValue:
+        chance = self.graph.undo_chances[i]
+        left = wrong if chance == 1.0 else chance * wrong + self.left_by_undoing(i)
+        return NewValue(i, value, probe, left, wrong)
+
+    def left_by_undoing(self, belief: int) -> Floats:
+        """Return (1 − P_i) Z_i(s), shape ``(n_hypotheses,)``: failures that stay because undoing does not succeed."""
+        return np.asarray((1.0 - self.graph.undo_chances[belief]) * self.failed[:, belief])
 
     @cached_property
     def declarations(self) -> tuple[Declaration, ...]:

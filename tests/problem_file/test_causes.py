@@ -92,3 +92,36 @@ def test_a_fault_says_where_and_what(causes, faults_of, change, said):
 def test_causes_need_format_2(causes, faults_of):
     causes["format"] = "aquamend-problem/1"
     assert any(f.startswith("causes: 'causes' needs format: aquamend-problem/2") for f in faults_of(causes))
+
+
+def test_delay_compensations_and_persistent_errors_are_read(causes):
+    causes["delay"] = 2
+    causes["actions"][0] |= {"takes": 3, "redo": 1, "redo_takes": 0.5, "undo_succeeds": 0.5}
+    causes["probes"][0] |= {"takes": 0.25, "max_uses": 2, "persistent": 0.5}
+    causes["plans"][0]["takes"] = 5
+    causes["compensations"] = [{"name": "send another", "cost": 4, "takes": 1, "correct": ["code"], "succeeds": 0.75}]
+    problem = parse_problem(causes)
+    drive = problem.graph.actions[0]
+    assert (drive.undo, drive.redo, drive.undo_succeeds) == (18, 2, 0.5)
+    assert problem.graph.probes[0].cost == 1.5
+    assert [plan.name for plan in problem.plans] == ["by hand", "send another", "send another and correct place"]
+    assert problem.plans[0].loss.min() == 40
+    assert problem.plans[1].loss[0] == 6
+    assert "nothing, scan keeps saying right" in problem.model.names
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.update(delay=-1), "delay: -1 is not a loss"),
+        (lambda d: d["actions"][0].update(undo_succeeds=0), "actions[0].undo_succeeds: 0.0 is not a chance"),
+        (lambda d: d["probes"][1].update(persistent=0.5, max_uses=2), "probes[1].persistent: the probe reads a number"),
+        (
+            lambda d: d.update(compensations=[{"name": "by hand", "cost": 1, "correct": ["code"]}]),
+            "compensations[0].name: 'by hand' is given twice",
+        ),
+    ],
+)
+def test_what_recovery_costs_may_be_wrong_too(causes, faults_of, change, said):
+    change(causes)
+    assert any(fault.startswith(said) for fault in faults_of(causes)), faults_of(causes)

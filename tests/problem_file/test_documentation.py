@@ -16,7 +16,7 @@ FORMAT_1, FORMAT_2, CAUSES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 SECTIONS = [
     schema.PROBLEM, schema.BELIEF, schema.ACTION, schema.OPERATION, schema.PROBE, schema.HYPOTHESIS, schema.KERNEL,
     schema.ALARM, schema.DECLARATION, schema.RESTART, schema.PLAN, schema.COVERAGE, schema.GROUP, schema.CAUSE,
-    schema.STATE, schema.EFFECT,
+    schema.STATE, schema.EFFECT, schema.COMPENSATION,
 ]  # fmt: skip
 
 

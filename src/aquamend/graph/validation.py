@@ -143,6 +143,9 @@ def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]
                 f"{action.name!r} is executed but says neither undo nor operations",
                 "say what undoing it costs (undo: 0 if nothing)",
             )
+        if not 0.0 < action.undo_succeeds <= 1.0:
+            remedy = "give a number above 0 and up to 1, or reversible: false where it never succeeds"
+            yield Fault(f"actions[{i}].undo_succeeds", f"{action.undo_succeeds!r} is not a chance of success", remedy)
         for j, name in enumerate(action.operations):
             if name not in names:
                 yield Fault(

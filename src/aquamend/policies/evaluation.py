@@ -124,14 +124,19 @@ def _terminal(state: InformationState, decision: Decision) -> Floats:
             if plan is None:
                 return np.array([loss, 0.0, 0.0, 0.0])
             correct, undone = plan.correct, len(set(plan.undo))
-    return np.array([loss, 0.0, undone, _success(state, correct, declared)])
+    by_undoing = isinstance(decision, RollBack) and decision.plan is None
+    return np.array([loss, 0.0, undone, _success(state, correct, declared, undone=by_undoing)])
 
 
-def _success(state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...]) -> float:
+def _success(
+    state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...], *, undone: bool
+) -> float:
     """Return the probability that nothing wrong is left where these beliefs are corrected, with these new values."""
     problem = state.problem
     wrong = problem.failed.copy() if state.contradiction is None else np.ones_like(problem.failed)
-    wrong[:, [problem.graph.belief_index[name] for name in correct]] = 0.0
+    for name in correct:
+        i = problem.graph.belief_index[name]
+        wrong[:, i] *= 1.0 - problem.graph.undo_chances[i] if undone else 0.0
     for new in declared:
         value = declared_value(problem, new)
         wrong[:, problem.graph.belief_index[new.belief]] = 1.0 if value is None else value.wrong

@@ -13,6 +13,7 @@ from aquamend.errors import Fault
 from aquamend.graph import Action, Belief, Correction, Edge, Operation, Probe
 from aquamend.model import Alarm, Cause, Coverage, Declaration, FitGroup, Hypothesis, Kernel
 from aquamend.model.kernels import KERNELS, Shape
+from aquamend.modelling.compensations import Compensation
 from aquamend.problem import Plan
 from aquamend.problem_file.causes import Tables, read_causes
 from aquamend.problem_file.report import FaultReport, place
@@ -66,6 +67,9 @@ class Draft:
     plans: list[Plan]
     restart: float | Plan | None
     coverage: Coverage | None
+    compensations: list[Compensation]
+    persistent: dict[str, float]
+    """Of probes that may repeat themselves, how probable that is."""
     left_out: float
     """Prior probability of combinations of causes that were not generated."""
     rest: dict[str, Any]
@@ -91,15 +95,19 @@ def draft_of(top: Entry, report: FaultReport) -> Draft:
             incomplete |= {"hypotheses"}
         else:
             hypotheses, left_out, words = list(made.hypotheses), made.left_out, made.vocabulary
+    delay = values.get("delay", 0.0)
     tables = Tables.of(words, hypotheses, beliefs, report, complete="hypotheses" not in incomplete)
-    plan_of = partial(_plan, tables=tables)
+    plan_of = partial(_plan, tables=tables, delay=delay)
     restart = values.get("restart")
     simple = ("name", "unit", "sensing_budget", "escalate", "corrections")
     return Draft(
         beliefs=beliefs,
-        actions=[_action(entry) for entry in values.get("actions", ())],
-        operations=[Operation(e.values["name"], e.values.get("cost", 0.0)) for e in values.get("operations", ())],
-        probes=[_probe(entry, f"probes[{i}]", tables) for i, entry in enumerate(values.get("probes", ()))],
+        actions=[_action(entry, delay) for entry in values.get("actions", ())],
+        operations=[
+            Operation(e.values["name"], _late(e, delay, e.values.get("cost", 0.0)))
+            for e in values.get("operations", ())
+        ],
+        probes=[_probe(entry, f"probes[{i}]", tables, delay) for i, entry in enumerate(values.get("probes", ()))],
         edges=values.get("edges", []),
         hypotheses=hypotheses,
         kernels={
@@ -112,6 +120,8 @@ def draft_of(top: Entry, report: FaultReport) -> Draft:
         restart=plan_of(restart, "restart") if isinstance(restart, Entry) else restart,
         coverage=_coverage(values["coverage"]) if "coverage" in values.keys() - top.broken else None,
         left_out=left_out,
+        compensations=[_compensation(entry, delay) for entry in values.get("compensations", ())],
+        persistent=_persistent(values.get("probes", ())),
         rest={key: values[key] for key in simple if key in values},
         incomplete=incomplete,
     )
@@ -143,29 +153,51 @@ def _belief(entry: Entry) -> Belief:
     )
 
 
-def _action(entry: Entry) -> Action:
+def _late(entry: Entry, delay: float, cost: float, key: str = "takes") -> float:
+    """Return a cost with that of the time it takes; 0 · ∞ = 0."""
+    takes = entry.values.get(key, 0.0)
+    return cost + delay * takes if delay and takes else cost
+
+
+def _compensation(entry: Entry, delay: float) -> Compensation:
+    values = entry.values
+    return Compensation(
+        values["name"],
+        _late(entry, delay, values.get("cost", 0.0)),
+        tuple(values.get("correct", ())),
+        values.get("succeeds", 1.0),
+    )
+
+
+def _persistent(probes: Iterable[Entry]) -> dict[str, float]:
+    return {e.values["name"]: e.values["persistent"] for e in probes if e.values.get("persistent")}
+
+
+def _action(entry: Entry, delay: float) -> Action:
     values, broken = entry.values, entry.broken
     operations = tuple(values.get("operations", ()))
     # An unreadable undo, or unreadable operations alone, still say what undoing costs.
     said = "undo" in broken or ("operations" in broken and not operations)
+    undo = values.get("undo", 0.0 if said else None)
     return Action(
         values["name"],
-        undo=values.get("undo", 0.0 if said else None),
+        undo=None if undo is None else _late(entry, delay, undo),
         operations=operations,
         executed=values.get("status") == "executed",
         reversible=values.get("reversible", "reversible" not in broken),
-        redo=values.get("redo", 0.0),
+        redo=_late(entry, delay, values.get("redo", 0.0), "redo_takes"),
+        undo_succeeds=values.get("undo_succeeds", 1.0),
     )
 
 
-def _probe(entry: Entry, where: str, tables: Tables) -> Probe:
+def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
     values = entry.values
     accuracy = values.get("accuracy", 1.0)
     if isinstance(accuracy, Mapping):
         accuracy = tables.exceptions(_readable(accuracy), f"{where}.accuracy")
     return Probe(
         values["name"],
-        values.get("cost", 0.0),
+        _late(entry, delay, values.get("cost", 0.0)),
         values.get("modality"),
         values.get("max_uses", 1),
         values.get("source"),
@@ -209,9 +241,9 @@ def _declaration(entry: Entry, index: int, tables: Tables) -> Declaration:
     )
 
 
-def _plan(entry: Entry, where: str, *, tables: Tables) -> Plan:
+def _plan(entry: Entry, where: str, *, tables: Tables, delay: float) -> Plan:
     values = entry.values
-    losses = tables.losses(values.get("loss", 0.0), f"{where}.loss")
+    losses = [_late(entry, delay, loss) for loss in tables.losses(values.get("loss", 0.0), f"{where}.loss")]
     correct, undo = tuple(values.get("correct", ())), tuple(values.get("undo", ()))
     name = values.get("name", "restart")
     return Plan(name, np.array(losses, dtype=float), correct, undo, values.get("last_resort", False))

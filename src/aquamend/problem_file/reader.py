@@ -13,6 +13,8 @@ from aquamend.graph.validation import graph_faults
 from aquamend.model import Alarm, Gaussian, JointModel, Kernel
 from aquamend.model.coverage import coverage_faults
 from aquamend.model.validation import model_faults, reference_faults
+from aquamend.modelling.compensations import with_compensations
+from aquamend.modelling.persistence import with_persistent_errors
 from aquamend.problem import Plan, Problem, plan_faults, terminal_faults
 from aquamend.problem_file.causes import require_hypotheses
 from aquamend.problem_file.draft import PRIORS, STATUSES, Draft, draft_of
@@ -60,7 +62,7 @@ def _version_of(data: object) -> int:
 
 def _problem(draft: Draft) -> Problem:
     kernels = {probe: found.kernel for probe, found in draft.kernels.items() if found is not None}
-    return Problem(
+    problem = Problem(
         graph=RecoveryGraph(draft.beliefs, draft.actions, draft.probes, draft.edges, draft.operations),
         model=JointModel(draft.hypotheses, kernels, draft.alarm, draft.declarations, draft.left_out),
         restart=draft.restart,
@@ -68,6 +70,9 @@ def _problem(draft: Draft) -> Problem:
         coverage=draft.coverage,
         **draft.rest,
     )
+    if draft.compensations:
+        problem = with_compensations(problem, draft.compensations)
+    return with_persistent_errors(problem, draft.persistent)
 
 
 def meaning_faults(draft: Draft) -> Iterator[Fault]:

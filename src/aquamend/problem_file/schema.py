@@ -170,16 +170,26 @@ ACTION: Keys = {
     "operations": Key(list_of(NAME), "The operations that undoing it takes, in place of undo."),
     "reversible": Key(FLAG, "False: once executed it cannot be undone."),
     "redo": Key(COST, "What doing it again costs after it was undone; 0 unless given.", since=2),
+    "takes": Key(LOSS, "How long undoing it takes, in the unit of delay; 0 unless given.", since=2),
+    "redo_takes": Key(LOSS, "How long doing it again takes; 0 unless given.", since=2),
+    "undo_succeeds": Key(
+        PROBABILITY, "The probability that undoing it, tried once, succeeds; 1 unless given.", since=2
+    ),
 }
 OPERATION: Keys = {
     "name": Key(NAME, "Its name, which no other operation has.", required=True),
     "cost": Key(COST, "What it costs, paid once however many actions need it.", required=True),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given.", since=2),
 }
 PROBE: Keys = {
     "name": _NODE,
     "cost": Key(COST, "What one use costs; finite.", required=True),
     "modality": Key(NAME, "The kind of sensor."),
     "max_uses": Key(COUNT, "How often it may be used; once unless given."),
+    "takes": Key(LOSS, "How long one use takes, in the unit of delay; 0 unless given.", since=2),
+    "persistent": Key(
+        PROBABILITY, "The probability that, asked again, it merely repeats itself; 0 unless given.", since=2
+    ),
     "source": Key(NAME, "The belief that the instrument is sound.", since=2),
     "accuracy": Key(
         either(PROBABILITY, by_name(PROBABILITY)),
@@ -237,6 +247,14 @@ RESTART: Keys = {
     ),
     "correct": Key(list_of(NAME), "The beliefs that are right after it."),
     "undo": Key(list_of(NAME), "The executed actions that it undoes."),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given.", since=2),
+}
+COMPENSATION: Keys = {
+    "name": Key(NAME, "Its name, which no other compensation and no plan has.", required=True),
+    "cost": Key(COST, "What it costs; finite.", required=True),
+    "correct": Key(list_of(NAME), "The beliefs that are as good as right after it.", required=True),
+    "succeeds": Key(PROBABILITY, "The probability that it works; 1 unless given."),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given."),
 }
 PLAN: Keys = {
     "name": Key(NAME, "Its name, which no other plan has.", required=True),
@@ -325,6 +343,10 @@ PROBLEM: Keys = {
     ),
     "escalate": Key(COST, "The loss of handing over to a person."),
     "plans": Key(list_of(mapping_with(PLAN, "name")), "Further ways of ending, each with a loss of its own.", since=2),
+    "compensations": Key(
+        list_of(mapping_with(COMPENSATION, "name")), "Ways of making up for what was done, without undoing.", since=2
+    ),
+    "delay": Key(LOSS, "The loss for each unit of time that the recovery takes; 0 unless given.", since=2),
     "corrections": Key(
         FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction.", since=2
     ),
