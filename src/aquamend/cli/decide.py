@@ -11,6 +11,7 @@ from aquamend.cli.complaints import Complaints
 from aquamend.cli.observations import check_shape, state_after
 from aquamend.cli.options import AsJson, Files, Observations, PolicyName
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.problems import problem_at
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -82,9 +83,8 @@ def _settings(policy: object) -> set[str]:
 
 def _report(file: str, name: str, policy: Policy, observe: list[str]) -> DecisionReport:
     from aquamend.explanation.report import decision_report
-    from aquamend.problem_file import load_problem
 
-    return decision_report(state_after(load_problem(file), observe), policy, name=name)
+    return decision_report(state_after(problem_at(file), observe), policy, name=name)
 
 
 def _print(report: DecisionReport, file: str, *, first: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.problems import problem_at
 from aquamend.errors import TooLarge
 
 if TYPE_CHECKING:
@@ -40,14 +41,12 @@ def evaluate(
     Sensing, recovery and residual loss together. A policy may run discrete probes only. Where one of several files or
     policies cannot be evaluated, the others still are, and the exit status is 2.
     """
-    from aquamend.problem_file import load_problem
-
     complaints = Complaints()
     names = _known(policy, complaints)
     complaints.exit()
     for file in files:
         with complaints.at(file):
-            problem, found = load_problem(file), {}
+            problem, found = problem_at(file), {}
             for name in names:
                 with complaints.at(f"{file}: policy {name}"):
                     found[name] = _evaluated(problem, name, deadline)

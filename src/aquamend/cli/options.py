@@ -8,7 +8,10 @@ import typer
 
 from aquamend.policies import POLICIES
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE", help="Problem files, JSON or YAML.", show_default=False)]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE", help="Problem files, JSON or YAML; - for standard input.", show_default=False),
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of text: one object for each line.")]
 

@@ -9,6 +9,7 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json
+from aquamend.cli.problems import problem_at
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -17,12 +18,10 @@ if TYPE_CHECKING:
 
 def validate(files: Files, *, as_json: AsJson = False) -> None:
     """Check problem files; print every fault found: where it stands, the value, what to do."""
-    from aquamend.problem_file import load_problem
-
     complaints = Complaints()
     for file in files:
         try:
-            problem = load_problem(file)
+            problem = problem_at(file)
         except InvalidProblem as error:
             complaints.about(file, error)
             if as_json:

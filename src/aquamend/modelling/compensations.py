@@ -4,8 +4,9 @@ A set K of compensations together with a set S of beliefs corrected by undoing i
 
     ℓ(K, S; s) = Σ_{k ∈ K} c_k + C_R(D(S)) + Σ_i L_i Z_i(s) w_i ,
 
-with w_i the product of 1 − p_k over the compensations of K that correct belief i, and of 1 − P_i if i ∈ S. One payment may correct several beliefs, and a belief may be corrected in several ways: that is no
-minimum cut any more. The endings are enumerated, and each becomes a plan.
+with w_i the product of 1 − p_k over the compensations of K that correct belief i, and of 1 − P_i if i ∈ S. One payment
+may correct several beliefs, and a belief may be corrected in several ways: that is no minimum cut any more. The endings
+are enumerated, and each becomes a plan.
 """
 
 from __future__ import annotations

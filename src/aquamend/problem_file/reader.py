@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from aquamend.errors import Fault, InvalidProblem
@@ -18,9 +19,10 @@ from aquamend.modelling.persistence import with_persistent_errors
 from aquamend.problem import Plan, Problem, plan_faults, terminal_faults
 from aquamend.problem_file.causes import require_hypotheses
 from aquamend.problem_file.draft import PRIORS, STATUSES, Draft, draft_of
+from aquamend.problem_file.location import located
 from aquamend.problem_file.report import FORMATS, FaultReport
 from aquamend.problem_file.schema import PROBLEM, read_entry
-from aquamend.problem_file.text import data_at
+from aquamend.problem_file.text import data_of, text_at
 
 _ANY_KERNEL: Kernel = Gaussian({})
 _V = TypeVar("_V")
@@ -31,7 +33,19 @@ def load_problem(path: str | os.PathLike[str]) -> Problem:
 
     Raises `InvalidProblem` with every fault found, also where the file is missing, unreadable or no JSON or YAML.
     """
-    return parse_problem(data_at(path))
+    return read_problem(text_at(path), suffix=Path(path).suffix)
+
+
+def read_problem(text: str, *, suffix: str = "") -> Problem:
+    """Return the problem that a text describes, as JSON or YAML; faults come with their lines and columns.
+
+    ``suffix`` is the end of the file's name, ``.json`` or ``.yaml``; without one, a leading brace means JSON.
+    """
+    data = data_of(text, suffix=suffix)
+    try:
+        return parse_problem(data)
+    except InvalidProblem as error:
+        raise InvalidProblem(located(error.faults, text)) from None
 
 
 def parse_problem(data: Mapping[str, Any]) -> Problem:
