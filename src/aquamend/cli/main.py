@@ -18,6 +18,7 @@ from aquamend.cli.evaluate import evaluate
 from aquamend.cli.export import export
 from aquamend.cli.fit import fit
 from aquamend.cli.graph import graph
+from aquamend.cli.lint import lint
 from aquamend.cli.new import new, schema
 from aquamend.cli.replay import replay
 from aquamend.cli.report import report
@@ -45,6 +46,7 @@ app.command(no_args_is_help=True, short_help="Calibrate a world's model from run
 app.add_typer(session, name="session", short_help="Read the journal of a robot's recoveries.")
 app.command(no_args_is_help=True, short_help="Write a problem file to begin with.")(new)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
+app.command(no_args_is_help=True, short_help="Say what looks odd in sound files, and what it costs.")(lint)
 app.command(short_help="Print the JSON Schema of problem files, for editors.")(schema)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 app.command(no_args_is_help=True, short_help="Write the problem for other people's solvers.")(export)

@@ -19,7 +19,7 @@ class Outline:
     beliefs: Sequence[str] = ("box_is_empty", "box_is_in_place")
     actions: Sequence[str] = ("grasp", "carry")
     """Executed, each because of the belief in the same place (the last belief for those left over)."""
-    probes: Sequence[str] = ("look",)
+    probes: Sequence[str] = ("look_inside", "find_box")
     """Each measures the belief in the same place, likewise."""
     causes: Sequence[str] = ("somebody_filled_it", "it_slipped")
     """Each breaks the belief in the same place, likewise."""
