@@ -67,7 +67,7 @@ def evaluate(policy: Policy, state: InformationState) -> Evaluation:
                 total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
                 _follow(here, step.probe, probability, following)
             else:
-                total += probability * _terminal(here, step)
+                total += probability * ended(here, step)
         layer, probes = following, probes + 1
     return Evaluation(*(float(x) for x in total))
 
@@ -104,7 +104,7 @@ def _follow(
             following[_key(child)] = first, known + probability * float(p)
 
 
-def _terminal(state: InformationState, decision: Decision) -> Floats:
+def ended(state: InformationState, decision: Decision) -> Floats:
     """Return the loss, no probes, the actions undone and the probability of success of ending so."""
     problem, graph = state.problem, state.problem.graph
     loss = price(state, decision).loss
