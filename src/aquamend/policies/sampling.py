@@ -74,7 +74,8 @@ def sampled(
         problem = f"{len(rows)} of {episodes:,} recoveries were sampled in {seconds:g} s, too few to tell a mean"
         raise TooLarge(f"{problem}; give it a longer --deadline, or evaluate another policy")
     table = np.array(rows)
-    return SampledEvaluation(*(float(x) for x in table.mean(axis=0)), losses=table[:, 0])
+    loss, probes, undone, success = (float(x) for x in table.mean(axis=0))
+    return SampledEvaluation(loss, probes, undone, success, table[:, 0])
 
 
 def _hypotheses(state: InformationState, episodes: int, seed: int) -> NDArray[np.intp]:

@@ -14,6 +14,7 @@ from aquamend.graph import Action, Belief, Correction, Edge, Operation, Probe
 from aquamend.model import Alarm, Cause, Coverage, Declaration, FitGroup, Hypothesis, Kernel
 from aquamend.model.kernels import KERNELS, Shape
 from aquamend.modelling.compensations import Compensation
+from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Plan
 from aquamend.problem_file.causes import Tables, read_causes
 from aquamend.problem_file.report import FaultReport, place
@@ -70,6 +71,8 @@ class Draft:
     compensations: list[Compensation]
     persistent: dict[str, float]
     """Of probes that may repeat themselves, how probable that is."""
+    vocabulary: Vocabulary
+    """What conditions in this file may speak of."""
     left_out: float
     """Prior probability of combinations of causes that were not generated."""
     rest: dict[str, Any]
@@ -119,6 +122,7 @@ def draft_of(top: Entry, report: FaultReport) -> Draft:
         plans=[plan_of(entry, f"plans[{i}]") for i, entry in enumerate(values.get("plans", ()))],
         restart=plan_of(restart, "restart") if isinstance(restart, Entry) else restart,
         coverage=_coverage(values["coverage"]) if "coverage" in values.keys() - top.broken else None,
+        vocabulary=tables.vocabulary,
         left_out=left_out,
         compensations=[_compensation(entry, delay) for entry in values.get("compensations", ())],
         persistent=_persistent(values.get("probes", ())),

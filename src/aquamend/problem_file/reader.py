@@ -16,6 +16,7 @@ from aquamend.model.coverage import coverage_faults
 from aquamend.model.validation import model_faults, reference_faults
 from aquamend.modelling.compensations import with_compensations
 from aquamend.modelling.persistence import with_persistent_errors
+from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Plan, Problem, plan_faults, terminal_faults
 from aquamend.problem_file.causes import require_hypotheses
 from aquamend.problem_file.draft import PRIORS, STATUSES, Draft, draft_of
@@ -66,6 +67,15 @@ def parse_problem(data: Mapping[str, Any]) -> Problem:
             report.judge(error.faults)
     report.judge(meaning_faults(draft))
     raise report.error(PROBLEM)
+
+
+def vocabulary_in(data: Mapping[str, Any]) -> Vocabulary:
+    """Return what conditions in the data of a sound problem may speak of, and its hypotheses before any is split."""
+    report = FaultReport(len(FORMATS))
+    top = read_entry(data, "", PROBLEM, report)
+    if top is None:
+        raise report.error(PROBLEM)
+    return draft_of(top, report).vocabulary
 
 
 def _version_of(data: object) -> int:
