@@ -30,6 +30,7 @@ PolicyName = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help=f"Who decides: {', '.join(POLICIES)}, lookahead-K for any K, robust-R for any R up to 1, or a class of your own as module:Class.",
+        help=f"Who decides: {', '.join(POLICIES)}, lookahead-K for any K, robust-R for any R up to 1, or a class of "
+        "your own as module:Class.",
     ),
 ]
