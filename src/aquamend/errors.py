@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 
 class AquaMendError(Exception):
     """Base class of every domain failure in this package."""
+
+
+def meant(word: str, valid: Iterable[str]) -> str | None:
+    """Return the valid word that this one was probably meant to be."""
+    from difflib import get_close_matches  # here, since hardly any run needs it
+
+    names = [name for name in valid if abs(len(name) - len(word)) <= len(word)]
+    near = get_close_matches(word, names, n=1) if len(word) <= 60 and len(names) <= 5_000 else []
+    if not near:  # get_close_matches minds capitals, people do not
+        near = [name for name in names if name.casefold() == word.casefold()]
+    return near[0] if near else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +29,22 @@ class Fault:
     """Place in the problem, written as a path: ``edges[3]``, ``hypotheses[0].prior``."""
     problem: str
     remedy: str
+    word: str = field(default="", compare=False)
+    """A name that means nothing, where that is what is wrong."""
+    valid: Collection[str] = field(default=(), compare=False, repr=False)
+    """Those that would mean something in its place."""
+    line: int | None = field(default=None, compare=False)
+    """Where it stands in the text that the problem was read from, counted from 1; None where there was no text."""
+    column: int | None = field(default=None, compare=False)
+
+    @property
+    def advice(self) -> str:
+        """The remedy, with the name that was probably meant."""
+        near = meant(self.word, self.valid) if self.word else None
+        return self.remedy if near is None else f"did you mean {near!r}? {self.remedy}"
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.problem}; {self.remedy}"
+        return f"{self.where}: {self.problem}; {self.advice}"
 
 
 class InvalidProblem(AquaMendError, ValueError):
@@ -38,7 +62,18 @@ class UnknownName(AquaMendError, ValueError):
         self.kind, self.name, self.valid = kind, name, tuple(valid)
         listed = ", ".join(repr(v) for v in self.valid[:20]) or "none"
         more = ", …" if len(self.valid) > 20 else ""
-        super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}")
+        near = meant(name, self.valid)
+        hint = f"; did you mean {near!r}?" if near else ""
+        super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}{hint}")
+
+
+class UnknownCondition(AquaMendError, ValueError):
+    """A condition with a word in it that names no cause, no state, no belief and no hypothesis."""
+
+    def __init__(self, word: str, valid: Iterable[str]) -> None:
+        self.word, self.near = word, meant(word, valid)
+        hint = f"; did you mean {self.near!r}?" if self.near else ""
+        super().__init__(f"{word!r} names no cause, belief or hypothesis{hint}")
 
 
 class UnknownValue(AquaMendError, ValueError):

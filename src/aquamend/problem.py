@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -46,7 +46,10 @@ class NewValue:
     probe: int | None
     """The probe that read it, which must have answered; None for a value known beforehand."""
     wrong: Floats
-    """e(s), shape ``(n_hypotheses,)``: the probability that it is wrong under each hypothesis."""
+    """e(s), shape ``(n_hypotheses,)``: the probability that the belief is wrong under each hypothesis once it is
+    declared; where undoing may fail, that counts: what was wrong then stays wrong."""
+    if_undone: Floats
+    """The same where undoing has succeeded."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,17 +153,26 @@ class Problem(Remembering):
         new = self.redeclared.get(belief.name)
         in_force = belief.declared if new is None else new.value
         if belief.may_keep:
-            yield NewValue(i, in_force, None, self.failed[:, i])
+            yield self._new_value(i, in_force, None, self.failed[:, i])
         for probe in self.graph.detecting_probes[belief.name]:
             m = self.graph.probe_index[probe]
-            yield NewValue(i, None, m, 1.0 - self.accuracy[:, m])
+            yield self._new_value(i, None, m, 1.0 - self.accuracy[:, m])
         if belief.declared is None:
             return
         truth = [hypothesis.truth.get(belief.name, belief.declared) for hypothesis in self.model.hypotheses]
         for value in dict.fromkeys(truth):
             if value != in_force:
                 wrong = np.array([float(differs(other, value, belief.tolerance)) for other in truth])
-                yield NewValue(i, value, None, wrong)
+                yield self._new_value(i, value, None, wrong)
+
+    def _new_value(self, i: int, value: Value | None, probe: int | None, wrong: Floats) -> NewValue:
+        chance = self.graph.undo_chances[i]
+        left = wrong if chance == 1.0 else chance * wrong + self.left_by_undoing(i)
+        return NewValue(i, value, probe, left, wrong)
+
+    def left_by_undoing(self, belief: int) -> Floats:
+        """Return (1 − P_i) Z_i(s), shape ``(n_hypotheses,)``: failures that stay because undoing does not succeed."""
+        return np.asarray((1.0 - self.graph.undo_chances[belief]) * self.failed[:, belief])
 
     @cached_property
     def declarations(self) -> tuple[Declaration, ...]:
@@ -257,7 +269,7 @@ def terminal_faults(sensing_budget: float, restart: float | None, escalate: floa
 
 
 def plan_faults(
-    plans: Sequence[Plan], restart: Plan | None, beliefs: Container[str], executed: Container[str], n_hypotheses: int
+    plans: Sequence[Plan], restart: Plan | None, beliefs: Collection[str], executed: Collection[str], n_hypotheses: int
 ) -> Iterator[Fault]:
     """Yield plans named twice, losses that are none, and what the plans say of things that are not there."""
     seen: set[str] = set()
@@ -271,7 +283,7 @@ def plan_faults(
 
 
 def _plan_faults(
-    where: str, plan: Plan, beliefs: Container[str], executed: Container[str], n_hypotheses: int
+    where: str, plan: Plan, beliefs: Collection[str], executed: Collection[str], n_hypotheses: int
 ) -> Iterator[Fault]:
     if np.shape(plan.loss) != (n_hypotheses,) or not bool(np.all(np.asarray(plan.loss) >= 0)):
         yield Fault(
@@ -281,7 +293,8 @@ def _plan_faults(
         )
     for j, name in enumerate(plan.correct):
         if name not in beliefs:
-            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it")
+            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs)
     for j, name in enumerate(plan.undo):
         if name not in executed:
-            yield Fault(f"{where}.undo[{j}]", f"{name!r} is not an executed action", "rename or remove it")
+            problem = f"{name!r} is not an executed action"
+            yield Fault(f"{where}.undo[{j}]", problem, "rename or remove it", name, executed)

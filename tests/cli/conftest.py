@@ -114,6 +114,16 @@ def run() -> Callable[..., Any]:
 
 
 @pytest.fixture
+def run_on() -> Callable[..., Any]:
+    """Run a command in this process, with a text on its standard input."""
+
+    def run_on(text: str, *args: str) -> Any:
+        return CliRunner(env={"COLUMNS": "80", "TERM": "dumb"}).invoke(app, list(args), input=text)
+
+    return run_on
+
+
+@pytest.fixture
 def decided(run: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     """Return the one decision that a command prints as JSON."""
 

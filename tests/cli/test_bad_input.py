@@ -76,9 +76,9 @@ def test_structured_refuses_and_names_the_assumption_and_the_belief(run, lid):
     assert_refused(run("decide", lid, "--policy", "structured"), "Assumption 3", "'lid'", lid)
 
 
-def test_evaluate_refuses_policies_that_run_gaussian_probes_and_names_both(run, problem, write):
+def test_evaluate_refuses_exact_where_it_would_run_probes_that_read_numbers(run, problem, write):
     problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [9, 1]}}
-    assert_refused(run("evaluate", write(problem), "--policy", "aquamend"), "Gaussian", "'look'", "policy aquamend")
+    assert_refused(run("evaluate", write(problem), "--policy", "exact"), "Gaussian", "'look'", "policy exact")
 
 
 def test_evaluate_takes_gaussian_files_for_policies_that_run_no_such_probe(run, problem, write):
@@ -108,10 +108,31 @@ def test_validate_tells_programs_what_is_wrong_too(run, problem, write, lid):
     assert good_line == {"file": lid, "valid": True, "faults": []}
     assert bad_line["valid"] is False
     assert bad_line["faults"][0]["where"] == "beliefs[0].residual"
-    assert set(bad_line["faults"][0]) == {"where", "problem", "remedy"}
+    assert set(bad_line["faults"][0]) == {"where", "problem", "remedy", "line", "column"}
 
 
 def test_validate_says_what_a_sound_file_holds(run, lid):
     result = run("validate", lid)
     assert result.exit_code == 0
     assert result.stdout == f"{lid}: valid (1 belief, 2 actions, 1 probe, 2 hypotheses)\n"
+
+
+def test_a_fault_is_followed_by_where_it_stands(run, tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text(
+        "format: aquamend-problem/1\nbeliefs:\n- {name: b, residual: -1}\nhypotheses: [{name: h, prior: 1}]\n"
+    )
+    result = run("validate", str(path))
+    assert_refused(result, f"{path}: beliefs[0].residual: -1.0 is not a loss;", f"({path}:3:23)")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--policy", "aquamnd"], "did you mean 'aquamend'?"),
+        (["--observe", "lok=yes"], "did you mean 'look'?"),
+        (["--observe", "look=yse"], "did you mean 'yes'?"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(run, lid, args, said):
+    assert_refused(run("decide", lid, *args), said)

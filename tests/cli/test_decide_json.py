@@ -192,3 +192,11 @@ def test_an_attribution_without_a_majority_is_unresolved(decided, problem, write
 def test_certified_takes_the_limits_of_its_search(decided, lid):
     bounds = decided(lid, "--policy", "certified", "--gap", "0.5", "--deadline", "5")["bounds"]
     assert bounds["lower"] <= 2.44 + 1e-9 <= bounds["upper"] + 1e-6
+
+
+def test_a_robust_decision_says_what_safety_costs(run, lid):
+    found = json.loads(run("decide", lid, "--policy", "robust-0.2", "--json").stdout)["robust"]
+    assert found["radius"] == 0.2
+    assert found["worst_loss"] > 2.44
+    assert found["price"] >= 0.0
+    assert "that safety costs" in run("decide", lid, "--policy", "robust-0.2").stdout.replace("\n", " ")

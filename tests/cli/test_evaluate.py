@@ -72,3 +72,33 @@ def test_a_policy_that_takes_too_long_can_be_given_up(run, lid):
     assert result.exit_code == 2
     assert "policy greedy: not finished after 0 s; give it a longer --deadline" in result.stderr
     assert run("evaluate", lid, "--policy", "greedy,exact", "--deadline", "60").exit_code == 0
+
+
+def test_probes_that_read_numbers_are_sampled_with_an_interval(run, problem, write):
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [3, 1]}}
+    path = write(problem)
+    result = run("evaluate", path, "--policy", "aquamend,no-reprobe", "--json", "--episodes", "500")
+    assert result.exit_code == 0
+    looking, at_once = (json.loads(line) for line in result.stdout.splitlines())
+    assert looking["episodes"] == 500
+    low, high = looking["interval"]
+    assert low < looking["expected_loss"] < high < at_once["expected_loss"]
+    assert "interval" not in at_once
+    text = run("evaluate", path, "--policy", "aquamend,no-reprobe,all-candidates", "--episodes", "500").stdout
+    assert text.count("▶") == 2, "aquamend and all-candidates are one"
+    assert "± is a 95 % interval over 500 sampled recoveries" in text
+
+
+def test_nobody_is_crowned_where_exact_cannot_be_evaluated(run, problem, write):
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [3, 1]}}
+    result = run("evaluate", write(problem), "--policy", "exact,aquamend", "--episodes", "300")
+    assert result.exit_code == 2
+    assert "▶" not in result.stdout
+    assert "No best is named: exact could not be evaluated." in result.stdout
+
+
+def test_sampling_that_takes_too_long_is_given_up(run, problem, write):
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [3, 1]}}
+    result = run("evaluate", write(problem), "--policy", "greedy", "--deadline", "0")
+    assert result.exit_code == 2
+    assert "give it a longer --deadline" in result.stderr

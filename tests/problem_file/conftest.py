@@ -143,6 +143,61 @@ SOUND_2 = {
 }  # fmt: skip
 
 
+CAUSES = {
+    "format": "aquamend-problem/2",
+    "name": "fetch a box",
+    "beliefs": [
+        {"name": "place", "residual": 60},
+        {"name": "code", "residual": 90},
+        {"name": "weight", "residual": 5, "declared": 10, "tolerance": 1, "correction": "supported"},
+    ],
+    "actions": [{"name": "drive", "undo": 12, "status": "executed"}],
+    "probes": [
+        {"name": "scan", "cost": 1, "accuracy": {"default": 0.9, "misread & shelf": 0.5}},
+        {"name": "range", "cost": 0.5},
+    ],
+    "edges": [
+        ["scan", "code", "detection"], ["range", "place", "detection"], ["place", "drive", "belief_to_action"],
+    ],
+    "causes": [
+        {
+            "name": "shelf", "kind": "external",
+            "states": {
+                "moved": {"prior": 0.05, "failed": ["place"]},
+                "gone": {"prior": 0.01, "failed": ["place", "code"], "truth": {"weight": 0}},
+            },
+        },
+        {"name": "misread", "prior": {"default": 0.02, "shelf=moved": 0.2}, "kind": "self_error", "failed": ["code"]},
+        {"name": "heavy", "prior": 0.1, "truth": {"weight": 20}},
+    ],
+    "together": 2,
+    "effects": [{"when": "heavy & shelf=gone", "failed": ["code"], "truth": {"weight": 0}}],
+    "kernels": {
+        "scan": {
+            "outcomes": ["right", "other"],
+            "likelihood": {"default": [0.96, 0.04], "misread": [0.1, 0.9], "shelf=gone & not misread": [0.5, 0.5]},
+        },
+        "range": {"gaussian": {"nothing": [1.2, 0.05], "default": [1.3, 0.1], "place | weight=20": [1.7, 0.4]}},
+    },
+    "alarm": {"suspects": ["place"], "likelihood": {"default": 0.9, "nothing": 0.1}, "again": {"default": 0.5}},
+    "declarations": [{"name": "the code is right", "belief": "code", "invalid_in": ["misread", "shelf=gone"]}],
+    "restart": {"loss": {"default": 20, "shelf": 40}, "correct": ["place"], "undo": ["drive"]},
+    "escalate": 100,
+    "plans": [{"name": "by hand", "loss": {"default": 30, "heavy & misread": "inf"}, "correct": ["code"]}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def causes_text() -> str:
+    return json.dumps(CAUSES)
+
+
+@pytest.fixture
+def causes(causes_text: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(causes_text)
+    return data
+
+
 @pytest.fixture(scope="session")
 def sound_text() -> str:
     return json.dumps(SOUND)

@@ -12,10 +12,11 @@ from aquamend.problem_file import parse_problem, problem_to_data, schema
 from aquamend.problem_file.text import yaml_data
 
 PAGE = (Path(__file__).parents[2] / "docs" / "problem-format.md").read_text(encoding="utf-8")
-FORMAT_1, FORMAT_2 = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+FORMAT_1, FORMAT_2, CAUSES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 SECTIONS = [
     schema.PROBLEM, schema.BELIEF, schema.ACTION, schema.OPERATION, schema.PROBE, schema.HYPOTHESIS, schema.KERNEL,
-    schema.ALARM, schema.DECLARATION, schema.RESTART, schema.PLAN, schema.COVERAGE, schema.GROUP,
+    schema.ALARM, schema.DECLARATION, schema.RESTART, schema.PLAN, schema.COVERAGE, schema.GROUP, schema.CAUSE,
+    schema.STATE, schema.EFFECT, schema.COMPENSATION,
 ]  # fmt: skip
 
 
@@ -34,6 +35,14 @@ def test_the_second_example_is_sound_and_means_what_the_page_says():
     assert prior @ problem.accuracy == pytest.approx([0.882, 0.901, 1.0, 1.0])
     assert [plan.last_resort for plan in problem.plans] == [False, True]
     assert problem_to_data(problem)["format"] == "aquamend-problem/2"
+
+
+def test_the_example_with_causes_is_sound_and_means_what_the_page_says():
+    model = parse_problem(yaml_data(CAUSES)).model
+    assert len(model.names) == 10
+    assert model.names[:6] == ("nothing", "slipped", "shelf=moved", "shelf=gone", "misread", "slipped + shelf=moved")
+    assert model.left_out == pytest.approx(0.1 * 0.05 * 0.2 + 0.1 * 0.01 * 0.02)
+    assert f"{1 - model.left_out:.4f}" in PAGE
 
 
 @pytest.mark.parametrize("key", sorted({key for section in SECTIONS for key in section}))

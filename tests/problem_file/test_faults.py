@@ -137,7 +137,7 @@ ONE_FAULT_2: list[tuple[str, Any, str, str]] = [
     ("beliefs.0.tolerance", "3", "beliefs[0].tolerance", "remove the quotes"),
     ("beliefs.1.needs_support", "yes", "beliefs[1].needs_support", "'yes' is not a boolean"),
     ("beliefs.1.need_support", True, "beliefs[1].need_support", "did you mean 'needs_support'?"),
-    ("probes.0.source", "camra", "probes[0].source", "'camra' is not a belief; add the belief"),
+    ("probes.0.source", "camra", "probes[0].source", "'camra' is not a belief; did you mean 'camera'? add the belief"),
     ("probes.0.source", ["camera"], "probes[0].source", "['camera'] is not text"),
     ("probes.0.accuracy", 1.5, "probes[0].accuracy", "1.5 is not a probability"),
     ("probes.0.accuracy", "0.98", "probes[0].accuracy", "remove the quotes"),

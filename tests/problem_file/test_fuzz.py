@@ -50,8 +50,8 @@ def mutate(data: Any, draw: st.DataObject) -> None:
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(draw=st.data(), times=st.integers(1, 4))
-def test_junk_gives_a_problem_or_faults(sound_text, sound_2_text, faults_of, draw, times):
-    data = json.loads(draw.draw(st.sampled_from([sound_text, sound_2_text])))
+def test_junk_gives_a_problem_or_faults(sound_text, sound_2_text, causes_text, faults_of, draw, times):
+    data = json.loads(draw.draw(st.sampled_from([sound_text, sound_2_text, causes_text])))
     for _ in range(times):
         try:
             mutate(data, draw)
@@ -71,8 +71,8 @@ def test_any_text_is_data_or_a_fault(text):
 
 @settings(max_examples=100, deadline=None)
 @given(draw=st.data())
-def test_a_file_cut_or_garbled_anywhere_is_a_problem_or_faults(sound_text, sound_2_text, draw):
-    given_text = draw.draw(st.sampled_from([sound_text, sound_2_text]))
+def test_a_file_cut_or_garbled_anywhere_is_a_problem_or_faults(sound_text, sound_2_text, causes_text, draw):
+    given_text = draw.draw(st.sampled_from([sound_text, sound_2_text, causes_text]))
     whole = draw.draw(st.sampled_from([given_text, yaml.safe_dump(json.loads(given_text))]))
     start = draw.draw(st.integers(0, len(whole)))
     end = draw.draw(st.integers(start, min(len(whole), start + 20)))

@@ -87,10 +87,11 @@ def test_every_example_is_allowed(path):
     assert allowed(data_at(path), SCHEMA)
 
 
-def test_the_sound_problems_are_allowed(sound, sound_2):
+def test_the_sound_problems_are_allowed(sound, sound_2, causes):
     assert allowed(sound, SCHEMA)
     assert allowed(sound | {"format": "aquamend-problem/2"}, SCHEMA)
     assert allowed(sound_2, SCHEMA)
+    assert allowed(causes, SCHEMA)
 
 
 def mappings(data: Any, where: str = "") -> list[tuple[str, dict[str, Any]]]:
@@ -162,8 +163,8 @@ def test_every_key_is_described_by_a_sentence():
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(draw=st.data())
-def test_what_the_reader_accepts_is_allowed(sound_text, sound_2_text, faults_of, draw):
-    data = json.loads(draw.draw(st.sampled_from([sound_text, sound_2_text])))
+def test_what_the_reader_accepts_is_allowed(sound_text, sound_2_text, causes_text, faults_of, draw):
+    data = json.loads(draw.draw(st.sampled_from([sound_text, sound_2_text, causes_text])))
     at: Any = data
     while isinstance(at, (dict, list)) and at:
         parent, key = at, draw.draw(st.sampled_from(list(at) if isinstance(at, dict) else list(range(len(at)))))

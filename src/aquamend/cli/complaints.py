@@ -8,9 +8,16 @@ from dataclasses import dataclass
 
 import typer
 
-from aquamend.errors import AquaMendError, InvalidProblem
+from aquamend.errors import AquaMendError, Fault, InvalidProblem
 
 BAD_INPUT = 2
+
+
+def _position(file: str, fault: Fault) -> str:
+    """Return where in the file a fault stands, as terminals and editors follow it."""
+    if fault.line is None:
+        return ""
+    return f" (line {fault.line}, column {fault.column})" if file == "-" else f" ({file}:{fault.line}:{fault.column})"
 
 
 @dataclass(slots=True)
@@ -22,8 +29,8 @@ class Complaints:
     def about(self, where: str, error: AquaMendError) -> None:
         """Print an error with the file (or the option) it is about; one line for each fault."""
         self.count += 1
-        lines = [str(fault) for fault in error.faults] if isinstance(error, InvalidProblem) else [str(error)]
-        for line in lines:
+        faults = error.faults if isinstance(error, InvalidProblem) else ()
+        for line in [f"{fault}{_position(where, fault)}" for fault in faults] or [str(error)]:
             typer.echo(f"{where}: {line}", err=True)
 
     @contextmanager

@@ -11,6 +11,7 @@ from aquamend.cli.complaints import Complaints
 from aquamend.cli.observations import check_shape, state_after
 from aquamend.cli.options import AsJson, Files, Observations, PolicyName
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.problems import problem_at
 from aquamend.cli.searching import INTERRUPTED, searching
 from aquamend.errors import AquaMendError
 
@@ -54,12 +55,13 @@ def decide(
     complaints.exit()
     for i, file in enumerate(files):
         with complaints.at(file):
+            made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
-                report = _report(file, policy, make_policy(policy, deadline=deadline, gap=gap), observe)
+                report = _report(file, policy, made, observe)
             if as_json:
-                print_json(decision_json(report, file=file))
+                print_json(decision_json(report, file=file) | _safety_data(report, made))
             else:
-                _print(report, file, first=i == 0)
+                _print(report, file, _safety_text(report, made), first=i == 0)
             if search.interrupted:
                 typer.echo("interrupted; the bounds are those reached by then", err=True)
                 raise typer.Exit(INTERRUPTED)
@@ -88,17 +90,44 @@ def _settings(policy: object) -> set[str]:
 
 def _report(file: str, name: str, policy: Policy, observe: list[str]) -> DecisionReport:
     from aquamend.explanation.report import decision_report
-    from aquamend.problem_file import load_problem
 
-    return decision_report(state_after(load_problem(file), observe), policy, name=name)
+    return decision_report(state_after(problem_at(file), observe), policy, name=name)
 
 
-def _print(report: DecisionReport, file: str, *, first: bool) -> None:
+def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:
+    """Return what a robust policy is safe against, and at which price."""
+    from aquamend.policies.robust import Robust
+    from aquamend.records import json_number
+
+    if not isinstance(policy, Robust):
+        return {}
+    weighed = policy.weighed(report.state)
+    worst, price = json_number(weighed.worst), json_number(weighed.price)
+    return {"robust": {"radius": policy.radius, "worst_loss": worst, "price": price}}
+
+
+def _safety_text(report: DecisionReport, policy: Policy) -> str:
+    from aquamend.policies.robust import Robust
+    from aquamend.text.words import quantity
+
+    if not isinstance(policy, Robust):
+        return ""
+    weighed, unit = policy.weighed(report.state), report.state.problem.unit
+    return (
+        f"Safe within a total variation of {policy.radius:g}: at worst this step loses {quantity(weighed.worst, unit)} "
+        f"on average. If the model is right, that safety costs {quantity(weighed.price, unit)}."
+    )
+
+
+def _print(report: DecisionReport, file: str, safety: str, *, first: bool) -> None:
     from aquamend.explanation.as_text import print_decision
 
     def render(console: Console) -> None:
         if not first:
             console.rule(style="dim")
         print_decision(report, console, file=file)
+        if safety:
+            console.print(safety)
+            console.print()
 
     print_text(render)

@@ -11,6 +11,7 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.observations import check_shape, state_after
 from aquamend.cli.options import Observations
+from aquamend.cli.problems import problem_at
 from aquamend.errors import AquaMendError
 
 
@@ -67,9 +68,8 @@ def export(
 def _text(file: str, observe: list[str], language: ExportFormat, discount: float) -> str:
     from aquamend.export.pomdp import pomdp_of
     from aquamend.export.pomdp_text import pomdp_text
-    from aquamend.problem_file import load_problem
 
-    state = state_after(load_problem(file), observe)
+    state = state_after(problem_at(file), observe)
     match language:
         case ExportFormat.POMDP:
             pomdp = pomdp_of(state)

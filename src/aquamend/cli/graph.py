@@ -12,6 +12,7 @@ from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
 from aquamend.cli.observations import check_shape, state_after
 from aquamend.cli.options import Observations, PolicyName
+from aquamend.cli.problems import problem_at
 
 
 class GraphFormat(StrEnum):
@@ -37,13 +38,12 @@ def graph(
     """
     from aquamend.explanation.report import carried_out
     from aquamend.export.graph import marked_graph
-    from aquamend.problem_file import load_problem
 
     complaints = Complaints()
     with complaints.at(file):
         check_shape(observe)
         chooser = make_policy(policy)
-        problem = load_problem(file)
+        problem = problem_at(file)
         if chain:
             problem = replace(problem, graph=problem.graph.linear_chain())
         state = state_after(problem, observe)

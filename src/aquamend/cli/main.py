@@ -18,6 +18,9 @@ from aquamend.cli.evaluate import evaluate
 from aquamend.cli.export import export
 from aquamend.cli.fit import fit
 from aquamend.cli.graph import graph
+from aquamend.cli.learn import learn
+from aquamend.cli.lint import lint
+from aquamend.cli.new import new, schema
 from aquamend.cli.replay import replay
 from aquamend.cli.report import report
 from aquamend.cli.session import session
@@ -40,9 +43,13 @@ app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the
 app.command(no_args_is_help=True, short_help="Write one page about one or more runs.")(report)
 app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)
 app.command(no_args_is_help=True, short_help="Turn a saved recording into a page that plays it.")(replay)
+app.command(no_args_is_help=True, short_help="Learn a problem's numbers from past alarms.")(learn)
 app.command(no_args_is_help=True, short_help="Calibrate a world's model from runs of its own.")(fit)
 app.add_typer(session, name="session", short_help="Read the journal of a robot's recoveries.")
+app.command(no_args_is_help=True, short_help="Write a problem file to begin with.")(new)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
+app.command(no_args_is_help=True, short_help="Say what looks odd in sound files, and what it costs.")(lint)
+app.command(short_help="Print the JSON Schema of problem files, for editors.")(schema)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 app.command(no_args_is_help=True, short_help="Write the problem for other people's solvers.")(export)
 

@@ -8,7 +8,10 @@ import typer
 
 from aquamend.policies import POLICIES
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE", help="Problem files, JSON or YAML.", show_default=False)]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE", help="Problem files, JSON or YAML; - for standard input.", show_default=False),
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of text: one object for each line.")]
 
@@ -27,6 +30,7 @@ PolicyName = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help=f"Who decides: {', '.join(POLICIES)}, lookahead-K for any K, or a class of your own as module:Class.",
+        help=f"Who decides: {', '.join(POLICIES)}, lookahead-K for any K, robust-R for any R up to 1, or a class of "
+        "your own as module:Class.",
     ),
 ]

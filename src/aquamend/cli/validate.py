@@ -9,6 +9,7 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json
+from aquamend.cli.problems import problem_at
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -17,26 +18,60 @@ if TYPE_CHECKING:
 
 def validate(files: Files, *, as_json: AsJson = False) -> None:
     """Check problem files; print every fault found: where it stands, the value, what to do."""
-    from aquamend.problem_file import load_problem
-
     complaints = Complaints()
     for file in files:
         try:
-            problem = load_problem(file)
+            problem = problem_at(file)
         except InvalidProblem as error:
             complaints.about(file, error)
             if as_json:
                 print_json({"file": file, "valid": False, "faults": _faults(error)})
         else:
             if as_json:
-                print_json({"file": file, "valid": True, "faults": []})
+                print_json({"file": file, "valid": True, "faults": [], **_left_out_data(problem)})
             else:
-                typer.echo(f"{file}: valid ({_size(problem)})")
+                typer.echo(f"{file}: valid ({_size(problem)}){_left_out_text(problem)}")
     complaints.exit()
 
 
 def _faults(error: InvalidProblem) -> list[dict[str, Any]]:
-    return [{"where": f.where, "problem": f.problem, "remedy": f.remedy} for f in error.faults]
+    return [
+        {"where": f.where, "problem": f.problem, "remedy": f.advice}
+        | ({} if f.line is None else {"line": f.line, "column": f.column})
+        for f in error.faults
+    ]
+
+
+def _left_out_data(problem: Problem) -> dict[str, Any]:
+    """Return what combinations of causes were left out, for a program; nothing where none were."""
+    from aquamend.modelling.left_out import effect_of_left_out
+    from aquamend.records import json_number
+
+    effect = effect_of_left_out(problem)
+    if effect is None:
+        return {}
+    return {
+        "left_out": {
+            "prior": effect.prior,
+            "after_alarm": effect.after_alarm,
+            "loss_changes_by_at_most": json_number(effect.loss),
+        }
+    }
+
+
+def _left_out_text(problem: Problem) -> str:
+    from aquamend.modelling.left_out import effect_of_left_out
+    from aquamend.text.words import percent, quantity
+
+    effect = effect_of_left_out(problem)
+    if effect is None:
+        return ""
+    text = f"\n  more causes at once are left out: {percent(effect.prior)} before the alarm"
+    if problem.model.alarm is not None:
+        text += f", at most {percent(effect.after_alarm)} after it"
+    if effect.unbounded:
+        return f"{text}; what that may cost has no bound, since {effect.unbounded!r} may not be kept where it failed"
+    return f"{text}; that changes the expected loss by at most {quantity(effect.loss, problem.unit)}"
 
 
 def _size(problem: Problem) -> str:

@@ -111,8 +111,8 @@ def cut_group(graph: RecoveryGraph, priced: NDArray[np.intp], members: Sequence[
     own_cost: dict[int, float] = {}
     for name, at in position.items():
         for charge in graph.action_charges[executed[name]] if name in executed else ():
-            if charge >= len(graph.operations):  # an action's own undoing is paid at its own node
-                own_cost[at] = graph.charges[charge].cost
+            if charge >= len(graph.operations):  # an action's own undoing and doing again are paid at its own node
+                own_cost[at] = own_cost.get(at, 0.0) + graph.charges[charge].cost
                 continue
             source.append(at)
             target.append(shared_node.setdefault(charge, n_graph_nodes + len(shared_node)))

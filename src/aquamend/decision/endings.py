@@ -150,7 +150,7 @@ class Endings:
     new_values: tuple[NewValue, ...]
     """New values of the priced beliefs whose correction needs support, belief by belief."""
     supported: Indices
-    """Positions among the priced beliefs of those."""
+    """Positions among the priced beliefs of those, and of those whose undoing may fail."""
     first_value: Indices
     """Where each one's values start."""
     support: _Support
@@ -503,10 +503,11 @@ def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
     matters = needing | (failed.any(axis=0) & ((residual > 0) | hard))
     priced = np.flatnonzero(matters & problem.corrections)
     weight = np.where((residual > 0) & np.isfinite(residual), residual, 1.0)
-    supported = [i for i, b in enumerate(priced.tolist()) if graph.beliefs[b].correction == Correction.SUPPORTED]
-    values = [[_worst(problem, v) if worst else v for v in problem.values_of(int(priced[i]))] for i in supported]
+    supported = [i for i, b in enumerate(priced.tolist()) if _may_stay_wrong(graph, b)]
+    values = [_values(problem, int(priced[i]), failed, worst=worst) for i in supported]
     # Where there is nothing to declare, a reading of nobody's, which never comes, stands in.
-    values = [own or [NewValue(int(priced[i]), None, len(graph.probes), np.ones(len(failed)))]
+    nobody = len(graph.probes), np.ones(len(failed)), np.ones(len(failed))
+    values = [own or [NewValue(int(priced[i]), None, *nobody)]
               for i, own in zip(supported, values, strict=True)]  # fmt: skip
     flat_values = tuple(value for own in values for value in own)
     support = _support(problem, [i for i, b in enumerate(priced) if needing[b]], priced)
@@ -543,6 +544,19 @@ def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
         barring=barring,
         flat=flat,
     )
+
+
+def _may_stay_wrong(graph: RecoveryGraph, belief: int) -> bool:
+    """Whether a corrected belief may be wrong all the same: its new value may be, or undoing may fail."""
+    return graph.beliefs[belief].correction == Correction.SUPPORTED or graph.undo_chances[belief] < 1.0
+
+
+def _values(problem: Problem, belief: int, failed: Floats, *, worst: bool) -> list[NewValue]:
+    """Return what correcting a belief may leave wrong; without a value to declare, what undoing fails to remove."""
+    if problem.graph.beliefs[belief].correction == Correction.SUPPORTED:
+        return [_worst(problem, value) if worst else value for value in problem.values_of(belief)]
+    left = (1.0 - problem.graph.undo_chances[belief]) * failed[:, belief]
+    return [NewValue(belief, None, None, left, np.zeros(len(failed)))]
 
 
 def _worst(problem: Problem, value: NewValue) -> NewValue:

@@ -241,7 +241,7 @@ def _probe_violations(state: InformationState, beliefs: Sequence[int], aspects: 
 def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[str]:
     """Yield where a belief, once resolved, can neither be kept nor corrected as Assumptions 2 and 3 ask."""
     problem, belief = state.problem, state.problem.graph.beliefs[i]
-    if belief.correction == Correction.ASSURED and not belief.needs_support:
+    if belief.correction == Correction.ASSURED and not belief.needs_support and problem.graph.undo_chances[i] == 1.0:
         return
     ends = [] if _open(state, i) else [("", state)]
     if probe is not None:

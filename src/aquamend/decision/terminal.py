@@ -191,7 +191,9 @@ def left_by_correcting(state: InformationState, belief: int) -> float:
     """Return L_i r_i: the expected loss that correcting a belief leaves; infinite where no value may be declared."""
     spec = state.problem.graph.beliefs[belief]
     if spec.correction != Correction.SUPPORTED:
-        return 0.0
+        left = state.problem.left_by_undoing(belief)
+        share = float(state.posterior @ left) if state.contradiction is None else float(left.max())
+        return spec.residual * share if share > 0.0 else 0.0
     best = best_value(state, belief)
     return math.inf if best is None else spec.residual * best[1] if best[1] > 0.0 else 0.0
 
@@ -347,6 +349,10 @@ def _correcting(endings: Endings, i: int, answered: Bools) -> list[_Partial]:
     graph, ruled, scale = endings.graph, i in endings.support.beliefs, float(endings.residual[i])
     options = [_keeping(endings, i, answered)]
     own = [value for value in endings.new_values if value.belief == at]
+    if graph.beliefs[at].correction != Correction.SUPPORTED:
+        (value,) = own
+        loss = np.where(value.wrong > 0, math.inf, 0.0) if math.isinf(scale) else value.wrong * scale
+        return [_Partial((at,), (), 0, loss, ())]
     for value in own[1:] if graph.beliefs[at].may_keep else own:  # the old value again is keeping it
         if value.probe is not None and not (value.probe < len(answered) and answered[value.probe]):
             continue

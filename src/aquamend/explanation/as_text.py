@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +17,7 @@ from aquamend.explanation.report import BeliefLine, DecisionReport, labels
 from aquamend.explanation.wording import Wording, certificate, flips, reasons, told
 from aquamend.inference.refreshing import DeclarationStanding, Standing, usable_probes
 from aquamend.policies import Evaluation
+from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
 from aquamend.text.layout import CHOSEN, FAINT, HEADING, Side, end_of, grid_of
 from aquamend.text.words import bar, column, listed, percent, quantity, shown
@@ -257,7 +259,6 @@ def print_evaluations(
     Nobody is marked where a policy asked for is ``missing``, because it could not be evaluated: it might be the best.
     """
     ranked = sorted(found.items(), key=lambda item: round(item[1].expected_loss, 9))
-    least = min(evaluation.expected_loss for _, evaluation in ranked)
     in_unit = f"losses in {shown(problem.unit)} · " if problem.unit else ""
     console.print(Text(shown(problem.name), style=HEADING, overflow="ellipsis", no_wrap=True))
     console.print(Text(in_unit + end_of(file, console.width - len(in_unit)), style=FAINT))
@@ -266,9 +267,10 @@ def print_evaluations(
         ("actions\nundone", "right"), ("success", "right"), flexible=(1,), gap=1 if console.width < NARROW else 2,
     )  # fmt: skip
     losses = column(evaluation.expected_loss for _, evaluation in ranked)
-    tied = sum(evaluation.expected_loss <= least + TIE for _, evaluation in ranked)
-    for i, ((name, evaluation), loss) in enumerate(zip(ranked, losses, strict=True)):
-        best = i < tied and not missing
+    losses = [_with_interval(loss, evaluation) for loss, (_, evaluation) in zip(losses, ranked, strict=True)]
+    tied = sum(_ties(evaluation, ranked[0][1]) for _, evaluation in ranked)
+    for (name, evaluation), loss in zip(ranked, losses, strict=True):
+        best = _ties(evaluation, ranked[0][1]) and not missing
         grid.add_row(
             "▶" if best else "", shown(name), loss, f"{evaluation.expected_probes:.2f}",
             f"{evaluation.expected_undone:.2f}", percent(evaluation.success), style=CHOSEN if best else "",
@@ -278,4 +280,22 @@ def print_evaluations(
         console.print(Text(f"No best is named: {listed(missing)} could not be evaluated.", style=FAINT))
     elif tied > 1:
         console.print(Text(f"{tied} policies tie for the least expected loss; a tie is a tie.", style=FAINT))
+    counts = [len(e.losses) for e in found.values() if isinstance(e, SampledEvaluation)]
+    if counts:
+        said = (
+            f"± is a 95 % interval over {min(counts):,} sampled recoveries, the same for all; ties are judged by pairs."
+        )
+        console.print(Text(said, style=FAINT))
     console.print()
+
+
+def _with_interval(loss: str, evaluation: Evaluation) -> str:
+    return f"{loss} ±{evaluation.half_width:.2g}" if isinstance(evaluation, SampledEvaluation) else loss
+
+
+def _ties(evaluation: Evaluation, best: Evaluation) -> bool:
+    """Whether a policy cannot be told from the one of the least expected loss."""
+    if evaluation is best or math.isinf(best.expected_loss):
+        return evaluation.expected_loss <= best.expected_loss + TIE
+    difference, half_width = paired_difference(evaluation, best)
+    return difference <= half_width + TIE

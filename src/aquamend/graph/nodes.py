@@ -80,3 +80,5 @@ class Action:
     """An executed irreversible action cannot be undone at any finite cost."""
     redo: float = 0.0
     """Cost of doing it again after it was undone."""
+    undo_succeeds: float = 1.0
+    """Probability that undoing it, tried once, succeeds; where it fails, what was wrong because of it stays wrong."""

@@ -153,6 +153,14 @@ class RecoveryGraph(Remembering):
             masks.append(mask)
         return tuple(masks)
 
+    @cached_property
+    def undo_chances(self) -> tuple[float, ...]:
+        """For every belief, the probability that undoing all of its D_i succeeds; tries are independent."""
+        chance = [action.undo_succeeds for action in self.executed]
+        if all(p == 1.0 for p in chance):
+            return (1.0,) * len(self.beliefs)
+        return tuple(math.prod(chance[i] for i in bits(self._reach[belief.name])) for belief in self.beliefs)
+
     def charged(self, mask: int) -> float:
         """Return the cost of a set of charges, each once, given as a bit mask over ``charges``."""
         return math.fsum(self.charges[i].cost for i in bits(mask))

@@ -116,6 +116,8 @@ def _value_faults(beliefs: Sequence[Belief], probes: Sequence[Probe]) -> Iterato
                 f"probes[{i}].source",
                 f"{probe.source!r} is not a belief",
                 f"add the belief that the instrument is sound, or use one of {_listed(names)}",
+                probe.source,
+                names,
             )
         given = probe.accuracy if isinstance(probe.accuracy, Mapping) else {"": probe.accuracy}
         for name, value in given.items():
@@ -141,12 +143,17 @@ def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]
                 f"{action.name!r} is executed but says neither undo nor operations",
                 "say what undoing it costs (undo: 0 if nothing)",
             )
+        if not 0.0 < action.undo_succeeds <= 1.0:
+            remedy = "give a number above 0 and up to 1, or reversible: false where it never succeeds"
+            yield Fault(f"actions[{i}].undo_succeeds", f"{action.undo_succeeds!r} is not a chance of success", remedy)
         for j, name in enumerate(action.operations):
             if name not in names:
                 yield Fault(
                     f"actions[{i}].operations[{j}]",
                     f"{name!r} is not an operation",
                     f"add it to operations, or use one of {_listed(names)}",
+                    name,
+                    names,
                 )
 
 
@@ -161,6 +168,8 @@ def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterato
                     f"edges[{i}]",
                     f"{end} {name!r} is not a probe, belief or action",
                     f"add the node, or use one of {_listed(node_type)}",
+                    name,
+                    node_type,
                 )
         if known:
             sources, target = LEGAL_ENDPOINTS[edge.kind]

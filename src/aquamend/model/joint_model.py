@@ -25,6 +25,8 @@ class JointModel(Remembering):
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     alarm: Alarm | None = None
     declarations: Sequence[Declaration] = ()
+    left_out: float = 0.0
+    """Prior probability of what is not among the hypotheses: more causes at once than were asked for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hypotheses", tuple(self.hypotheses))

@@ -90,7 +90,7 @@ def _declaration_faults(declarations: Sequence[Declaration], names: Mapping[str,
         for j, name in enumerate(declaration.invalid_in or ()):
             if name not in names:
                 where = f"declarations[{i}].invalid_in[{j}]"
-                yield Fault(where, f"{name!r} is not a hypothesis", "rename or remove it")
+                yield Fault(where, f"{name!r} is not a hypothesis", "rename or remove it", name, names)
 
 
 def reference_faults(
@@ -102,35 +102,39 @@ def reference_faults(
     probes: Sequence[Probe],
 ) -> Iterator[Fault]:
     """Yield what a model says of beliefs and probes that the graph does not have, or the other way round."""
-    known_beliefs, known_probes = {b.name: b for b in beliefs}, {p.name for p in probes}
+    known_beliefs, known_probes = {b.name: b for b in beliefs}, dict.fromkeys(p.name for p in probes)
     for i, hypothesis in enumerate(hypotheses):
         yield from _belief_faults(f"hypotheses[{i}]", hypothesis, known_beliefs)
     for probe in kernels:
         if probe not in known_probes:
-            yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it")
-    names = {hypothesis.name for hypothesis in hypotheses}
+            yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
+    names = dict.fromkeys(hypothesis.name for hypothesis in hypotheses)
     for i, spec in enumerate(probes):
         if spec.name not in kernels:
             yield Fault(f"probes[{i}]", f"{spec.name!r} has no kernel", "say in kernels how it answers, or remove it")
         for name in spec.accuracy if isinstance(spec.accuracy, Mapping) else ():
             if name != "default" and name not in names:
                 where = f"probes[{i}].accuracy.{name}"
-                yield Fault(where, f"{name!r} is neither default nor a hypothesis", "rename or remove it")
+                yield Fault(where, f"{name!r} is neither default nor a hypothesis", "rename or remove it", name, names)
     for j, belief in enumerate(alarm.suspects if alarm else ()):
         if belief not in known_beliefs:
-            yield Fault(f"alarm.suspects[{j}]", f"{belief!r} is not a belief", "rename or remove it")
+            where = f"alarm.suspects[{j}]"
+            yield Fault(where, f"{belief!r} is not a belief", "rename or remove it", belief, known_beliefs)
     for i, declaration in enumerate(declarations):
         if declaration.belief not in known_beliefs:
-            yield Fault(f"declarations[{i}].belief", f"{declaration.belief!r} is not a belief", "rename it")
+            name, where = declaration.belief, f"declarations[{i}].belief"
+            yield Fault(where, f"{name!r} is not a belief", "rename it", name, known_beliefs)
         for j, probe in enumerate(declaration.support):
             if probe not in known_probes:
-                yield Fault(f"declarations[{i}].support[{j}]", f"{probe!r} is not a probe", "rename or remove it")
+                where = f"declarations[{i}].support[{j}]"
+                yield Fault(where, f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
 
 
 def _belief_faults(where: str, hypothesis: Hypothesis, known: Mapping[str, Belief]) -> Iterator[Fault]:
     for j, belief in enumerate(hypothesis.failed):
         if belief not in known:
-            yield Fault(f"{where}.failed[{j}]", f"{belief!r} is not a belief", "rename or remove it")
+            at = f"{where}.failed[{j}]"
+            yield Fault(at, f"{belief!r} is not a belief", "rename or remove it", belief, known)
         elif known[belief].declared is not None:
             yield Fault(
                 f"{where}.failed[{j}]",
@@ -139,7 +143,8 @@ def _belief_faults(where: str, hypothesis: Hypothesis, known: Mapping[str, Belie
             )
     for belief in hypothesis.truth:
         if belief not in known:
-            yield Fault(f"{where}.truth.{belief}", f"{belief!r} is not a belief", "rename or remove it")
+            at = f"{where}.truth.{belief}"
+            yield Fault(at, f"{belief!r} is not a belief", "rename or remove it", belief, known)
         elif known[belief].declared is None:
             yield Fault(
                 f"{where}.truth.{belief}",

@@ -110,7 +110,7 @@ class _Following:
             self.total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
             _follow(here, step.probe, probability, self.following)
         else:
-            self.total += probability * _terminal(here, step)
+            self.total += probability * ended(here, step)
             self.finished += probability
         if self.told is not None:
             self.told(self.visited, self.finished)
@@ -158,7 +158,7 @@ def _follow(
             following[_key(child)] = first, known + probability * float(p)
 
 
-def _terminal(state: InformationState, decision: Decision) -> Floats:
+def ended(state: InformationState, decision: Decision) -> Floats:
     """Return the loss, no probes, the actions undone and the probability of success of ending so."""
     problem, graph = state.problem, state.problem.graph
     loss = price(state, decision).loss
@@ -178,14 +178,19 @@ def _terminal(state: InformationState, decision: Decision) -> Floats:
             if plan is None:
                 return np.array([loss, 0.0, 0.0, 0.0])
             correct, undone = plan.correct, len(set(plan.undo))
-    return np.array([loss, 0.0, undone, _success(state, correct, declared)])
+    by_undoing = isinstance(decision, RollBack) and decision.plan is None
+    return np.array([loss, 0.0, undone, _success(state, correct, declared, undone=by_undoing)])
 
 
-def _success(state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...]) -> float:
+def _success(
+    state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...], *, undone: bool
+) -> float:
     """Return the probability that nothing wrong is left where these beliefs are corrected, with these new values."""
     problem = state.problem
     wrong = problem.failed.copy() if state.contradiction is None else np.ones_like(problem.failed)
-    wrong[:, [problem.graph.belief_index[name] for name in correct]] = 0.0
+    for name in correct:
+        i = problem.graph.belief_index[name]
+        wrong[:, i] *= 1.0 - problem.graph.undo_chances[i] if undone else 0.0
     for new in declared:
         value = declared_value(problem, new)
         wrong[:, problem.graph.belief_index[new.belief]] = 1.0 if value is None else value.wrong

@@ -13,6 +13,7 @@ from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoRepr
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
+from aquamend.policies.robust import Robust
 from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
 
 POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
@@ -34,17 +35,23 @@ POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
 }
 """Makers of the policies, which describe themselves; ``lookahead-K`` is one more for every K."""
 
-NAMES = (*POLICIES, "lookahead-K", "module:Class")
+NAMES = (*POLICIES, "lookahead-K", "robust-R", "module:Class")
 """What may stand where a policy is named."""
 
 
 def policy_named(name: str) -> Policy:
-    """Return a new policy by name; ``lookahead-K`` takes any K of at least 1, ``module:Class`` is imported."""
+    """Return a new policy by name; ``lookahead-K`` takes any K of at least 1, ``robust-R`` any R up to 1.
+
+    ``module:Class`` is imported.
+    """
     if ":" in name:
         return _imported(name)
     lookahead = re.fullmatch(r"lookahead-([1-9][0-9]*)", name)
     if lookahead:
         return Lookahead(int(lookahead[1]))
+    robust = re.fullmatch(r"robust-(0|1|0?\.[0-9]{1,6})", name)
+    if robust:
+        return Robust(float(robust[1]))
     if name not in POLICIES:
         raise UnknownName("policy", name, NAMES)
     return POLICIES[name]()
@@ -57,6 +64,8 @@ def name_of(policy: Policy) -> str:
             return name
     if isinstance(policy, Lookahead):
         return f"lookahead-{policy.depth}"
+    if isinstance(policy, Robust):
+        return f"robust-{policy.radius:.6f}".rstrip("0").rstrip(".")
     return f"{type(policy).__module__}:{type(policy).__qualname__}"
 
 

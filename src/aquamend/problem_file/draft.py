@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,10 @@ from aquamend.errors import Fault
 from aquamend.graph import Action, Belief, Correction, Edge, Operation, Probe
 from aquamend.model import Alarm, Cause, Coverage, Declaration, FitGroup, Hypothesis, Kernel
 from aquamend.model.kernels import KERNELS, Shape
-from aquamend.model.kernels.kernel import row_name_faults
+from aquamend.modelling.compensations import Compensation
+from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Plan
+from aquamend.problem_file.causes import Tables, read_causes
 from aquamend.problem_file.report import FaultReport, place
 from aquamend.problem_file.schema import Entry, kernel_keys, kernel_kinds
 
@@ -66,6 +68,13 @@ class Draft:
     plans: list[Plan]
     restart: float | Plan | None
     coverage: Coverage | None
+    compensations: list[Compensation]
+    persistent: dict[str, float]
+    """Of probes that may repeat themselves, how probable that is."""
+    vocabulary: Vocabulary
+    """What conditions in this file may speak of."""
+    left_out: float
+    """Prior probability of combinations of causes that were not generated."""
     rest: dict[str, Any]
     """The simple values at the top of the file, by the names of the problem's own fields."""
     incomplete: frozenset[str]
@@ -80,27 +89,43 @@ class Draft:
 def draft_of(top: Entry, report: FaultReport) -> Draft:
     """Return the draft of what was read at the top of the file; report what contradicts itself within one entry."""
     values, incomplete = top.values, _incomplete(top, report)
-    hypotheses = [_hypothesis(entry) for entry in values.get("hypotheses", ())]
-    names = [hypothesis.name for hypothesis in hypotheses]
-    plan_of = partial(_plan, names=names, report=None if "hypotheses" in incomplete else report)
+    beliefs = [_belief(entry) for entry in values.get("beliefs", ())]
+    hypotheses, left_out = [_hypothesis(entry) for entry in values.get("hypotheses", ())], 0.0
+    words = None
+    if "causes" in top.given:
+        made = read_causes(top, beliefs, report, incomplete)
+        if made is None:
+            incomplete |= {"hypotheses"}
+        else:
+            hypotheses, left_out, words = list(made.hypotheses), made.left_out, made.vocabulary
+    delay = values.get("delay", 0.0)
+    tables = Tables.of(words, hypotheses, beliefs, report, complete="hypotheses" not in incomplete)
+    plan_of = partial(_plan, tables=tables, delay=delay)
     restart = values.get("restart")
     simple = ("name", "unit", "sensing_budget", "escalate", "corrections")
     return Draft(
-        beliefs=[_belief(entry) for entry in values.get("beliefs", ())],
-        actions=[_action(entry) for entry in values.get("actions", ())],
-        operations=[Operation(e.values["name"], e.values.get("cost", 0.0)) for e in values.get("operations", ())],
-        probes=[_probe(entry) for entry in values.get("probes", ())],
+        beliefs=beliefs,
+        actions=[_action(entry, delay) for entry in values.get("actions", ())],
+        operations=[
+            Operation(e.values["name"], _late(e, delay, e.values.get("cost", 0.0)))
+            for e in values.get("operations", ())
+        ],
+        probes=[_probe(entry, f"probes[{i}]", tables, delay) for i, entry in enumerate(values.get("probes", ()))],
         edges=values.get("edges", []),
         hypotheses=hypotheses,
         kernels={
-            name: entry and _kernel(entry, place("kernels", name), report)
+            name: entry and _kernel(entry, place("kernels", name), report, tables)
             for name, entry in values.get("kernels", {}).items()
         },
-        alarm=_alarm(values["alarm"], names) if "alarm" in values else None,
-        declarations=[_declaration(entry, i) for i, entry in enumerate(values.get("declarations", ()))],
+        alarm=_alarm(values["alarm"], tables) if "alarm" in values else None,
+        declarations=[_declaration(entry, i, tables) for i, entry in enumerate(values.get("declarations", ()))],
         plans=[plan_of(entry, f"plans[{i}]") for i, entry in enumerate(values.get("plans", ()))],
         restart=plan_of(restart, "restart") if isinstance(restart, Entry) else restart,
         coverage=_coverage(values["coverage"]) if "coverage" in values.keys() - top.broken else None,
+        vocabulary=tables.vocabulary,
+        left_out=left_out,
+        compensations=[_compensation(entry, delay) for entry in values.get("compensations", ())],
+        persistent=_persistent(values.get("probes", ())),
         rest={key: values[key] for key in simple if key in values},
         incomplete=incomplete,
     )
@@ -132,31 +157,55 @@ def _belief(entry: Entry) -> Belief:
     )
 
 
-def _action(entry: Entry) -> Action:
+def _late(entry: Entry, delay: float, cost: float, key: str = "takes") -> float:
+    """Return a cost with that of the time it takes; 0 · ∞ = 0."""
+    takes = entry.values.get(key, 0.0)
+    return cost + delay * takes if delay and takes else cost
+
+
+def _compensation(entry: Entry, delay: float) -> Compensation:
+    values = entry.values
+    return Compensation(
+        values["name"],
+        _late(entry, delay, values.get("cost", 0.0)),
+        tuple(values.get("correct", ())),
+        values.get("succeeds", 1.0),
+    )
+
+
+def _persistent(probes: Iterable[Entry]) -> dict[str, float]:
+    return {e.values["name"]: e.values["persistent"] for e in probes if e.values.get("persistent")}
+
+
+def _action(entry: Entry, delay: float) -> Action:
     values, broken = entry.values, entry.broken
     operations = tuple(values.get("operations", ()))
     # An unreadable undo, or unreadable operations alone, still say what undoing costs.
     said = "undo" in broken or ("operations" in broken and not operations)
+    undo = values.get("undo", 0.0 if said else None)
     return Action(
         values["name"],
-        undo=values.get("undo", 0.0 if said else None),
+        undo=None if undo is None else _late(entry, delay, undo),
         operations=operations,
         executed=values.get("status") == "executed",
         reversible=values.get("reversible", "reversible" not in broken),
-        redo=values.get("redo", 0.0),
+        redo=_late(entry, delay, values.get("redo", 0.0), "redo_takes"),
+        undo_succeeds=values.get("undo_succeeds", 1.0),
     )
 
 
-def _probe(entry: Entry) -> Probe:
+def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
     values = entry.values
     accuracy = values.get("accuracy", 1.0)
+    if isinstance(accuracy, Mapping):
+        accuracy = tables.exceptions(_readable(accuracy), f"{where}.accuracy")
     return Probe(
         values["name"],
-        values.get("cost", 0.0),
+        _late(entry, delay, values.get("cost", 0.0)),
         values.get("modality"),
         values.get("max_uses", 1),
         values.get("source"),
-        _readable(accuracy) if isinstance(accuracy, Mapping) else accuracy,
+        accuracy,
     )
 
 
@@ -167,13 +216,13 @@ def _hypothesis(entry: Entry) -> Hypothesis:
     return Hypothesis(values["name"], values.get("prior", 0.5), tuple(values.get("failed", ())), cause, truth)
 
 
-def _alarm(entry: Entry, names: Sequence[str]) -> Alarm:
-    likelihood = entry.values.get("likelihood", dict.fromkeys(names, 1.0))
+def _alarm(entry: Entry, tables: Tables) -> Alarm:
+    likelihood = entry.values.get("likelihood", dict.fromkeys(tables.names, 1.0))
     again = entry.values.get("again")
     return Alarm(
-        _read_as_certain(likelihood),
+        tables.table(_read_as_certain(likelihood), "alarm.likelihood", instead=1.0),
         tuple(entry.values.get("suspects", ())),
-        None if again is None else _read_as_certain(again),
+        None if again is None else tables.table(_read_as_certain(again), "alarm.again", instead=1.0),
     )
 
 
@@ -182,39 +231,26 @@ def _read_as_certain(row: Mapping[str, float | None]) -> dict[str, float]:
     return {name: 1.0 if value is None else value for name, value in row.items()}
 
 
-def _declaration(entry: Entry, index: int) -> Declaration:
+def _declaration(entry: Entry, index: int, tables: Tables) -> Declaration:
     values = entry.values
+    invalid_in = tables.names_where(values["invalid_in"]) if "invalid_in" in values else None
     return Declaration(
         name=values["name"],
         belief=values["belief"],
         # A version that could not be read is taken for one that nobody else has.
         version=values.get("version", -1 - index if "version" in entry.broken else 1),
         value=values.get("value"),
-        invalid_in=tuple(values["invalid_in"]) if "invalid_in" in values else None,
+        invalid_in=invalid_in,
         support=tuple(values.get("support", ())),
     )
 
 
-def _plan(entry: Entry, where: str, *, names: Sequence[str], report: FaultReport | None) -> Plan:
+def _plan(entry: Entry, where: str, *, tables: Tables, delay: float) -> Plan:
     values = entry.values
-    loss = values.get("loss", 0.0)
-    if isinstance(loss, Mapping):
-        if report is not None:
-            report.judge(_loss_faults(f"{where}.loss", loss, names))
-        table = {name: 0.0 if value is None else value for name, value in loss.items()}
-        losses = [table.get(name, table.get("default", 0.0)) for name in names]
-    else:
-        losses = [loss] * len(names)
+    losses = [_late(entry, delay, loss) for loss in tables.losses(values.get("loss", 0.0), f"{where}.loss")]
     correct, undo = tuple(values.get("correct", ())), tuple(values.get("undo", ()))
     name = values.get("name", "restart")
     return Plan(name, np.array(losses, dtype=float), correct, undo, values.get("last_resort", False))
-
-
-def _loss_faults(where: str, given: Mapping[str, Any], names: Sequence[str]) -> Iterator[Fault]:
-    own = [name for name in given if name != "default" or name in names]
-    wanted = [name for name in names if name in given] if "default" in given else names
-    for fault in row_name_faults(where, own, wanted):
-        yield replace(fault, remedy=f"{fault.remedy}, or a default") if fault.where == where else fault
 
 
 def _coverage(entry: Entry) -> Coverage:
@@ -236,7 +272,7 @@ _OWN = {kind: kernel_keys(kind) for kind in KERNELS}
 _NEEDED = {kind: [name for name, key in keys.items() if key.required] for kind, keys in _OWN.items()}
 
 
-def _kernel(entry: Entry, where: str, report: FaultReport) -> KernelDraft | None:
+def _kernel(entry: Entry, where: str, report: FaultReport, tables: Tables) -> KernelDraft | None:
     given = entry.given
     started = [kind for kind in KERNELS if any(name in given for name in _NEEDED[kind])]
     ways = ", or ".join(" and ".join(_NEEDED[kind]) for kind in started or kernel_kinds(report.version))
@@ -252,7 +288,8 @@ def _kernel(entry: Entry, where: str, report: FaultReport) -> KernelDraft | None
             report.add(f"{where}.{name}", "it is missing", f"add the key {name!r}")
     for name in sorted(given - _OWN[kind].keys()):
         report.add(f"{where}.{name}", f"{name!r} does not go with {ways}", f"keep only {', '.join(_OWN[kind])}")
-    return _kernel_draft(kind, {name: value for name, value in entry.values.items() if name in _OWN[kind]})
+    own = {name: value for name, value in entry.values.items() if name in _OWN[kind]}
+    return _kernel_draft(kind, tables.rows(kind, own, where))
 
 
 def _kernel_draft(kind: type[Kernel], values: dict[str, Any]) -> KernelDraft | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from aquamend.errors import Fault, InvalidProblem
@@ -13,11 +14,16 @@ from aquamend.graph.validation import graph_faults
 from aquamend.model import Alarm, Gaussian, JointModel, Kernel
 from aquamend.model.coverage import coverage_faults
 from aquamend.model.validation import model_faults, reference_faults
+from aquamend.modelling.compensations import with_compensations
+from aquamend.modelling.persistence import with_persistent_errors
+from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Plan, Problem, plan_faults, terminal_faults
+from aquamend.problem_file.causes import require_hypotheses
 from aquamend.problem_file.draft import PRIORS, STATUSES, Draft, draft_of
+from aquamend.problem_file.location import located
 from aquamend.problem_file.report import FORMATS, FaultReport
 from aquamend.problem_file.schema import PROBLEM, read_entry
-from aquamend.problem_file.text import data_at
+from aquamend.problem_file.text import data_of, text_at
 
 _ANY_KERNEL: Kernel = Gaussian({})
 _V = TypeVar("_V")
@@ -28,7 +34,19 @@ def load_problem(path: str | os.PathLike[str]) -> Problem:
 
     Raises `InvalidProblem` with every fault found, also where the file is missing, unreadable or no JSON or YAML.
     """
-    return parse_problem(data_at(path))
+    return read_problem(text_at(path), suffix=Path(path).suffix)
+
+
+def read_problem(text: str, *, suffix: str = "") -> Problem:
+    """Return the problem that a text describes, as JSON or YAML; faults come with their lines and columns.
+
+    ``suffix`` is the end of the file's name, ``.json`` or ``.yaml``; without one, a leading brace means JSON.
+    """
+    data = data_of(text, suffix=suffix)
+    try:
+        return parse_problem(data)
+    except InvalidProblem as error:
+        raise InvalidProblem(located(error.faults, text)) from None
 
 
 def parse_problem(data: Mapping[str, Any]) -> Problem:
@@ -40,6 +58,7 @@ def parse_problem(data: Mapping[str, Any]) -> Problem:
     top = read_entry(data, "", PROBLEM, report)
     if top is None:
         raise report.error(PROBLEM)
+    require_hypotheses(top, report)
     draft = draft_of(top, report)
     if report.count == 0:
         try:
@@ -50,6 +69,15 @@ def parse_problem(data: Mapping[str, Any]) -> Problem:
     raise report.error(PROBLEM)
 
 
+def vocabulary_in(data: Mapping[str, Any]) -> Vocabulary:
+    """Return what conditions in the data of a sound problem may speak of, and its hypotheses before any is split."""
+    report = FaultReport(len(FORMATS))
+    top = read_entry(data, "", PROBLEM, report)
+    if top is None:
+        raise report.error(PROBLEM)
+    return draft_of(top, report).vocabulary
+
+
 def _version_of(data: object) -> int:
     said = data.get("format") if isinstance(data, Mapping) else None
     # A format that is none is a fault of its own; that a key is newer than it would not be worth saying.
@@ -58,14 +86,17 @@ def _version_of(data: object) -> int:
 
 def _problem(draft: Draft) -> Problem:
     kernels = {probe: found.kernel for probe, found in draft.kernels.items() if found is not None}
-    return Problem(
+    problem = Problem(
         graph=RecoveryGraph(draft.beliefs, draft.actions, draft.probes, draft.edges, draft.operations),
-        model=JointModel(draft.hypotheses, kernels, draft.alarm, draft.declarations),
+        model=JointModel(draft.hypotheses, kernels, draft.alarm, draft.declarations, draft.left_out),
         restart=draft.restart,
         plans=draft.plans,
         coverage=draft.coverage,
         **draft.rest,
     )
+    if draft.compensations:
+        problem = with_compensations(problem, draft.compensations)
+    return with_persistent_errors(problem, draft.persistent)
 
 
 def meaning_faults(draft: Draft) -> Iterator[Fault]:

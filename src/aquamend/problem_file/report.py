@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
+from dataclasses import replace
 
-from aquamend.errors import Fault, InvalidProblem
+from aquamend.errors import Fault, InvalidProblem, meant
 from aquamend.problem_file.plain_data import shown
 
 FORMATS = ("aquamend-problem/1", "aquamend-problem/2")
@@ -31,8 +31,11 @@ class FaultReport:
 
     def add(self, where: str, problem: str, remedy: str) -> None:
         """Note one fault."""
+        self.keep(Fault(where, problem, remedy))
+
+    def keep(self, fault: Fault) -> None:
+        """Note one fault as it is."""
         self.count += 1
-        fault = Fault(where, problem, remedy)
         if len(self._kept) < _KEPT:
             self._kept[fault] = None
         elif fault not in self._kept:
@@ -41,13 +44,13 @@ class FaultReport:
     def judge(self, faults: Iterable[Fault]) -> None:
         """Note faults found in the readable entries alone, at the places these have in the file."""
         for fault in faults:
-            self.add(self._in_file(fault.where), fault.problem, fault.remedy)
+            self.keep(replace(fault, where=self._in_file(fault.where)))
 
     def guess(self, word: str, valid: Iterable[str]) -> str | None:
         """Return the valid word that this one was probably meant to be."""
         if len(word) > 40 or len(self._kept) >= LISTED:
             return None  # nobody would read the answer, and a million such questions take minutes
-        return next(iter(get_close_matches(word, list(valid), n=1)), None)
+        return meant(word, valid)
 
     def unknown_key(self, where: str, key: str, valid: Iterable[str]) -> str | None:
         """Note a key that means nothing; return the valid key it was probably meant to be."""

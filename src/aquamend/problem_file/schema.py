@@ -170,16 +170,26 @@ ACTION: Keys = {
     "operations": Key(list_of(NAME), "The operations that undoing it takes, in place of undo."),
     "reversible": Key(FLAG, "False: once executed it cannot be undone."),
     "redo": Key(COST, "What doing it again costs after it was undone; 0 unless given.", since=2),
+    "takes": Key(LOSS, "How long undoing it takes, in the unit of delay; 0 unless given.", since=2),
+    "redo_takes": Key(LOSS, "How long doing it again takes; 0 unless given.", since=2),
+    "undo_succeeds": Key(
+        PROBABILITY, "The probability that undoing it, tried once, succeeds; 1 unless given.", since=2
+    ),
 }
 OPERATION: Keys = {
     "name": Key(NAME, "Its name, which no other operation has.", required=True),
     "cost": Key(COST, "What it costs, paid once however many actions need it.", required=True),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given.", since=2),
 }
 PROBE: Keys = {
     "name": _NODE,
     "cost": Key(COST, "What one use costs; finite.", required=True),
     "modality": Key(NAME, "The kind of sensor."),
     "max_uses": Key(COUNT, "How often it may be used; once unless given."),
+    "takes": Key(LOSS, "How long one use takes, in the unit of delay; 0 unless given.", since=2),
+    "persistent": Key(
+        PROBABILITY, "The probability that, asked again, it merely repeats itself; 0 unless given.", since=2
+    ),
     "source": Key(NAME, "The belief that the instrument is sound.", since=2),
     "accuracy": Key(
         either(PROBABILITY, by_name(PROBABILITY)),
@@ -193,6 +203,26 @@ HYPOTHESIS: Keys = {
     "failed": Key(list_of(NAME), "The beliefs that are wrong if it is true, of those that declare no value."),
     "cause": Key(one_of(cause.value for cause in Cause), "Why something failed; unknown unless given."),
     "truth": Key(by_name(VALUE), "What would be true of beliefs that declare a value, where it differs.", since=2),
+}
+_STATE: Keys = {
+    "prior": Key(
+        either(PROBABILITY, by_name(PROBABILITY)),
+        "How probable it is; or rules for that, by conditions on causes listed before.",
+    ),
+    "failed": HYPOTHESIS["failed"],
+    "truth": HYPOTHESIS["truth"],
+}
+STATE: Keys = {**_STATE, "prior": _STATE["prior"]._replace(required=True)}
+CAUSE: Keys = {
+    "name": Key(NAME, "What happened; no other cause and no belief has this name.", required=True),
+    "kind": Key(one_of(cause.value for cause in Cause), "Who is to blame; unknown unless given."),
+    **_STATE,
+    "states": Key(by_name(mapping_with(STATE, "prior")), "The ways in which it may be present, if there are several."),
+}
+EFFECT: Keys = {
+    "when": Key(NAME, "A condition on causes, such as two of them joined by &.", required=True),
+    "failed": HYPOTHESIS["failed"],
+    "truth": HYPOTHESIS["truth"],
 }
 ALARM: Keys = {
     "suspects": Key(list_of(NAME), "The beliefs that the monitor pointed at."),
@@ -217,6 +247,14 @@ RESTART: Keys = {
     ),
     "correct": Key(list_of(NAME), "The beliefs that are right after it."),
     "undo": Key(list_of(NAME), "The executed actions that it undoes."),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given.", since=2),
+}
+COMPENSATION: Keys = {
+    "name": Key(NAME, "Its name, which no other compensation and no plan has.", required=True),
+    "cost": Key(COST, "What it costs; finite.", required=True),
+    "correct": Key(list_of(NAME), "The beliefs that are as good as right after it.", required=True),
+    "succeeds": Key(PROBABILITY, "The probability that it works; 1 unless given."),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given."),
 }
 PLAN: Keys = {
     "name": Key(NAME, "Its name, which no other plan has.", required=True),
@@ -287,9 +325,12 @@ PROBLEM: Keys = {
     "edges": Key(
         list_of(Field(_read_edge, _edge_schema)), "What rests on what: a source, a target and the kind of the edge."
     ),
-    "hypotheses": Key(
-        list_of(mapping_with(HYPOTHESIS, "name")), "All that may be the case, of which one is true.", required=True
+    "hypotheses": Key(list_of(mapping_with(HYPOTHESIS, "name")), "All that may be the case, of which one is true."),
+    "causes": Key(
+        list_of(mapping_with(CAUSE, "name")), "What may have happened, in place of hypotheses, which follow.", since=2
     ),
+    "together": Key(WHOLE, "How many causes may be present at once; all of them unless given.", since=2),
+    "effects": Key(list_of(mapping_with(EFFECT, "when")), "What several causes do together.", since=2),
     "kernels": Key(by_name(_KERNEL), "For every probe by its name, how it answers under each hypothesis."),
     "alarm": Key(mapping_with(ALARM), "What the monitor said; it changes the priors once."),
     "declarations": Key(
@@ -302,6 +343,10 @@ PROBLEM: Keys = {
     ),
     "escalate": Key(COST, "The loss of handing over to a person."),
     "plans": Key(list_of(mapping_with(PLAN, "name")), "Further ways of ending, each with a loss of its own.", since=2),
+    "compensations": Key(
+        list_of(mapping_with(COMPENSATION, "name")), "Ways of making up for what was done, without undoing.", since=2
+    ),
+    "delay": Key(LOSS, "The loss for each unit of time that the recovery takes; 0 unless given.", since=2),
     "corrections": Key(
         FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction.", since=2
     ),
@@ -317,7 +362,7 @@ def problem_schema() -> Schema:
     It tells which keys there are and what kind of value each has. Whether names, probabilities and edges fit together
     is more than a schema can say; `load_problem` says it.
     """
-    versions = {f"format_{v}": object_schema(PROBLEM, v) for v in range(1, len(FORMATS) + 1)}
+    versions = {f"format_{v}": _version_schema(v) for v in range(1, len(FORMATS) + 1)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "AquaMend problem",
@@ -330,6 +375,14 @@ def problem_schema() -> Schema:
         "else": {"$ref": "#/$defs/format_2"},
         "$defs": {**SHARED_SCHEMAS, **versions},
     }
+
+
+def _version_schema(version: int) -> Schema:
+    schema = object_schema(PROBLEM, version)
+    either_of = [key for key in ("hypotheses", "causes") if PROBLEM[key].since <= version]
+    if len(either_of) == 1:
+        return {**schema, "required": [*schema["required"], *either_of]}
+    return {**schema, "anyOf": [{"required": [key]} for key in either_of]}
 
 
 def schema_text() -> str:

@@ -28,10 +28,19 @@ _PLAIN_TAGS = {"map": "tag:yaml.org,2002:map", "seq": "tag:yaml.org,2002:seq"}
 
 def data_at(path: str | os.PathLike[str]) -> Any:
     """Return the plain data of a file: JSON where it is named .json or starts with a brace, else YAML."""
-    text = _decoded(_bytes_at(path))
+    return data_of(text_at(path), suffix=Path(path).suffix)
+
+
+def text_at(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file."""
+    return decoded(_bytes_at(path))
+
+
+def data_of(text: str, *, suffix: str = "") -> Any:
+    """Return the plain data of a text from a file whose name ends so."""
     if not text.strip():
         raise InvalidProblem([Fault("file", "the file is empty", "describe a problem in it")])
-    return _parser_for(Path(path).suffix.lower(), text)(text)
+    return _parser_for(suffix.lower(), text)(text)
 
 
 def _parser_for(suffix: str, text: str) -> Callable[[str], Any]:
@@ -45,8 +54,9 @@ def json_data(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=mapping_of, parse_float=float_of, parse_int=whole_of)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        fault = Fault(where, f"this is not JSON: {error.msg}", "correct the syntax")
+        line, column = error.lineno, error.colno
+        where = f"line {line}, column {column}"
+        fault = Fault(where, f"this is not JSON: {error.msg}", "correct the syntax", line=line, column=column)
     except RecursionError:
         fault = Fault("file", "it is nested too deeply", "a problem needs no more than six levels")
     raise InvalidProblem([fault])
@@ -73,14 +83,16 @@ def _bytes_at(path: str | os.PathLike[str]) -> bytes:
     raise InvalidProblem([Fault("file", f"{name!r} {problem}", remedy)])
 
 
-def _decoded(raw: bytes) -> str:
+def decoded(raw: bytes) -> str:
+    """Return the text that bytes are in UTF-8."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         fault = Fault(
-            f"line {line}", f"byte {raw[error.start]:#04x} at {error.start} is not UTF-8", "save the file as UTF-8"
-        )
+            f"line {line}", f"byte {raw[error.start]:#04x} at {error.start} is not UTF-8", "save the file as UTF-8",
+            line=line, column=1,
+        )  # fmt: skip
     raise InvalidProblem([fault])
 
 
@@ -108,9 +120,8 @@ def yaml_data(text: str) -> Any:
     except yaml.reader.ReaderError as error:
         before = text[: max(text.find(chr(error.character)), 0)]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise InvalidProblem(
-            [Fault(f"line {line}, column {column}", f"character U+{error.character:04X} is not allowed", "remove it")]
-        ) from None
+        where, said = f"line {line}, column {column}", f"character U+{error.character:04X} is not allowed"
+        raise InvalidProblem([Fault(where, said, "remove it", line=line, column=column)]) from None
     return builder.root
 
 
@@ -119,8 +130,10 @@ def _said(error: Any) -> str:
 
 
 def _refuse(mark: Any, problem: str, remedy: str) -> NoReturn:
-    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "file"
-    raise InvalidProblem([Fault(where, problem, remedy)]) from None
+    if not mark:
+        raise InvalidProblem([Fault("file", problem, remedy)]) from None
+    line, column = mark.line + 1, mark.column + 1
+    raise InvalidProblem([Fault(f"line {line}, column {column}", problem, remedy, line=line, column=column)]) from None
 
 
 class _Open:

@@ -117,6 +117,7 @@ def _action(action: Action) -> dict[str, Any]:
         name=action.name,
         undo=None if action.undo is None else _number(action.undo),
         redo=_unless(0.0, action.redo),
+        undo_succeeds=_unless(1.0, action.undo_succeeds),
         operations=list(action.operations),
         status="executed" if action.executed else None,
         reversible=None if action.reversible else False,

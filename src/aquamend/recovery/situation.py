@@ -125,7 +125,7 @@ def wrong_under(problem: Problem, act: Declare) -> Floats:
     if problem.graph.beliefs[problem.graph.belief_index[act.belief]].correction != Correction.SUPPORTED:
         return np.zeros(n)  # an assured correction is right
     value = declared_value(problem, NewDeclaration(act.belief, None if act.read_by else act.value, act.read_by))
-    return np.ones(n) if value is None else value.wrong
+    return np.ones(n) if value is None else value.if_undone
 
 
 def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[tuple[str, Redeclared]]:

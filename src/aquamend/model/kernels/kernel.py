@@ -90,7 +90,7 @@ def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> I
             yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
     for name in given:
         if name not in wanted:
-            yield Fault(f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it")
+            yield Fault(f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names)
 
 
 def named_rows(

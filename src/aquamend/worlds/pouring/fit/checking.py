@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from aquamend.inference import InformationState, Observation
+from aquamend.statistics import probability_quality
 from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord
 from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS, Supposed
 from aquamend.worlds.pouring.model.fitted import Fitted
 from aquamend.worlds.pouring.task import LOCALISE, Sense
 
-BINS = 10
 TIMES = ("after the alarm", "after every probe")
 
 
@@ -53,14 +53,10 @@ def _states(record: CalibrationRecord, fitted: Fitted) -> tuple[InformationState
 
 
 def _scores(pairs: Sequence[tuple[float, bool]]) -> dict[str, float]:
-    """Return rate, mean probability, Brier score and expected calibration error over ten equal bins."""
-    q, z = np.array([p for p, _ in pairs]), np.array([float(w) for _, w in pairs])
-    bins = np.minimum((q * BINS).astype(int), BINS - 1)
-    gaps = [
-        abs(q[bins == b].mean() - z[bins == b].mean()) * np.mean(bins == b) for b in range(BINS) if (bins == b).any()
-    ]
-    values = {"invalid": z.mean(), "predicted": q.mean(), "brier": np.mean((q - z) ** 2), "ece": sum(gaps)}
-    return {"queries": len(pairs)} | {name: round(float(value), 4) for name, value in values.items()}
+    """Return rate, mean probability, Brier score and expected calibration error."""
+    found = probability_quality([p for p, _ in pairs], [wrong for _, wrong in pairs])
+    values = {"invalid": found.rate, "predicted": found.mean, "brier": found.brier, "ece": found.calibration_error}
+    return {"queries": len(pairs)} | {name: round(float(value or 0.0), 4) for name, value in values.items()}
 
 
 def _within(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict[str, float]:

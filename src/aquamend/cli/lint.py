@@ -1,0 +1,53 @@
+"""``aquamend lint``: what looks odd in a sound file, and what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.options import AsJson, Files, Observations
+from aquamend.cli.output import print_json
+from aquamend.cli.problems import problem_at
+
+if TYPE_CHECKING:
+    from aquamend.lint import Finding
+
+
+def lint(
+    files: Files,
+    *,
+    observe: Observations = [],  # noqa: B006 - typer copies it
+    as_json: AsJson = False,
+) -> None:
+    """Say what looks odd in sound problem files, dearest first, with what it costs in expected loss.
+
+    Hypotheses that no probe separates, probes that cannot pay, beliefs nobody can correct, a restart made impossible,
+    decisions on a knife's edge, priors that the alarm contradicts. None of these is an error: the exit status is 0.
+    """
+    from aquamend.lint import findings
+
+    complaints = Complaints()
+    with complaints.at("aquamend lint"):
+        check_shape(observe)
+    complaints.exit()
+    for file in files:
+        with complaints.at(file):
+            found = findings(state_after(problem_at(file), observe))
+            if as_json:
+                print_json({"file": file, "findings": [_data(finding) for finding in found]})
+            elif not found:
+                typer.echo(f"{file}: nothing odd")
+            else:
+                for finding in found:
+                    typer.echo(f"{file}: {finding.code}: {finding.message}")
+    complaints.exit()
+
+
+def _data(finding: Finding) -> dict[str, str | float | None]:
+    from aquamend.records import json_number
+
+    cost = None if finding.cost is None else json_number(finding.cost)
+    return {"code": finding.code, "where": finding.where, "message": finding.message, "cost": cost}

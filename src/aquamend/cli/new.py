@@ -1,0 +1,93 @@
+"""``aquamend new`` and ``aquamend schema``: a file to begin with, and what editors need to help with it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.errors import AquaMendError
+
+if TYPE_CHECKING:
+    from aquamend.problem_file.template import Outline
+
+HERE = "aquamend new"
+
+
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, .yaml.", show_default=False)],
+    *,
+    name: Annotated[str | None, typer.Option(help="What to call the problem.", show_default=False)] = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of costs and losses.", show_default=False)] = None,
+    beliefs: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="What the robot holds true, by commas.", show_default=False)
+    ] = None,
+    actions: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="What it did because of that.", show_default=False)
+    ] = None,
+    probes: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="What it can measure now.", show_default=False)
+    ] = None,
+    causes: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="What may have happened.", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if there is one.")] = False,
+) -> None:
+    """Write a problem file to begin with: sound, commented, with names of your own and numbers to fill in.
+
+    In a terminal, what no option says is asked for; an empty answer takes the suggestion. The first belief goes with
+    the first action, probe and cause, and so on; change that in the file.
+    """
+    from aquamend.problem_file import read_problem
+    from aquamend.problem_file.template import template
+
+    complaints = Complaints()
+    with complaints.at(HERE):
+        if file.exists() and not force:
+            raise AquaMendError(f"{file} exists; name another file, or say --force")
+        given = {"name": name, "unit": unit, "beliefs": beliefs, "actions": actions, "probes": probes, "causes": causes}
+        text = template(_outline(given, ask=sys.stdin.isatty()))
+        read_problem(text, suffix=".yaml")  # two things of one name, say, are told before anything is written
+        try:
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise AquaMendError(f"{file} cannot be written ({error.strerror}); name another file") from None
+        typer.echo(f"{file} is written. Put your numbers in, then: aquamend validate, lint, decide {file}")
+        typer.echo("To have your editor complete and check it: aquamend schema > problem.schema.json, beside the file")
+    complaints.exit()
+
+
+def _outline(given: dict[str, str | None], *, ask: bool) -> Outline:
+    from aquamend.problem_file.template import Outline
+
+    questions = {
+        "name": "What is the problem called?", "unit": "Unit of costs and losses?",
+        "beliefs": "What did the robot hold true? (names, by commas)", "actions": "What did it do because of that?",
+        "probes": "What can it measure now?", "causes": "What may have happened?",
+    }  # fmt: skip
+    found: dict[str, str | list[str]] = {}
+    for field in fields(Outline):
+        default = field.default if isinstance(field.default, str) else ", ".join(field.default)  # type: ignore[arg-type]
+        said = given[field.name]
+        if said is None:
+            said = typer.prompt(questions[field.name], default=default) if ask else default
+        found[field.name] = said if isinstance(field.default, str) else _listed(field.name, said)
+    return Outline(**found)  # type: ignore[arg-type]
+
+
+def _listed(what: str, said: str) -> list[str]:
+    names = [name.strip() for name in said.split(",") if name.strip()]
+    if not names:
+        raise AquaMendError(f"there are no {what}; name at least one")
+    return names
+
+
+def schema() -> None:
+    """Print the JSON Schema of the problem file, by which editors complete and check what is typed."""
+    from aquamend.problem_file.schema import schema_text
+
+    typer.echo(schema_text(), nl=False)

@@ -1,0 +1,32 @@
+"""Learning a problem's numbers from records of past alarms, with their uncertainty and a check on records held back.
+
+``estimates`` works on arrays and knows nothing of files: a world's own fitting code may call it. ``records`` reads CSV,
+JSON Lines and Parquet, ``journals`` the journal of a robot's recoveries.
+"""
+
+from aquamend.learning.checking import Calibration, calibration, checked, drifts, held_back
+from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares, with_outliers
+from aquamend.learning.fitting import Learned, learned
+from aquamend.learning.journals import journal_records
+from aquamend.learning.records import Record, Records, read_records
+
+__all__ = [
+    "Calibration",
+    "Estimate",
+    "Learned",
+    "NormalEstimate",
+    "Record",
+    "Records",
+    "calibration",
+    "checked",
+    "cost",
+    "drifts",
+    "held_back",
+    "journal_records",
+    "learned",
+    "normal",
+    "rate",
+    "read_records",
+    "shares",
+    "with_outliers",
+]

@@ -1,0 +1,216 @@
+"""What looks odd in a sound problem: things a model's author rarely means, each with its price at the alarm.
+
+No finding is an error. The price says how much of the expected loss is at stake, so that the list can be read from the
+top.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aquamend.decision import TIE, Reprobe, best_terminal, price
+from aquamend.decision.endings import endings_of
+from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, could_answer, probe_values
+from aquamend.decision.terminal import listed_endings
+from aquamend.graph import Correction
+from aquamend.inference import InformationState
+from aquamend.modelling.left_out import effect_of_left_out
+from aquamend.policies import AquaMend
+from aquamend.sensitivity import robustness
+from aquamend.text.words import listed, percent, quantity
+
+WORTH_TELLING = 1e-3
+"""Of what the recovery costs: undistinguished hypotheses that cost less are left out."""
+MOST_GROUPS = 5
+KNIFES_EDGE = 0.01
+"""Total variation of the posterior below which a flip of the decision counts as near."""
+RARE_ALARM = 0.05
+"""Share of the prior below which the alarm is said to contradict it."""
+MUCH_LEFT_OUT = 0.02
+MOST_ENDINGS = 500
+"""Endings listed to find out whether a probe could pay at any posterior."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something odd."""
+
+    code: str
+    """What kind of oddity, in one or two words joined by a hyphen."""
+    where: str
+    """Place in the file, or the name of what it is about."""
+    message: str
+    cost: float | None
+    """Expected loss at stake; infinite where something may not be kept; None where it cannot be said."""
+
+
+def findings(state: InformationState) -> list[Finding]:
+    """Return everything odd about the problem of a state, dearest first, judged as things stand there."""
+    found = [
+        *_inseparable(state),
+        *_useless_probes(state),
+        *_incorrigible(state),
+        *_impossible_restart(state),
+        *_knifes_edge(state),
+        *_contradicted_prior(state),
+        *_left_out(state),
+    ]
+    return sorted(found, key=lambda finding: -(finding.cost or 0.0))
+
+
+def _inseparable(state: InformationState) -> Iterator[Finding]:
+    """Yield groups of hypotheses that every probe answers alike, where knowing which one holds would pay."""
+    problem = state.problem
+    labels = [view.channel.of for view in state.legal]
+    table = np.column_stack(labels) if labels else np.zeros((len(state.posterior), 1), dtype=np.intp)
+    group = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    endings, answered = endings_of(problem), could_answer(state)
+    best = clairvoyant_losses(state)
+    least = max(TIE, WORTH_TELLING * _finite(best_terminal(state).loss))
+    found = []
+    for g in np.unique(group):
+        members = np.flatnonzero((group == g) & (state.posterior > 0.0))
+        if len(members) < 2:
+            continue
+        sums = (state.posterior[members] @ endings.features[members])[None, :]
+        together = float(endings.values(sums, answered, relaxed=True)[0])
+        apart = float(state.posterior[members] @ best[members])
+        cost = together - apart if math.isfinite(apart) else 0.0
+        if cost > least:
+            found.append((cost, [problem.model.names[s] for s in members[np.argsort(-state.posterior[members])]]))
+    for cost, names in sorted(found, key=lambda pair: -pair[0])[:MOST_GROUPS]:
+        said = f"no probe tells {listed(names)} from each other; knowing would save {_amount(state, cost)}"
+        yield Finding("inseparable", names[0], said, cost)
+
+
+def _useless_probes(state: InformationState) -> Iterator[Finding]:
+    """Yield probes that tell nothing, and those that cost more than knowing everything would be worth."""
+    stop = best_terminal(state).loss
+    worth = stop - clairvoyant_loss(state) if math.isfinite(stop) else math.inf
+    ever = _worth_anywhere(state)
+    for view in state.legal:
+        where = f"probes.{view.name}"
+        if view.channel.n_labels == 1 and not _gives_value(state, view.name):
+            said = f"every hypothesis answers {view.name} alike: it tells nothing and costs {_amount(state, view.cost)}"
+            yield Finding("uninformative", where, said, view.cost)
+        elif not _gives_value(state, view.name) and view.cost >= ever:
+            said = f"{view.name} costs {_amount(state, view.cost)}; whatever is known, knowing everything is worth less"
+            yield Finding("never-pays", where, f"{said}: {_amount(state, ever)}", view.cost - ever)
+        elif view.cost > worth:
+            said = f"{view.name} costs {_amount(state, view.cost)}, and at this alarm knowing everything is worth"
+            yield Finding("cannot-pay-now", where, f"{said} {_amount(state, worth)}", view.cost - worth)
+
+
+def _gives_value(state: InformationState, probe: str) -> bool:
+    """Whether what a probe reads can be declared, or supports something, whatever it tells."""
+    graph = state.problem.graph
+    return any(
+        (b.correction == Correction.SUPPORTED and probe in graph.detecting_probes[b.name])
+        or (b.needs_support and probe in graph.supporting_probes[b.name])
+        for b in graph.beliefs
+    )
+
+
+def _worth_anywhere(state: InformationState) -> float:
+    """Return a bound on what knowing the truth is worth at any posterior: the least regret in the worst case."""
+    answered, endings = could_answer(state), endings_of(state.problem)
+    listed_ = listed_endings(endings, answered, most=MOST_ENDINGS)
+    sound = [e for e in listed_ or () if not e.support and not getattr(e.decision, "declare", ())]
+    best = clairvoyant_losses(state)
+    regrets = [float(np.max(ending.loss - best)) for ending in sound if np.isfinite(best).all()]
+    return max(min(regrets, default=math.inf), 0.0)
+
+
+def _incorrigible(state: InformationState) -> Iterator[Finding]:
+    """Yield beliefs that may have failed and that no ending can correct at a finite cost."""
+    problem, graph = state.problem, state.problem.graph
+    restart = problem.restart_plan
+    plans = [*problem.plans, *([restart] if restart else [])]
+    corrected = {name for plan in plans if np.isfinite(plan.loss).any() for name in plan.correct}
+    for i, belief in enumerate(graph.beliefs):
+        q = float(state.failure_probabilities[i])
+        undo = graph.charged(graph.belief_charges[i]) if problem.corrections else math.inf
+        if q > 0.0 and math.isinf(undo) and belief.name not in corrected:
+            cost = belief.residual * q if belief.may_keep else math.inf
+            barred = [a for a in graph.downstream(belief.name) if math.isinf(graph.rollback_cost([a]))]
+            why = f"{listed(barred)} cannot be undone" if barred else "corrections end nothing here"
+            said = f"nothing can correct {belief.name}, which has failed with {percent(q)}: {why}, and no plan or "
+            yield Finding(
+                "incorrigible",
+                f"beliefs.{belief.name}",
+                f"{said}compensation corrects it; {_amount(state, cost)}",
+                cost,
+            )
+
+
+def _impossible_restart(state: InformationState) -> Iterator[Finding]:
+    """Yield a restart that an irreversible action has made impossible, and what it would have saved."""
+    problem = state.problem
+    if problem.restart is None or problem.restart_plan is not None:
+        return
+    loss = float(problem.restart) if isinstance(problem.restart, int | float) else None
+    if loss is None:
+        loss = float(state.posterior @ np.asarray(problem.restart.loss))  # type: ignore[union-attr]
+    stop = best_terminal(state).loss
+    saved = max(0.0, stop - loss) if math.isfinite(stop) else math.inf
+    barred = listed(problem.graph.irreversible_executed)
+    would = f"it would save {_amount(state, saved)}" if saved > 0.0 else "it would not have been the best ending"
+    yield Finding("restart-impossible", "restart", f"restart is given, but {barred} cannot be undone; {would}", saved)
+
+
+def _knifes_edge(state: InformationState) -> Iterator[Finding]:
+    """Yield a decision that a small change of the posterior would flip."""
+    if state.contradiction is not None:
+        return
+    step = AquaMend(screen=None).next_step(state)
+    found = robustness(state, step)
+    if found.distance is None or found.distance > KNIFES_EDGE:
+        return
+    values = probe_values(state)
+    losses = sorted([values.stop_loss, *values.expected_loss.tolist()])
+    gap = losses[1] - losses[0] if len(losses) > 1 and math.isfinite(losses[1]) else 0.0
+    what = f"run {step.probe}" if isinstance(step, Reprobe) else "end the recovery now"
+    near = f"{found.distance:.2g}"
+    said = (
+        f"the decision ({what}) flips to {found.challenger} if {near} of the probability moves; the losses differ by "
+    )
+    yield Finding("knifes-edge", "decision", f"{said}{_amount(state, gap)}", gap)
+
+
+def _contradicted_prior(state: InformationState) -> Iterator[Finding]:
+    """Yield priors under which the alarm that was raised hardly ever is."""
+    model = state.problem.model
+    likelihood = model.alarm_likelihood
+    if likelihood is None or likelihood.max() <= 0.0:
+        return
+    share = float(model.prior @ likelihood) / float(likelihood.max())
+    if share >= RARE_ALARM:
+        return
+    before = best_terminal(InformationState.start(state.problem)).decision
+    heard = InformationState.alarmed(state.problem)
+    cost = price(heard, before).loss - best_terminal(heard).loss
+    likely = model.names[int(model.prior.argmax())]
+    said = f"the priors make this alarm rare ({percent(share)} of what it could be), mostly because of {likely!r}; "
+    more = f"deciding by them, without the alarm, would cost {_amount(state, cost)} more"
+    yield Finding("alarm-contradicts-priors", "alarm.likelihood", said + more, cost)
+
+
+def _left_out(state: InformationState) -> Iterator[Finding]:
+    """Yield combinations of causes that were left out although they are not rare after the alarm."""
+    effect = effect_of_left_out(state.problem)
+    if effect is not None and effect.after_alarm > MUCH_LEFT_OUT:
+        said = f"more causes at once than `together` allows may have probability {percent(effect.after_alarm)}"
+        more = f"; that may change the expected loss by up to {_amount(state, effect.loss)}"
+        yield Finding("left-out", "together", said + more, effect.loss)
+
+
+def _amount(state: InformationState, loss: float) -> str:
+    return quantity(loss, state.problem.unit)
+
+
+def _finite(loss: float) -> float:
+    return loss if math.isfinite(loss) else 0.0

@@ -1,0 +1,31 @@
+"""What people write turned into what is computed with.
+
+Causes become joint hypotheses, rules tables, compensations plans, and probes that repeat themselves more hypotheses.
+"""
+
+from aquamend.modelling.compensations import Compensation, with_compensations
+from aquamend.modelling.left_out import LeftOut, effect_of_left_out
+from aquamend.modelling.persistence import with_persistent_errors
+from aquamend.modelling.root_causes import CauseState, Effect, Generated, RootCause, generated
+from aquamend.modelling.rules import Clash, Vocabulary
+from aquamend.modelling.tables import joint_model, kernel_table, probe_with_rules, table, vocabulary_of
+
+__all__ = [
+    "CauseState",
+    "Clash",
+    "Compensation",
+    "Effect",
+    "Generated",
+    "LeftOut",
+    "RootCause",
+    "Vocabulary",
+    "effect_of_left_out",
+    "generated",
+    "joint_model",
+    "kernel_table",
+    "probe_with_rules",
+    "table",
+    "vocabulary_of",
+    "with_compensations",
+    "with_persistent_errors",
+]

@@ -1,0 +1,131 @@
+"""Rules: what is so under a condition on causes and beliefs, the most specific rule first.
+
+A condition names causes and beliefs: ``slipped``, ``shelf=moved``, ``pose`` (that belief has failed), joined by ``&``
+and ``|``, turned round by ``not``; ``default`` always holds. A rule is more specific than another if it holds under
+fewer hypotheses, all of them the other's too. Two rules of which neither is more specific, and which say different
+things of one hypothesis, contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.errors import UnknownCondition
+
+T = TypeVar("T")
+Bools = NDArray[np.bool_]
+DEFAULT = "default"
+"""The condition that always holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """What conditions may speak of, and under which hypotheses each word holds."""
+
+    names: Sequence[str]
+    """The hypotheses that no word of the same name hides; a condition may be one of these."""
+    words: Mapping[str, Bools]
+    """For every word, shape ``(n_hypotheses,)``."""
+    by_name: bool = True
+    """Whether a hypothesis may be named as a whole."""
+
+    def where(self, condition: str) -> Bools:
+        """Return under which hypotheses a condition holds, shape ``(n_hypotheses,)``."""
+        text = condition.strip()
+        found = self._word(text)
+        if found is not None:
+            return found
+        if "|" in text:
+            return np.asarray(np.logical_or.reduce([self.where(part) for part in text.split("|")]))
+        if "&" in text:
+            return np.asarray(np.logical_and.reduce([self.where(part) for part in text.split("&")]))
+        if text.startswith("not "):
+            return ~self.where(_positive(text))
+        cause, equals, state = text.partition("=")
+        if equals:  # a shelf that was moved, written with blanks
+            found = self._word(f"{cause.strip()}={state.strip()}")
+            if found is not None:
+                return found
+        raise UnknownCondition(text, [*self.words, *(self.names if self.by_name else ())])
+
+    def _word(self, text: str) -> Bools | None:
+        if text in self.words:
+            return self.words[text]
+        if self.by_name and text in self._position:
+            return np.asarray(np.arange(len(self.names)) == self._position[text])
+        return np.ones(len(self.names), dtype=bool) if text == DEFAULT else None
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+
+def _positive(text: str) -> str:
+    """Return a condition less its first ``not``; two that follow each other mean nothing, and are no word either."""
+    rest = text.removeprefix("not ").strip()
+    if rest.startswith("not "):
+        raise UnknownCondition(text, ())
+    return rest
+
+
+@dataclass(frozen=True, eq=False)
+class Clash:
+    """Two rules that say different things of a hypothesis, neither of them more specific."""
+
+    first: str
+    second: str
+    hypothesis: str
+
+    def __str__(self) -> str:
+        return f"{self.first!r} and {self.second!r} both hold under {self.hypothesis!r}, and neither is more specific"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return f"add a rule for '{_grouped(self.first)} & {_grouped(self.second)}'"
+
+
+def _grouped(condition: str) -> str:
+    return condition if "|" not in condition else f"… of {condition}"
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved(Generic[T]):
+    """What the rules say of every hypothesis."""
+
+    conditions: Sequence[str]
+    values: Sequence[T]
+    chosen: NDArray[np.intp]
+    """Shape ``(n_hypotheses,)``; which rule decides; -1 where none holds."""
+    clashes: tuple[Clash, ...]
+
+    def __iter__(self) -> Iterator[T | None]:
+        return (None if i < 0 else self.values[i] for i in self.chosen.tolist())
+
+
+def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
+    """Return what the rules say of every hypothesis; each pair of rules that contradict each other is named once."""
+    conditions, values = list(rules), list(rules.values())
+    n = len(vocabulary.names)
+    if not conditions:
+        return Resolved((), (), np.full(n, -1), ())
+    holds = np.array([vocabulary.where(condition) for condition in conditions])
+    counts = holds.astype(float)
+    outside = counts @ (1.0 - counts).T  # of each rule, how many of its hypotheses are not the other's
+    narrower = (outside == 0) & (outside.T > 0)
+    best = holds & ~((narrower.T.astype(float) @ counts) > 0)
+    chosen = np.where(best.any(axis=0), best.argmax(axis=0), -1)
+    clashes: dict[tuple[int, int], Clash] = {}
+    for s in np.flatnonzero(best.sum(axis=0) > 1).tolist():
+        first = int(chosen[s])
+        for other in np.flatnonzero(best[:, s])[1:].tolist():
+            if values[other] != values[first]:
+                clash = Clash(conditions[first], conditions[other], vocabulary.names[s])
+                clashes.setdefault((first, other), clash)
+    return Resolved(conditions, values, chosen, tuple(clashes.values()))

@@ -1,0 +1,122 @@
+"""What following a policy to the end costs where probes read numbers: by sampled recoveries, with an interval.
+
+A hypothesis is drawn from the posterior and answers under it; the policy is followed; and the ending counts at its
+expected loss given what was observed, E[loss | evidence], rather than at the loss under the hypothesis drawn: the mean
+is the same, and it varies less. All policies meet the same hypotheses and the same answers to the same uses of the same
+probes, so that differences between them vary least.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.decision.steps import Reprobe
+from aquamend.errors import TooLarge
+from aquamend.inference import InformationState, Observation
+from aquamend.policies.evaluation import Evaluation, ended
+from aquamend.policies.policy import Policy
+
+Floats = NDArray[np.float64]
+EPISODES = 2_000
+FEWEST = 200
+"""Recoveries that must be sampled before a mean is worth telling."""
+MOST_PROBES = 1_000
+WITHIN_95 = 1.959964
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledEvaluation(Evaluation):
+    """Means over sampled recoveries."""
+
+    losses: Floats
+    """Shape ``(n_episodes,)``; sensing and expected remaining loss of each."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the expected loss."""
+        return half_width(self.losses)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the expected loss; by the normal approximation."""
+        return self.expected_loss - self.half_width, self.expected_loss + self.half_width
+
+
+def half_width(values: Floats) -> float:
+    """Return half of the 95 % interval of a mean."""
+    if not np.isfinite(values).all():
+        return math.inf
+    return WITHIN_95 * float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
+def sampled(
+    policy: Policy,
+    state: InformationState,
+    *,
+    episodes: int = EPISODES,
+    seed: int = 0,
+    seconds: float = math.inf,
+) -> SampledEvaluation:
+    """Return the means over so many sampled recoveries, or over those done in time; ``TooLarge`` if these are few."""
+    truths = _hypotheses(state, episodes, seed)
+    rows, started = [], time.monotonic()
+    known: dict[tuple[Observation, ...], InformationState] = {state.evidence: state}
+    for episode, truth in enumerate(truths.tolist()):
+        if time.monotonic() - started > seconds:
+            break
+        rows.append(_followed(policy, state, truth, (seed, episode), known))
+    if len(rows) < min(FEWEST, episodes):
+        problem = f"{len(rows)} of {episodes:,} recoveries were sampled in {seconds:g} s, too few to tell a mean"
+        raise TooLarge(f"{problem}; give it a longer --deadline, or evaluate another policy")
+    table = np.array(rows)
+    loss, probes, undone, success = (float(x) for x in table.mean(axis=0))
+    return SampledEvaluation(loss, probes, undone, success, table[:, 0])
+
+
+def _hypotheses(state: InformationState, episodes: int, seed: int) -> NDArray[np.intp]:
+    """Return true hypotheses in proportion to the posterior, in a random order: systematic sampling."""
+    rng = np.random.default_rng((seed, len(state.posterior)))
+    at = (np.arange(episodes) + rng.random()) / episodes
+    truths = np.searchsorted(np.cumsum(state.posterior), at).clip(0, len(state.posterior) - 1)
+    return np.asarray(rng.permutation(truths), dtype=np.intp)
+
+
+def _followed(
+    policy: Policy,
+    start: InformationState,
+    truth: int,
+    seed: tuple[int, int],
+    known: dict[tuple[Observation, ...], InformationState],
+) -> Floats:
+    """Return loss, probes, actions undone and success of one recovery."""
+    state, spent = start, np.zeros(4)
+    while isinstance(step := policy.next_step(state), Reprobe):
+        view = state.probe(step.probe)
+        use = state.uses.get(step.probe, 0)
+        rng = np.random.default_rng((*seed, view.index, use))
+        observation = Observation(step.probe, view.channel.sample(truth, rng))
+        spent += (view.cost, 1.0, 0.0, 0.0)
+        if spent[1] > MOST_PROBES:
+            raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
+        evidence = (*state.evidence, observation)
+        if isinstance(observation.outcome, str):  # what was computed at a state is kept for those who come again
+            state = known[evidence] if evidence in known else known.setdefault(evidence, state.after(observation))
+        else:
+            state = state.after(observation)
+    return np.asarray(spent + ended(state, step))
+
+
+def paired_difference(one: Evaluation, other: Evaluation) -> tuple[float, float]:
+    """Return the mean difference of two expected losses, one − other, and half of its 95 % interval."""
+    difference = one.expected_loss - other.expected_loss
+    if isinstance(one, SampledEvaluation) and isinstance(other, SampledEvaluation):
+        n = min(len(one.losses), len(other.losses))
+        paired = one.losses[:n] - other.losses[:n]
+        return float(paired.mean()), half_width(paired)
+    widths = [e.half_width for e in (one, other) if isinstance(e, SampledEvaluation)]
+    return difference, max(widths, default=0.0)

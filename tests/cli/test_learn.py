@@ -1,0 +1,51 @@
+"""The learn command: from a file of records to a problem file that decides."""
+
+import csv
+import json
+
+import numpy as np
+
+from aquamend.problem_file import parse_problem
+
+
+def write_records(path, problem, n=60):
+    model, rng = parse_problem(problem).model, np.random.default_rng(0)
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["found", "look", "cost:lift"])
+        for _ in range(n):
+            s = int(rng.choice(2, p=model.prior))
+            out.writerow([model.names[s], model.channels["look"].sample(s, rng), 3.5])
+
+
+def test_a_problem_is_learned_written_and_decided(run, problem, write, tmp_path):
+    write_records(tmp_path / "past.csv", problem)
+    out = tmp_path / "learned.yaml"
+    result = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--out", str(out))
+    assert result.exit_code == 0, result.stderr
+    assert "On 15 records held back:" in result.stdout
+    assert out.read_text().startswith("# Learned by aquamend ")
+    assert "sha256" in out.read_text()
+    assert run("decide", str(out)).exit_code == 0
+
+
+def test_programs_get_estimates_with_intervals(run, problem, write, tmp_path):
+    write_records(tmp_path / "past.csv", problem)
+    found = json.loads(run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--json").stdout)
+    undo = found["estimates"]["actions[0].undo"]
+    assert undo["low"] <= undo["value"] <= undo["high"]
+    assert found["held_back"]["records"] == 15
+
+
+def test_what_is_wrong_is_told_without_a_traceback(run, problem, write, tmp_path):
+    lid, past = write(problem), tmp_path / "past.csv"
+    past.write_text("found\nsideways\n")
+    bad = write({"format": "nonsense"}, "bad.json")
+    for args in (
+        [str(past), "--problem", lid], ["/no/such.csv", "--problem", lid], ["--problem", lid],
+        [str(past), "--problem", bad], [str(past), "--problem", lid, "--labels", lid],
+        ["--journal", str(past), "--problem", lid], ["--journal", "/no/such", "--problem", lid],
+    ):  # fmt: skip
+        result = run("learn", *args)
+        assert result.exit_code == 2, args
+        assert "Traceback" not in result.stderr

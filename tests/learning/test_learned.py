@@ -1,0 +1,232 @@
+"""From records to a problem: what the records say is learned, and it is as well calibrated as the truth."""
+
+import contextlib
+import copy
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aquamend.errors import AquaMendError, InvalidData
+from aquamend.learning import Record, calibration, checked, drifts, journal_records, learned, read_records
+from aquamend.problem_file import parse_problem
+from aquamend.recovery import Journal, recover
+from aquamend.testing import FakeRobot
+
+TRUE = {
+    "format": "aquamend-problem/2",
+    "beliefs": [{"name": "pose", "residual": 30}, {"name": "code", "residual": 50}, {"name": "lamp", "residual": 1}],
+    "actions": [{"name": "drive", "undo": 8, "status": "executed"}],
+    "probes": [{"name": "scan", "cost": 1, "accuracy": 0.8, "source": "lamp"}, {"name": "range", "cost": 0.5}],
+    "edges": [["scan", "code", "detection"], ["range", "pose", "detection"], ["pose", "drive", "belief_to_action"]],
+    "causes": [
+        {"name": "slip", "prior": 0.3, "failed": ["pose"]},
+        {
+            "name": "label",
+            "states": {"old": {"prior": 0.2, "failed": ["code"]}, "torn": {"prior": 0.1, "failed": ["code"]}},
+        },
+        {"name": "dark", "prior": {"default": 0.05, "slip": 0.4}, "failed": ["lamp"]},
+    ],
+    "kernels": {
+        "scan": {
+            "outcomes": ["ok", "bad"],
+            "likelihood": {"default": [0.9, 0.1], "code": [0.2, 0.8], "lamp": [0.5, 0.5], "code & lamp": [0.5, 0.5]},
+        },
+        "range": {"gaussian": {"default": [1.0, 0.1], "pose": [1.6, 0.3]}},
+    },
+    "alarm": {"likelihood": {"default": 0.8, "nothing": 0.2}},
+    "escalate": 90,
+}  # fmt: skip
+GUESS = copy.deepcopy(TRUE)
+GUESS["causes"][0]["prior"] = 0.5
+GUESS["causes"][1]["states"] = {"old": {"prior": 0.4, "failed": ["code"]}, "torn": {"prior": 0.4, "failed": ["code"]}}
+GUESS["causes"][2]["prior"] = {"default": 0.5, "slip": 0.5}
+GUESS["kernels"]["scan"]["likelihood"] = {
+    "default": [0.6, 0.4],
+    "code": [0.4, 0.6],
+    "lamp": [0.5, 0.5],
+    "code & lamp": [0.5, 0.5],
+}
+GUESS["kernels"]["range"]["gaussian"] = {"default": [1.2, 0.5], "pose": [1.4, 0.5]}
+GUESS["alarm"]["likelihood"] = {"default": 0.5, "nothing": 0.5}
+GUESS["actions"][0]["undo"] = 3
+
+
+def drawn(n, seed=0, data=TRUE):
+    """Return records of a problem's own model, times without an alarm included."""
+    problem, rng, found = parse_problem(data), np.random.default_rng(seed), []
+    model = problem.model
+    lamp = problem.failed[:, 2]
+    for i in range(n):
+        s = int(rng.choice(len(model.names), p=model.prior))
+        readings = {probe: (channel.sample(s, rng),) for probe, channel in model.channels.items()}
+        right = {"scan": bool(rng.random() < 0.8 * (1 - lamp[s]))}
+        alarm = bool(rng.random() < model.alarm_likelihood[s])
+        found.append(Record(model.names[s], readings, right, {"drive": float(rng.normal(8, 0.5))}, alarm, float(i)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def records():
+    return drawn(1600)
+
+
+def test_a_wrong_guess_becomes_the_truth(records):
+    data = learned(GUESS, records).data
+    assert data["causes"][0]["prior"] == pytest.approx(0.3, abs=0.04)
+    assert data["causes"][1]["states"]["old"]["prior"] == pytest.approx(0.2, abs=0.04)
+    assert data["causes"][2]["prior"] == pytest.approx({"default": 0.05, "slip": 0.4}, abs=0.05)
+    assert data["kernels"]["scan"]["likelihood"]["default"] == pytest.approx([0.9, 0.1], abs=0.04)
+    assert data["kernels"]["range"]["gaussian"]["default"] == pytest.approx([1.0, 0.1], abs=0.02)
+    assert data["kernels"]["range"]["gaussian"]["pose"] == pytest.approx([1.6, 0.3], abs=0.05)
+    assert data["alarm"]["likelihood"] == pytest.approx({"default": 0.8, "nothing": 0.2}, abs=0.05)
+    assert data["probes"][0]["accuracy"] == pytest.approx(0.8, abs=0.04)
+    assert data["actions"][0]["undo"] == pytest.approx(8.0, abs=0.1)
+    assert "together" not in data
+
+
+def test_what_is_learned_is_as_well_calibrated_as_the_truth(records):
+    fresh = drawn(800, seed=9)
+    true, guess = calibration(parse_problem(TRUE), fresh), calibration(parse_problem(GUESS), fresh)
+    found = calibration(learned(GUESS, records).problem, fresh)
+    assert found.brier == pytest.approx(true.brier, abs=0.01)
+    assert found.ece < true.ece + 0.02
+    assert guess.brier > found.brier + 0.02, "or there would have been nothing to learn"
+    assert found.coverage["95 %"] == pytest.approx(0.95, abs=0.03)
+
+
+def test_records_are_held_back_to_check(records):
+    held = checked(GUESS, records[:400], strength=2.0)
+    assert held.records == pytest.approx(50, abs=25), "a quarter, less those without an alarm"
+    assert held.brier < 0.15
+
+
+def test_few_records_are_warned_of_and_change_little():
+    found = learned(GUESS, drawn(3))
+    assert any("rests on" in warning for warning in found.warnings)
+    assert abs(found.data["causes"][0]["prior"] - 0.5) < 0.4
+
+
+def test_records_of_alarms_alone_give_priors_after_the_alarm(records):
+    alarms = [record for record in records if record.alarm]
+    found = learned(GUESS, alarms)
+    assert found.data["alarm"]["likelihood"] == {"default": 1.0}
+    assert any("every record is of an alarm" in warning for warning in found.warnings)
+    truth = parse_problem(TRUE).model
+    nothing = truth.prior[0] * 0.2 / float(truth.prior @ truth.alarm_likelihood)
+    assert found.problem.model.prior[0] == pytest.approx(nothing, abs=0.08)
+
+
+def test_drift_is_told_and_its_absence_too(records):
+    assert list(drifts(records)) == []
+    later = [replace(r, readings={**r.readings, "range": (r.readings["range"][0] + 0.3,)}) for r in records[800:]]
+    assert any("what 'range' reads under 'nothing' has changed" in said for said in drifts([*records[:800], *later]))
+
+
+def test_what_was_found_may_be_in_any_order_and_must_be_known():
+    assert learned(TRUE, [Record("label=old + slip")]).used == 1
+    with pytest.raises(InvalidData, match="which the problem does not know; did you mean 'slip'"):
+        learned(TRUE, [Record("slop")])
+    limited = {**TRUE, "together": 1}
+    found = learned(limited, [Record("slip + label=old"), Record("slip")])
+    assert found.used == 1
+    assert any("more causes at once" in warning for warning in found.warnings)
+
+
+def test_an_outcome_that_is_none_is_refused():
+    with pytest.raises(InvalidData, match="'okk' is none of its outcomes; did you mean 'ok'"):
+        learned(TRUE, [Record("slip", {"scan": ("okk",)})])
+    with pytest.raises(InvalidData, match="it reads numbers"):
+        learned(TRUE, [Record("slip", {"range": ("far",)})])
+
+
+def test_listed_hypotheses_are_learned_too():
+    data = {
+        "format": "aquamend-problem/1", "beliefs": [{"name": "b", "residual": 1}], "probes": [{"name": "p", "cost": 1}],
+        "hypotheses": [{"name": "on", "prior": 0.5}, {"name": "off", "prior": 0.5, "failed": ["b"]}],
+        "kernels": {"p": {"outcomes": [0, 1], "likelihood": {"on": [0.5, 0.5], "off": [0.5, 0.5]}}},
+    }  # fmt: skip
+    found = learned(data, [Record("on", {"p": (1.0,)}), Record("on", {"p": ("1",)}), Record("off", {"p": ("0",)})])
+    assert [h["prior"] for h in found.data["hypotheses"]] == pytest.approx([0.6, 0.4])
+    assert found.data["kernels"]["p"]["likelihood"]["on"] == pytest.approx([0.25, 0.75])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_files_of_records_are_read(tmp_path, suffix):
+    path = tmp_path / f"past{suffix}"
+    if suffix == ".csv":
+        path.write_text(
+            "found,alarm,when,scan,range,cost:drive,right:scan\nslip,true,3,ok,1.5,8,yes\nnothing,0,4,,,,\n"
+        )
+    else:
+        row = {"found": "slip", "when": 3, "scan": ["ok"], "range": [1.5, 1.25], "cost:drive": 8, "right:scan": True}
+        path.write_text(json.dumps(row) + "\n\n" + json.dumps({"found": "nothing", "alarm": False, "scan": None}))
+    first, second = read_records(path).records
+    assert (first.found, first.alarm, first.when, first.costs, first.right) == (
+        "slip",
+        True,
+        3.0,
+        {"drive": 8.0},
+        {"scan": True},
+    )
+    assert (second.alarm, second.readings) == (False, {})
+
+
+def test_parquet_is_read_or_the_library_is_named(tmp_path):
+    path = tmp_path / "past.parquet"
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"found": ["slip", "nothing"], "range": [1.5, None]}), path)
+    assert [r.readings for r in read_records(path).records] == [{"range": (1.5,)}, {}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "x\n1\n", "column 'found' is missing"),
+        ("a.csv", "found,found\na,b\n", "given twice"),
+        ("a.csv", "found\na,b\n", "more cells"),
+        ("a.csv", "", "no record"),
+        ("a.csv", "found,cost:x\na,-1\n", "is not a cost"),
+        ("a.csv", "found,when\na,soon\n", "is not a number"),
+        ("a.csv", "found,alarm\na,perhaps\n", "neither true nor false"),
+        ("a.jsonl", "{", "no JSON"),
+        ("a.jsonl", "[1]", "no mapping"),
+        ("a.txt", "x", "records are .csv"),
+    ],
+)
+def test_records_that_are_none_are_refused(tmp_path, name, content, said):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(InvalidData) as caught:
+        read_records(path)
+    assert said in str(caught.value)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text(max_size=60) | st.text('found,ala r\n"10.{}[]:sliptrue', max_size=60), st.sampled_from([".csv", ".jsonl"])
+)
+def test_any_text_is_records_or_an_error_of_ours(tmp_path, text, suffix):
+    path = tmp_path / f"junk{suffix}"
+    path.write_text(text, encoding="utf-8", newline="")
+    with contextlib.suppress(AquaMendError):
+        learned(TRUE, read_records(path).records)
+
+
+def test_a_journal_tells_readings_and_costs_and_people_what_was_found(tmp_path):
+    problem = parse_problem(TRUE)
+    path = tmp_path / "robot.journal"
+    with Journal(path) as journal:
+        for seed in range(3):
+            recover("aquamend", FakeRobot(problem, seed=seed), journal=journal, session=f"s{seed}")
+    given_ = journal_records(path, {"s0": "slip", "s1": "nothing"})
+    assert [record.found for record in given_.records] == ["slip", "nothing", None]
+    assert any(record.readings for record in given_.records)
+    assert learned(TRUE, given_.records).used == 2
+    with pytest.raises(InvalidData, match="no session 'nobody'"):
+        journal_records(path, {"nobody": "slip"})
