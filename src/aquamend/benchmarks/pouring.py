@@ -16,6 +16,7 @@ from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.benchmarks.suite import RecoverySuite
 from aquamend.decision.probe_value import best_probe, probe_values
+from aquamend.errors import UnknownName
 from aquamend.inference import InformationState
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.model import Cause, Declaration
@@ -113,6 +114,11 @@ def family_of(kind: Kind) -> Family:
 
 def alarmed_scene(suite: str, seed: int, number: int, design: Design) -> Alarmed:
     """Return the alarm of a scene; a pure function of its arguments."""
+    return until_alarm(drawn_episode(suite, seed, number, design))
+
+
+def drawn_episode(suite: str, seed: int, number: int, design: Design) -> Episode:
+    """Return the episode of a scene, drawn and not yet simulated."""
     rng = generator(suite, seed, number)
     table = draw_scene(rng)
     by_amount = sorted(table.vessels[:3], key=lambda vessel: vessel.grams)
@@ -120,7 +126,16 @@ def alarmed_scene(suite: str, seed: int, number: int, design: Design) -> Alarmed
     trouble = draw_trouble(design.kind, table, rng, cup=misread, severity=design.severity)
     off = draw_scales_off(table, rng)
     own = tuple(int(x) for x in rng.integers(2**31, size=2))
-    return until_alarm(Episode(table, design.stage, trouble, own, off))
+    return Episode(table, design.stage, trouble, own, off)
+
+
+def episode_of(suite: str, seed: int, number: int) -> Episode:
+    """Return the episode of a suite's scene, by the suite's name; for whoever wants to look at it."""
+    designs = {SUITE: main_design, LARGE: main_design, Q1: main_design, VALIDATION: validation_design}
+    designs[PRE_COMMIT] = pre_commit_design
+    if suite not in designs:
+        raise UnknownName("suite of the pouring robot", suite, designs)
+    return drawn_episode(suite, seed, number, designs[suite](number))
 
 
 PROBABILITIES = Probabilities(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aquamend.demonstration.telling import Shown
+    from aquamend.worlds.pouring.mujoco.episode import Episode
 
 PAGE, REPLAY, RECORDING = "index.html", "replay.html", "recording.aqr"
 SIDES = ("first", "second")
@@ -26,7 +27,8 @@ Scene = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="What happens behind the robot's back: swap, add-water, drift, false-alarm, frozen or mixed-up.",
+        help="What happens behind the robot's back: swap, add-water, drift, false-alarm, frozen, mixed-up; or a scene "
+        "of a suite, as pouring-v2:20, which has its own stage.",
     ),
 ]
 PolicyName = Annotated[
@@ -85,11 +87,10 @@ def _check_folder(out: Path) -> None:
 
 
 def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
-    from aquamend.demonstration.scenes import demo_episode
     from aquamend.demonstration.telling import begin, go_on
     from aquamend.policies import policy_named
 
-    deciders, episode = [policy_named(name) for name in names], demo_episode(scene, stage, seed)
+    deciders, episode = [policy_named(name) for name in names], _episode(scene, stage, seed)
     printer, title = StoryPrinter(), f"The pouring robot: {scene}"
     against = " versus ".join(names)
     printer.begin(" · ".join(["The pouring robot", f"scene {scene}", f"{stage} alarm", f"seed {seed}", against]))
@@ -103,6 +104,19 @@ def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
     if len(names) > 1:
         printer.compare([each.story for each in shown])
     return shown
+
+
+def _episode(scene: str, stage: str, seed: int) -> Episode:
+    """Return a scene by name, or one of a suite's: ``pouring-v2:20``."""
+    from aquamend.benchmarks.pouring import episode_of
+    from aquamend.demonstration.scenes import demo_episode
+
+    suite, colon, number = scene.partition(":")
+    if not colon:
+        return demo_episode(scene, stage, seed)
+    if not number.isdecimal():
+        raise AquaMendError(f"--scene is {scene!r}; after a suite's name give the number of its scene: {suite}:20")
+    return episode_of(suite, seed, int(number))
 
 
 def _write(shown: list[Shown], out: Path) -> None:
