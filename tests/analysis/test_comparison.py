@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from aquamend.analysis.comparison import adjusted, compare, side
-from aquamend.analysis.comparison_words import as_data, left_out, p_text, verdict
+from aquamend.analysis.comparison_words import as_data, detectable, left_out, p_text, verdict
 from aquamend.analysis.table import table_of
 from aquamend.errors import InvalidRun, UnknownName
 from aquamend.records import Run
-from aquamend.statistics import holm, paired_bootstrap, signed_rank
+from aquamend.statistics import holm, paired_bootstrap, signed_rank, smallest_detectable_difference
 
 
 def record(policy, scenario, loss, *, seed=0, group=None, **fields):
@@ -204,3 +204,33 @@ def test_runs_of_different_suites_are_not_compared():
 )
 def test_p_values_show_the_digits_that_matter(p, text):
     assert p_text(p) == text
+
+
+def test_a_comparison_says_what_it_could_have_detected():
+    differences = [1.0, -2.0, 3.0, 0.0, -1.5, 2.5]
+    found = paired(differences, [0.0] * 6)
+    assert found.detectable == smallest_detectable_difference(differences)  # (2.571 + 0.920) · 2.049 / √6
+    assert detectable(found) == "Pairs as scattered as these show a true mean difference of 2.92 four times in five."
+    assert as_data(found)["detectable"] == found.detectable
+    assert detectable(paired([1.0, 1.0], [2.0, 2.0])) == ""
+
+
+def test_one_part_of_the_loss_may_be_left_out_of_a_comparison():
+    parts = {"sensing": 1.0, "rollback": 2.0, "residual": 0.0}
+    records = [
+        record(name, i, 3.0 + noise + extra, **parts | {"continuation": noise, "sensing": 1.0 + extra})
+        for name, extra in (("a", 0.0), ("b", 0.5))
+        for i, noise in enumerate((5.0, 50.0, 20.0) if name == "a" else (40.0, 2.0, 30.0))
+    ]
+    run = table(records)
+    (whole,) = compare(side(run, "a"), side(run, "b"))
+    (rest,) = compare(side(run, "a"), side(run, "b"), metric="loss_without_continuation")
+    assert (rest.mean_difference, rest.interval) == (-0.5, (-0.5, -0.5))
+    assert whole.interval.low < 0.0 < whole.interval.high
+    assert rest.detectable < 1e-9 < whole.detectable
+
+
+def test_a_metric_that_there_is_not_is_told():
+    run = table([record("a", 0, 1.0)])
+    with pytest.raises(UnknownName, match="unknown metric 'luck'; valid names: 'expected_risk', 'loss'"):
+        compare(side(run, "a"), side(run, "a"), metric="luck")

@@ -212,3 +212,23 @@ def test_pairs_of_settings_that_repeat_scenarios_are_said_not_to_be_independent(
         folder = make_run(key, lines(key))
         text = " ".join(compared("aquamend", "restart", "--run", folder).output.split())
         assert ("their pairs are not independent" in text) is said
+
+
+def test_a_part_of_the_loss_may_be_compared(make_run, compared):
+    parts = {"sensing": 1.0, "rollback": 2.0, "continuation": 4.0, "residual": 0.0}
+    make_run("one", [record(name, 0, 7.0, **parts | {"sensing": cost}) for name, cost in (("a", 1.0), ("b", 3.0))])
+    for metric, difference in (("sensing", -2.0), ("loss-without-sensing", 0.0), ("loss-without-rollback", -2.0)):
+        data = json.loads(compared("a", "b", "--metric", metric, "--json").stdout)
+        assert (data["metric"], data["mean_difference"]) == (metric.replace("-", "_"), difference)
+
+
+def test_a_sealed_run_that_was_edited_is_refused(make_run, compared):
+    folder = Path(make_run("one", []))
+    write_lines(folder / "records.jsonl", [record("a", 0, 1.0), record("b", 0, 2.0)], sealed=True)
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"format": "aquamend-run/2"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert compared("a", "b").exit_code == 0
+    (folder / "records.jsonl").write_text((folder / "records.jsonl").read_text().replace('"loss":2.0', '"loss":0.5'))
+    result = compared("a", "b")
+    assert result.exit_code == 2
+    assert "line 2 is not as it was written: its seal is broken or missing" in result.stderr

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aquamend.analysis.comparison import Comparison, Driver
-from aquamend.analysis.comparison_words import left_out, p_text, verdict
+from aquamend.analysis.comparison_words import detectable, left_out, p_text, verdict
 from aquamend.analysis.groups import group_name
 from aquamend.analysis.metrics import COMPARABLE
 from aquamend.text.layout import FAINT, HEADING, Side, grid_of
@@ -46,8 +46,9 @@ def _indented(content: Table) -> Padding:
 def _verdict(whole: Comparison) -> Table:
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_row("▶", Text(verdict(whole), style=HEADING))
-    if note := left_out(whole):
-        grid.add_row("", Text(note))
+    for note in (left_out(whole), detectable(whole)):
+        if note:
+            grid.add_row("", Text(note))
     return grid
 
 

@@ -95,6 +95,15 @@ def p_text(p: float | None) -> str:
     return "< 0.0001" if p < SMALLEST_P else f"{p:.4f}"
 
 
+def detectable(found: Comparison) -> str:
+    """Return how large a difference would have been seen; nothing where there is no spread to tell by."""
+    if not found.detectable or found.repeated:
+        return ""
+    return (
+        f"Pairs as scattered as these show a true mean difference of {quantity(found.detectable)} four times in five."
+    )
+
+
 def left_out(found: Comparison) -> str:
     """Return how many scenarios could not be paired and why; nothing if all could."""
     if not found.unpaired:
