@@ -15,7 +15,7 @@ from typing import Any
 import aquamend
 from aquamend.benchmarks.problem_folder import problem_files
 
-LIBRARIES = ("numpy", "scipy", "joblib", "distributed")
+LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
 NUMERICAL = ("numpy", "scipy")
 """Other versions of these may give other digits."""
 
@@ -34,7 +34,18 @@ def session() -> dict[str, Any]:
         "python": platform.python_version(),
         "libraries": {name: found for name in LIBRARIES if (found := _version(name))},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "processor": processor(),
     }
+
+
+def processor() -> str:
+    """Return which processor this is, as far as the system tells: contact physics comes out alike on one kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 @cache

@@ -63,7 +63,9 @@ def _declared(suite: Suite) -> Manifest:
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise UnknownName(f"kind of group for {name!r}", str(kind), KINDS)
-    return {"groups": kinds, "reference": getattr(suite, "reference", None)}
+    frozen = getattr(suite, "frozen", None)
+    kept = {} if frozen is None else {"frozen": dict(frozen())}
+    return {"groups": kinds, "reference": getattr(suite, "reference", None)} | kept
 
 
 def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +23,9 @@ from aquamend.inference import InformationState
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.model import Cause, Declaration
 from aquamend.policies import AquaMend
+from aquamend.worlds.pouring import task
+from aquamend.worlds.pouring.model.fitted import load_fitted
+from aquamend.worlds.pouring.mujoco import judging, world
 from aquamend.worlds.pouring.mujoco.dimensions import CUPS
 from aquamend.worlds.pouring.mujoco.drawing import Kind, Severity, draw_scales_off, draw_scene, draw_trouble
 from aquamend.worlds.pouring.mujoco.episode import Alarmed, Episode, until_alarm
@@ -226,6 +231,16 @@ def make_q1(seed: int, number: int) -> Scenario:
     return replace(scenario, number=number, group=group)
 
 
+def frozen_rules() -> dict[str, str]:
+    """Return fingerprints of what is settled before a scene is played: the model, costs, guard and success rule."""
+    rules = {"costs, residuals and tolerances": task, "guard": world, "success rule": judging}
+    found = {"model": load_fitted().hash}
+    for name, module in rules.items():
+        source = Path(str(module.__file__)).read_bytes()
+        found[f"{name} ({module.__name__})"] = hashlib.sha256(source).hexdigest()[:16]
+    return found
+
+
 def _suite(name: str, description: str, design: Callable[[int], Design], **rest: object) -> RecoverySuite:
     return RecoverySuite(
         name=name,
@@ -235,6 +250,7 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         probabilities=PROBABILITIES,
         detailed=True,
         own={"linear-chain": OnTheChain},
+        frozen=frozen_rules,
         **rest,  # type: ignore[arg-type]
     )
 
@@ -269,6 +285,7 @@ POURING_SUITES = (
         policies=("aquamend",),
         make=make_q1,
         expected_risk=False,
+        frozen=frozen_rules,
         detailed=True,
     ),
     _suite(

@@ -88,6 +88,8 @@ class RecoverySuite:
     """What records keep of the posterior; nothing by default, since it makes them large."""
     detailed: bool = False
     """Whether records keep how much was looked at to decide, and what the world has to tell."""
+    frozen: Callable[[], Mapping[str, str]] | None = None
+    """Fingerprints of what was settled before the first scenario was played; kept in the manifest."""
     timed_cold: tuple[str, ...] = ()
     """Policies whose whole first decision is timed on every scenario, from the alarm to the command."""
 
