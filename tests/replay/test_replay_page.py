@@ -168,6 +168,12 @@ def test_the_arrow_keys_step_from_moment_to_moment(page: Page) -> None:
     assert page.state() | {"moment": "-1", "time": "0.000"} == page.state()
 
 
+def test_every_moment_is_still_told_in_the_list_once_the_script_has_run(page: Page) -> None:
+    titles = page.ask("[...document.querySelectorAll('.moments .title')].map(e => e.textContent)")
+    assert titles == [moment.title for moment in sample_story().moments]
+    assert page.ask("[...document.querySelectorAll('.moment')].every(row => !row.hidden)")
+
+
 def test_the_ticks_stand_where_their_moments_are(page: Page) -> None:
     kinds = page.ask("[...ticks.children].map(tick => [tick.className, parseFloat(tick.style.left)])")
     moments = sample_story().moments
@@ -283,7 +289,7 @@ def test_each_side_adds_up_what_it_has_paid_so_far(two: Page) -> None:
 
 
 def test_a_verdict_comes_when_its_side_has_ended(two: Page) -> None:
-    hidden = "[...document.querySelectorAll('.ended')].filter(e => e.tagName === 'SPAN').map(e => e.hidden)"
+    hidden = "[...document.querySelectorAll('.result')].map(e => e.hidden)"
     scrub(two, 78.5)
     assert two.ask(hidden) == [False, True]
     scrub(two, 80)

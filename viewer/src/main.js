@@ -67,7 +67,7 @@ function connectSide(section, data, index, full, player) {
   });
   connectCaption(part("caption"), index, player);
   connectMoments(part("moments"), index, player);
-  connectEnd(part("ended"), data, player);
+  connectEnd(part("result"), data, player);
   connectCosts(part("costs"), data, full, player);
   connectPosterior({ panel: part("posterior"), list: part("explanations"), when: part("when") }, data.posteriors, player);
 }

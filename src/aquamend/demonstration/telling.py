@@ -227,7 +227,8 @@ class _Telling:
         self.robot.body.listener = self.teller.did
         receipt = self.robot.perform(act)
         self.robot.body.listener = None
-        if not receipt.succeeded and not receipt.parts:  # nothing was begun, so nothing was told
+        if not receipt.succeeded and all(leaf.succeeded for leaf in receipt.leaves if leaf is not receipt):
+            # No primitive failed and told why: the guard has stepped in, or nothing was begun.
             text = str(receipt.finding)
             self.teller.tell(Moment(self.now_s, Kind.ACTED, _capital(str(act)), text, failed=True))
         return receipt

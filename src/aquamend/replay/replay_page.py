@@ -69,7 +69,7 @@ _TWO = (
 
 
 def _side(recording: Recording, story: Story, *, several: bool) -> str:
-    who = f'<h2 class="who">{escape(story.policy)} <span class="ended" hidden></span></h2>' if several else ""
+    who = f'<h2 class="who">{escape(story.policy)} <span class="result" hidden></span></h2>' if several else ""
     return _SIDE.format(
         who=who,
         moments="\n".join(_moment(moment, story.unit) for moment in _in_order(story)),
