@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 QUIET_S = 2.0
 """A search that ends sooner says nothing."""
+SELDOM_S = 0.2
+"""How often the line is written over at most."""
 INTERRUPTED = 130
 """Exit status after an interrupt, as shells have it."""
 
@@ -61,7 +63,7 @@ class _Line:
 
     def say(self, words: Callable[[], str]) -> None:
         now = time.monotonic()
-        if now - self.started < QUIET_S or now - self.last < 0.2:
+        if now - self.started < QUIET_S or now - self.last < SELDOM_S:
             return
         if self.console is None:
             from rich.console import Console

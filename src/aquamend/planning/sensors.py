@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ Floats = NDArray[np.float64]
 FIRST_CUTS = 12
 LEVELS = 5
 """Cuts of the first level, and how many levels there are, each with twice as many as the one before."""
+
+MOST_LABELS = 12
+"""Labels of a probe up to which the truth that is told now and then is its label, and not everything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +79,18 @@ class Sensor:
         if isinstance(channel, Outcomes):
             table = _happening(channel.table, possible)
             return Level(table, table, nothing, exact=True)
-        if not isinstance(channel, Readings):
-            raise TypeError(f"probe {self.view.name!r} has neither outcomes nor readings")
+        channel = cast(Readings, channel)  # there are no other channels
         prior = channel.alike @ self.state.posterior
         if channel.n_labels == 1:
             table = np.ones((len(possible), 1))
             return Level(table, table, nothing, exact=True)
         cuts = refined_cuts(channel, prior, FIRST_CUTS << k, self._decision_cuts)
         told = informed(channel, cuts, prior)
-        below = _happening(told.answers[channel.of], possible)
-        return Level(below, _happening(garbled(channel, cuts), possible), told.told[channel.of], exact=False)
+        below, above = told.answers[channel.of], _happening(garbled(channel, cuts), possible)
+        if channel.n_labels > MOST_LABELS:
+            return Level(_happening(below, possible), above, told.told[channel.of], exact=False)
+        labels = channel.alike.T * told.told  # told by its label only: what else is true stays open
+        return Level(_happening(np.hstack([below, labels]), possible), above, nothing, exact=False)
 
 
 def _happening(table: Floats, possible: NDArray[np.bool_]) -> Floats:

@@ -94,17 +94,16 @@ class _Following:
             while self.layer:
                 if time.monotonic() - self.started > deadline_s:
                     raise self.unfinished(f"not finished after {deadline_s:g} s")
-                key = next(iter(self.layer))
-                self._visit(*self.layer[key])
-                del self.layer[key]
+                # Taken out first: an interrupt in between then leaves something out, and what is left is still a bound.
+                self._visit(*self.layer.pop(next(iter(self.layer))))
+                listener = current_listener()
+                if listener is not None and listener.interrupted:  # while the policy searched
+                    raise self.unfinished("interrupted")
             self.layer, self.following, probes = self.following, {}, probes + 1
         return Evaluation(*(float(x) for x in self.total))
 
     def _visit(self, here: InformationState, probability: float) -> None:
         step = self.policy.next_step(here) if probability >= NEGLIGIBLE else best_terminal(here).decision
-        listener = current_listener()
-        if listener is not None and listener.interrupted:
-            raise KeyboardInterrupt
         self.visited += 1
         if isinstance(step, Reprobe):
             self.total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
@@ -117,7 +116,7 @@ class _Following:
 
     def unfinished(self, why: str) -> TooLarge:
         """Return why it was not followed to the end, and what it costs at least: what is left, if all were known."""
-        left = [(here, p) for states in (self.layer, self.following) for here, p in states.values()]
+        left = {**self.layer, **self.following}.values()  # by key: an interrupt may come while they change places
         least = float(self.total[0]) + math.fsum(p * clairvoyant_loss(here) for here, p in left)
         return TooLarge(
             f"{why}, with {self.finished:.0%} of the probability followed to the end; its expected loss is at least "

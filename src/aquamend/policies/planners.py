@@ -161,7 +161,7 @@ def _searched(state: InformationState, gap: float, deadline_s: float) -> Certifi
 class Certified:
     """Search until upper and lower bound on the optimum differ by at most ``gap``; then take the plan's first step.
 
-    The search also ends at a deadline, if there is one, and where it has grown to its limit; the bounds say how far it
+    The search also ends at a deadline, if there is one, and where it has used its memory; the bounds say how far it
     came. Without a deadline the answer depends on the state alone, and so does the time it takes.
     """
 

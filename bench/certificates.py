@@ -1,0 +1,82 @@
+"""How near the bounds on the optimum come, and how soon: the searches that are hard, each against its target.
+
+python bench/certificates.py
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import instances
+from rich.console import Console
+from rich.table import Table
+
+from aquamend import InformationState
+from aquamend.benchmarks.catalogue import POURING
+from aquamend.benchmarks.t4.suites import T4_SUITES
+from aquamend.planning.limits import Limits
+from aquamend.planning.search import search
+from aquamend.problem_file import load_problem
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+ROBOT_SCENES = 16
+STRESS_EPISODES = 60
+
+
+def reached(state: InformationState, *, gap: float, deadline_s: float) -> tuple[float, float, float]:
+    """Return the bounds that a search reaches, and the seconds it takes."""
+    start = time.perf_counter()
+    bounds = search(state, Limits(gap=gap, deadline_s=deadline_s)).bounds
+    return bounds.lower, bounds.upper, time.perf_counter() - start
+
+
+def relative(states: Sequence[InformationState], *, share: float, deadline_s: float) -> list[float]:
+    """Return the gap that each search reaches, as a share of the upper bound."""
+    gaps = []
+    for state in states:
+        upper = search(state, Limits(gap=math.inf)).bounds.upper
+        lower, upper, _ = reached(state, gap=share * upper / 2.0, deadline_s=deadline_s)
+        gaps.append((upper - lower) / upper)
+    return gaps
+
+
+def certificates() -> Table:
+    """Return the table of what is reached."""
+    table = Table(title="Certificates", title_justify="left")
+    for column in ("what", "bounds", "gap", "time", "target", ""):
+        table.add_column(column, justify="left" if column in ("what", "") else "right")
+    single = [
+        (f"{n} independent beliefs, repeatable 90 % probes", instances.independent(n, uses=math.inf), gap, target_s)
+        for n, gap, target_s in ((8, 0.01, 1.0), (10, 0.01, 60.0), (12, 0.3, 60.0))
+    ]
+    single += [
+        (f"examples/{name}.yaml", load_problem(EXAMPLES / f"{name}.yaml"), 0.02, 3.0)
+        for name in ("force_sensor_drift", "pouring")
+    ]
+    single += [("one change among 8, ten uses", instances.one_change(8, accuracy=0.9, uses=10, shared=True), 0.01, 5.0)]
+    for what, problem, gap, target_s in single:
+        lower, upper, took = reached(InformationState.alarmed(problem), gap=gap, deadline_s=target_s)
+        met = "" if upper - lower <= gap and took <= target_s else "missed"
+        table.add_row(what, f"{lower:.4f} … {upper:.4f}", f"{upper - lower:.4f}", f"{took:.2f} s",
+                      f"{gap:g} in {target_s:g} s", met)  # fmt: skip
+    stress = next(suite for suite in T4_SUITES if suite.name.startswith("t4-stress"))
+    episodes = [stress.make(k % stress.seeds, 47 * k % stress.scenarios).state for k in range(STRESS_EPISODES)]
+    gaps = relative(episodes, share=0.01, deadline_s=1.0)
+    close = sum(gap <= 0.01 for gap in gaps) / len(gaps)
+    table.add_row(f"{len(gaps)} episodes of {stress.name}", "", f"median {median(gaps):.2%}", "≤ 1 s",
+                  "1 % for nine in ten", f"{close:.0%} of them" + ("" if close >= 0.9 else ", missed"))  # fmt: skip
+    scenes = [POURING.make(0, 2 * k % POURING.scenarios + k % 2).state for k in range(ROBOT_SCENES)]
+    gaps = relative(scenes, share=0.01, deadline_s=1.0)
+    table.add_row(f"{len(gaps)} alarms of the robot", "", f"median {median(gaps):.2%}", "≤ 1 s", "1 % at the median",
+                  "" if median(gaps) <= 0.01 else "missed")  # fmt: skip
+    return table
+
+
+if __name__ == "__main__":
+    Console(width=max(120, Console().width)).print(certificates())
+    sys.exit()
