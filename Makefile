@@ -14,13 +14,15 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-all lint format types layers pytest bench results viewer lock clean
+.PHONY: help setup demo test test-all lowest api lint format types layers pytest bench results viewer lock clean
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
 	@echo 'make demo      watch the simulated robot recover; the page and the 3-D replay go to runs/demo'
 	@echo 'make test      lint, types, layers, and the quick tests: every theorem and contract'
 	@echo 'make test-all  the same, with long searches, committed results, examples, cluster and browser'
+	@echo 'make lowest    the core tests against the lowest versions that pyproject.toml allows'
+	@echo 'make api       the API reference from docstrings, into build/api'
 	@echo 'make lint      ruff check and ruff format --check'
 	@echo 'make format    let ruff rewrite what it can'
 	@echo 'make types     mypy, strict, on src'
@@ -66,6 +68,24 @@ test: lint types layers pytest
 
 test-all: PYTEST_ARGS += -m ""
 test-all: test
+
+# What runs beside a robot is tested with the oldest libraries it may find there.
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/model tests/graph tests/modelling tests/learning tests/lint tests/problem_file \
+  tests/decision/test_undo_that_may_fail.py tests/decision/test_min_cut.py tests/policies/test_robust.py \
+  tests/cli/test_bad_input.py tests/cli/test_decide_json.py
+
+lowest: $(UV_STAMP)
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	@$(UV) pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable . pytest==9.0.0 hypothesis==6.140.0
+	@$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(LOWEST_TESTS)
+
+API := aquamend $(addprefix aquamend.,graph model problem modelling inference problem_file decision sensitivity policies \
+  lint export recovery learning testing errors)
+
+api: $(STAMP)
+	@$(BIN)/pdoc --docformat markdown --output-directory build/api $(API)
+	@echo 'api: build/api/index.html'
 
 lint: $(STAMP)
 	@$(BIN)/ruff check --quiet .

@@ -7,7 +7,7 @@ import pytest
 
 from aquamend import load_problem
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
 
 
 def test_the_template_is_sound_and_decides(run, tmp_path):

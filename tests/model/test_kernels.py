@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
+from scipy.integrate import quad, trapezoid
 from scipy.stats import norm
 
 from aquamend.model import Discrete, Gaussian, Mixture, Samples
@@ -190,7 +190,7 @@ def _over_all_readings(channel, function):
     """Integrate over the whole line: under y = centre + width·tan θ the law of outliers is flat."""
     theta = np.linspace(-math.pi / 2, math.pi / 2, 40_001)[1:-1]
     readings = channel.centre + channel.width * np.tan(theta)
-    return np.trapezoid(function(readings) * (channel.width / np.cos(theta) ** 2)[:, None], theta, axis=0)
+    return trapezoid(function(readings) * (channel.width / np.cos(theta) ** 2)[:, None], theta, axis=0)
 
 
 def test_a_density_integrates_to_one_under_every_label(channel):

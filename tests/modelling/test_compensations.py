@@ -73,6 +73,20 @@ def test_an_irreversible_action_can_be_made_up_for():
     assert best.decision.undo == ("cap",)
 
 
+def test_what_may_not_be_kept_may_be_corrected_by_a_try_that_can_fail_as_by_undoing():
+    graph = RecoveryGraph(
+        [Belief("plate", 50.0, may_keep=False), Belief("dose", 30.0)],
+        [Action("load", undo=2.0, executed=True, undo_succeeds=0.9), Action("pour", executed=True, reversible=False)],
+        [],
+        [("plate", "load", "belief_to_action"), ("dose", "pour", "belief_to_action")],
+    )
+    model = JointModel([Hypothesis("nothing", 0.5), Hypothesis("wrong", 0.5, ["plate", "dose"])])
+    problem = with_compensations(Problem(graph, model), [Compensation("top up", 4.0, ["dose"], 0.8)])
+    best = best_terminal(InformationState.alarmed(problem))
+    assert best.loss == pytest.approx(4.0 + 2.0 + 0.5 * (50.0 * 0.1 + 30.0 * 0.2))
+    assert best.decision.plan == "top up and correct plate"
+
+
 @pytest.mark.parametrize(
     ("compensation", "said"),
     [

@@ -31,7 +31,6 @@ app = typer.Typer(
     help="Decide how a robot recovers when something it measured, and acted on, may no longer be true.",
     epilog="Exit status: 0 if all is well, 2 if a file, a name or an option is wrong (said on standard error).",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

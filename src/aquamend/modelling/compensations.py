@@ -124,8 +124,10 @@ def _plan(
             left[graph.belief_index[name]] *= 1.0 - one.succeeds
     wrong = problem.failed * left
     loss = np.full(len(wrong), cost + math.fsum(one.cost for one in chosen))
+    made = {graph.belief_index[name] for one in chosen for name in one.correct} | {*undone, *free}
     for i, belief in enumerate(graph.beliefs):
-        if not belief.may_keep or math.isinf(belief.residual):
+        # What may not be kept has to be corrected; what a correction leaves wrong costs its residual, as everywhere.
+        if math.isinf(belief.residual) or (i not in made and not belief.may_keep):
             loss = np.where(wrong[:, i] > 0.0, math.inf, loss)
         else:
             loss = loss + wrong[:, i] * belief.residual
