@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from aquamend.inference import InformationState, Observation
+from aquamend.learning.estimates import rate, shares
 from aquamend.worlds.pouring.fit.calibration_run import KINDS, CalibrationRecord
 from aquamend.worlds.pouring.fit.checking import calibration_of
 from aquamend.worlds.pouring.model.alarms import KINDS as ALARM_KINDS
@@ -108,7 +109,7 @@ def amounts(record: CalibrationRecord, model: AlarmModel) -> Iterable[tuple[Meas
 
 def _share(found: Sequence[bool]) -> float:
     """Return how often something is so, smoothed by half a count either way (Jeffreys)."""
-    return round((sum(found) + SMOOTHING) / (len(found) + 2 * SMOOTHING), 4)
+    return round(rate(sum(found), len(found), 0.5, strength=2 * SMOOTHING).value, 4)
 
 
 def _rms(errors: Sequence[float]) -> float:
@@ -146,8 +147,9 @@ def _alarms(records: Sequence[CalibrationRecord]) -> Mapping[str, Mapping[str, f
     tables = {}
     for kind, counts in found.items():
         possible = cells(some_affected=kind not in (Happened.NOTHING, Camera.FROZEN))
-        total = counts.total() + SMOOTHING * len(possible)
-        tables[kind] = {cell: round((counts[cell] + SMOOTHING) / total, 6) for cell in possible}
+        alike = [1.0] * len(possible)
+        estimates = shares([counts[cell] for cell in possible], alike, strength=SMOOTHING * len(possible))
+        tables[kind] = {cell: round(each.value, 6) for cell, each in zip(possible, estimates, strict=True)}
     return tables
 
 
