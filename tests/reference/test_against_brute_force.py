@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from tests.tiers import cases
 
-DISCRETE, GAUSSIAN = (64, 160), 26
+DISCRETE, GAUSSIAN = (40, 160), 26
 PLANNERS = ("aquamend", "all-candidates", "lookahead-1", "lookahead-2", "lookahead-3", "exact")
 FIXED = ("no-reprobe", "restart")
 UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""
 
-SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = (64, 160), 26, 40
+SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = (40, 160), 26, 40
 """Problems of format 2: few or many with discrete probes, some with Gaussian ones, or with one that comes last."""
 
-MANY_DISCRETE, MANY_GAUSSIAN = 4000, 300
+MANY_DISCRETE, MANY_GAUSSIAN = 1000, 150
 SECOND_POLICIES = ("aquamend", "exact", "lookahead-2", "no-reprobe", "all-candidates", "restart")
 SECOND_OBSERVATIONS = [
     (("p0", "o0"),),
@@ -491,19 +491,19 @@ def test_no_other_policy_claims_to_beat_the_optimum_with_values_and_evidence(fol
 
 
 @pytest.mark.slow
-def test_thousands_of_problems_with_values_and_evidence(folder, generator, brute_force):
-    """Every comparison above, on other problems, a few hundred at a time."""
-    for first in range(10_000, 10_000 + MANY_DISCRETE, 500):
-        some = _write_second(folder, generator, brute_force, count=500, first_seed=first)
-        for policy in SECOND_POLICIES:
-            compare_decisions(folder, some, policy, optimum=_optimum)
-        for observe in SECOND_OBSERVATIONS:
-            possible = observable(some, observe)
-            for policy in ("aquamend", "exact"):
-                compare_decisions(folder, possible, policy, observe=observe, optimum=_optimum)
-            compare_declarations(folder, possible, observe)
-        compare_bounds(folder, some, "certified")
-        compare_evaluations(folder, some, SECOND_POLICIES)
+@pytest.mark.parametrize("first", range(10_000, 10_000 + MANY_DISCRETE, 250))
+def test_many_problems_with_values_and_evidence(folder, generator, brute_force, first):
+    """Every comparison above, on other problems, a few hundred at a time, so that processes can share them."""
+    some = _write_second(folder, generator, brute_force, count=250, first_seed=first)
+    for policy in SECOND_POLICIES:
+        compare_decisions(folder, some, policy, optimum=_optimum)
+    for observe in SECOND_OBSERVATIONS:
+        possible = observable(some, observe)
+        for policy in ("aquamend", "exact"):
+            compare_decisions(folder, possible, policy, observe=observe, optimum=_optimum)
+        compare_declarations(folder, possible, observe)
+    compare_bounds(folder, some, "certified")
+    compare_evaluations(folder, some, SECOND_POLICIES)
 
 
 @pytest.mark.slow
