@@ -75,3 +75,10 @@ def test_the_gap_of_a_scale_closes(uses):
     state: InformationState = scale_state(1, uses=uses)
     assert probe_values(state).expected_loss[0] < probe_values(state).stop_loss
     assert search(state, Limits(gap=0.01)).bounds.gap <= 0.01
+
+
+def test_the_example_of_the_module_is_what_the_code_computes():
+    two = Gaussian({"low": (0.0, 1.0), "high": (1.0, 1.0)}).channel(("low", "high"))
+    even = np.array([0.5, 0.5])
+    assert even @ informed(two, np.array([-1.0, 0.5, 2.0]), even).told == pytest.approx(0.227, abs=1e-3)
+    assert even @ informed(two, np.arange(-3.0, 4.01, 0.25), even).told == pytest.approx(0.006, abs=1e-3)

@@ -265,7 +265,13 @@ def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_fo
             for plan in method.improve(state, Limits(gap=1e-6)):
                 assert plan.bounds.lower <= reference.optimum() + 1e-9, (seed, method)
                 assert plan.bounds.upper >= reference.optimum() - 1e-9, (seed, method)
-    assert min(accepted.values()) > 0
+    assert min(n for method, n in accepted.items() if not isinstance(method, search_module.Readings)) > 0
+
+
+def test_a_reading_is_a_matter_for_the_two_trees_alone():
+    accepting = [method for method in search_module.METHODS if method.accepts(scale_state(1))]
+    assert search_module.Readings in map(type, accepting)
+    assert search_module.Evidence not in map(type, accepting)
 
 
 def test_an_interrupt_ends_a_search_that_is_listened_to_with_the_bounds_reached():

@@ -32,12 +32,21 @@ MOST_LOSSES = 100_000
 def information_bound(state: InformationState) -> float:
     """Return the bound, or 0 where it does not apply."""
     tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
-    losses = listed_losses(state) if tables and len(tables) == len(state.legal) else None
+    listable = bool(tables) and len(tables) == len(state.legal) and _few(state)
+    losses = listed_losses(state) if listable else None
     if losses is None:
         return 0.0
     nats = [capacity(table[state.posterior > 0]) for table in tables]
     prices = [view.cost / own for view, own in zip(state.legal, nats, strict=True) if own > 1e-12]
     return rate_distortion_bound(state.posterior, losses, min(prices)) if prices else 0.0
+
+
+def _few(state: InformationState) -> bool:
+    """Whether the terminal decisions are few, known without listing them: new values would multiply them."""
+    endings = endings_of(state.problem)
+    groups = endings.groups
+    closures = 2.0 ** min(len(groups.solo), 60) * math.prod(len(group.cost) for group in groups.listed)
+    return endings.plain and not groups.cuts and closures <= MOST_DECISIONS
 
 
 def listed_losses(state: InformationState) -> Floats | None:

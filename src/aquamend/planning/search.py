@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aquamend.decision.endings import TIE
+from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
@@ -23,6 +23,7 @@ from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
+from aquamend.planning.sensors import answers_between, discrete_answers, reads_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +106,50 @@ class IndependentParts:
 
 
 class Evidence:
-    """Search the tree of evidence, best first; it always applies."""
+    """Search the tree of evidence, best first; where all probes are discrete."""
 
     def accepts(self, state: InformationState) -> bool:
-        """Whether there is evidence to come."""
-        return bool(state.legal)
+        """Whether there is evidence to come, and none of it a number."""
+        return bool(state.legal) and not reads_numbers(state)
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield after every round, until memory or the tree itself is exhausted."""
-        tree = EvidenceTree(state)
+        tree = EvidenceTree(state, discrete_answers(state))
         while tree.memory < limits.memory and tree.grow():
             yield CertifiedPlan(tree.best_probe(), tree.bounds)
 
 
-METHODS: tuple[Method, ...] = (OneStep(), Information(), IndependentParts(), Evidence())
+class Readings:
+    """Search two trees of evidence, one told less than the readings and one told more; finer where these differ."""
+
+    first_cuts = 12
+    finest = 4
+    """How many times the cuts may be doubled: then what they leave over is rounding to most."""
+    enough = 0.2
+    """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether a probe reads numbers."""
+        return reads_numbers(state)
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield after every round of either tree: whichever is further from its own optimum goes next."""
+        endings = endings_of(state.problem)
+        ruled = bool(len(endings.support.beliefs) or endings.last_resorts)  # then being told more need not help
+        for doubled in range(self.finest + 1):
+            more, less = answers_between(state, self.first_cuts << doubled)
+            below, above = EvidenceTree(state, more, relaxed=ruled), EvidenceTree(state, less)
+            open_trees = [below, above]
+            while open_trees:
+                tree = max(open_trees, key=lambda own: own.bounds.gap)
+                gap = above.bounds.upper - below.bounds.lower
+                near = doubled < self.finest and tree.bounds.gap <= self.enough * max(gap, limits.gap)
+                if near or below.memory + above.memory > limits.memory or not tree.grow():
+                    open_trees.remove(tree)
+                yield CertifiedPlan(above.best_probe(), Bounds(below.bounds.lower, above.bounds.upper))
+
+
+METHODS: tuple[Method, ...] = (OneStep(), Information(), IndependentParts(), Evidence(), Readings())
 
 
 @dataclass(eq=False)

@@ -1,15 +1,13 @@
-"""The probes of a state as a search sees them: finitely many answers each, at one or several levels of detail.
+"""The probes of a state as a search sees them: finitely many answers each.
 
-A probe with outcomes has one level, and what it tells is what it tells. A probe that reads numbers has several, each
-with twice the cuts of the one before, and at each level two channels: one that tells less than the reading, for upper
-bounds, and one that tells more, for lower bounds (see ``readings``).
+A probe with outcomes tells what it tells. A probe that reads numbers becomes one of two discrete ones: one that tells
+more than the reading, for lower bounds, or one that tells less, for upper bounds (see ``readings``). How much more or
+less depends on how many cuts there are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,79 +19,57 @@ from aquamend.planning.readings import garbled, informed, refined_cuts
 
 Floats = NDArray[np.float64]
 
-FIRST_CUTS = 12
-LEVELS = 5
-"""Cuts of the first level, and how many levels there are, each with twice as many as the one before."""
-
 MOST_LABELS = 12
 """Labels of a probe up to which the truth that is told now and then is its label, and not everything."""
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
-    """A probe's answers, at one level of detail."""
+class Answers:
+    """What a probe is taken to answer."""
 
-    below: Floats
-    """Shape ``(n_hypotheses, n_answers)``; those of a channel that tells at least as much."""
-    above: Floats
-    """Shape ``(n_hypotheses, n_answers)``; those of a channel that tells at most as much."""
+    likelihood: Floats
+    """Shape ``(n_hypotheses, n_answers)``."""
     told: Floats
-    """Shape ``(n_hypotheses,)``; the probability that the first one tells the whole truth instead."""
-    exact: bool
-    """Whether both are the probe itself."""
+    """Shape ``(n_hypotheses,)``; the probability that it tells the whole truth instead."""
 
 
-class Sensor:
-    """A legal probe; its levels are worked out when they are asked for."""
+def reads_numbers(state: InformationState) -> bool:
+    """Whether a legal probe does."""
+    return any(not isinstance(view.channel, Outcomes) for view in state.legal)
 
-    def __init__(self, state: InformationState, view: ProbeView) -> None:
-        self.state, self.view = state, view
-        self._levels: list[Level] = []
 
-    @property
-    def n_levels(self) -> int:
-        """How many levels of detail there are."""
-        return 1 if isinstance(self.view.channel, Outcomes) else LEVELS
+def discrete_answers(state: InformationState) -> list[Answers]:
+    """Return the outcomes of the legal probes, none of which reads numbers."""
+    possible = state.posterior > 0.0
+    nothing = np.zeros(len(possible))
+    tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
+    return [Answers(_happening(table, possible), nothing) for table in tables]
 
-    def width(self, k: int) -> int:
-        """Return about how many answers a level has in its two channels, without working them out."""
-        if k < len(self._levels) or self.n_levels == 1:
-            own = self.level(k)
-            return int(own.below.shape[1] + own.above.shape[1])
-        return 2 * FIRST_CUTS << k
 
-    @cached_property
-    def _decision_cuts(self) -> Floats:
-        found = decision_cuts(self.state, [self.view])[0]
-        return np.zeros(0) if found is None else found
+def answers_between(state: InformationState, n_cuts: int) -> tuple[list[Answers], list[Answers]]:
+    """Return the legal probes twice, telling at least and at most as much as they do, with about so many cuts."""
+    below, above = zip(*(_between(state, view, n_cuts) for view in state.legal), strict=True)
+    return list(below), list(above)
 
-    def level(self, k: int) -> Level:
-        """Return the answers at a level of detail."""
-        while len(self._levels) <= k:
-            self._levels.append(self._made(len(self._levels)))
-        return self._levels[k]
 
-    def _made(self, k: int) -> Level:
-        channel, possible = self.view.channel, self.state.posterior > 0.0
-        nothing = np.zeros(len(possible))
-        if isinstance(channel, Outcomes):
-            table = _happening(channel.table, possible)
-            return Level(table, table, nothing, exact=True)
-        channel = cast(Readings, channel)  # there are no other channels
-        prior = channel.alike @ self.state.posterior
-        if channel.n_labels == 1:
-            table = np.ones((len(possible), 1))
-            return Level(table, table, nothing, exact=True)
-        cuts = refined_cuts(channel, prior, FIRST_CUTS << k, self._decision_cuts)
-        told = informed(channel, cuts, prior)
-        below, above = told.answers[channel.of], _happening(garbled(channel, cuts), possible)
+def _between(state: InformationState, view: ProbeView, n_cuts: int) -> tuple[Answers, Answers]:
+    channel, possible = view.channel, state.posterior > 0.0
+    nothing = np.zeros(len(possible))
+    if isinstance(channel, Readings) and channel.n_labels > 1:
+        prior, given = channel.alike @ state.posterior, decision_cuts(state, [view])[0]
+        cuts = refined_cuts(channel, prior, n_cuts, np.zeros(0) if given is None else given)
+        more = informed(channel, cuts, prior)
+        above = Answers(_happening(garbled(channel, cuts), possible), nothing)
         if channel.n_labels > MOST_LABELS:
-            return Level(_happening(below, possible), above, told.told[channel.of], exact=False)
-        labels = channel.alike.T * told.told  # told by its label only: what else is true stays open
-        return Level(_happening(np.hstack([below, labels]), possible), above, nothing, exact=False)
+            return Answers(_happening(more.answers[channel.of], possible), more.told[channel.of]), above
+        labels = channel.alike.T * more.told  # told by its label only: what else is true stays open
+        return Answers(_happening(np.hstack([more.answers[channel.of], labels]), possible), nothing), above
+    table = channel.table if isinstance(channel, Outcomes) else np.ones((len(possible), 1))
+    own = Answers(_happening(table, possible), nothing)
+    return own, own
 
 
 def _happening(table: Floats, possible: NDArray[np.bool_]) -> Floats:
     """Return the columns of answers that may come, or one that does not where there are none."""
     kept = table[:, (table[possible] > 0.0).any(axis=0)]
-    return kept if kept.shape[1] else np.zeros((len(table), 1))
+    return np.asarray(kept if kept.shape[1] else np.zeros((len(table), 1)))
