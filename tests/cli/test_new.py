@@ -76,3 +76,12 @@ def test_editors_find_the_schema_of_every_example(path):
     named = first.removeprefix("# yaml-language-server: $schema=")
     assert named != first
     assert (path.parent / named).resolve().is_file()
+
+
+def test_what_is_left_out_is_said_by_validate_and_decide(run, tmp_path):
+    path = str(tmp_path / "mine.yaml")
+    run("new", path, "--causes", "a,b,c,d")
+    for command in ("validate", "decide"):
+        said = " ".join(run(command, path).stdout.split())
+        assert "More causes at once are left out: 0.4% before the alarm, at most" in said
+        assert "that changes the expected loss by at most" in said

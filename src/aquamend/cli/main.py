@@ -37,7 +37,7 @@ app = typer.Typer(
 )
 app.command(short_help="Watch a robot recover, and keep the story as a page.")(demo)
 app.command(no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
-app.command(no_args_is_help=True, short_help="Compare policies by exact expected loss.")(evaluate)
+app.command(no_args_is_help=True, short_help="Compare policies by expected loss.")(evaluate)
 app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)
 app.command(no_args_is_help=True, short_help="Write one page about one or more runs.")(report)
 app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)

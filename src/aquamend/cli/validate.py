@@ -60,18 +60,11 @@ def _left_out_data(problem: Problem) -> dict[str, Any]:
 
 
 def _left_out_text(problem: Problem) -> str:
+    from aquamend.explanation.wording import told_left_out
     from aquamend.modelling.left_out import effect_of_left_out
-    from aquamend.text.words import percent, quantity
 
     effect = effect_of_left_out(problem)
-    if effect is None:
-        return ""
-    text = f"\n  more causes at once are left out: {percent(effect.prior)} before the alarm"
-    if problem.model.alarm is not None:
-        text += f", at most {percent(effect.after_alarm)} after it"
-    if effect.unbounded:
-        return f"{text}; what that may cost has no bound, since {effect.unbounded!r} may not be kept where it failed"
-    return f"{text}; that changes the expected loss by at most {quantity(effect.loss, problem.unit)}"
+    return "" if effect is None else f"\n  {told_left_out(effect, problem.unit)}"
 
 
 def _size(problem: Problem) -> str:

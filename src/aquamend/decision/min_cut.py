@@ -119,10 +119,13 @@ def _network(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requir
 
     n = needs.n_nodes
     gainers, payers = np.flatnonzero(gain > 0), np.flatnonzero(cost > 0)
-    rows = np.concatenate([np.full(len(gainers), n), needs.source, payers])
-    columns = np.concatenate([gainers, needs.target, np.full(len(payers), n + 1)])
+    # Indices of 32 bits: the maximum flow of SciPy 1.11 takes no others.
+    rows = np.concatenate([np.full(len(gainers), n), needs.source, payers]).astype(np.int32)
+    columns = np.concatenate([gainers, needs.target, np.full(len(payers), n + 1)]).astype(np.int32)
     capacity = np.concatenate([gain[gainers], np.full(len(needs.source), float(unlimited)), cost[payers]])
-    return csr_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
+    network = csr_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
+    network.indices, network.indptr = network.indices.astype(np.int32), network.indptr.astype(np.int32)
+    return network
 
 
 def _maximum_flow(network: Any, source: int) -> Any:

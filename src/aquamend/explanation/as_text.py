@@ -14,8 +14,9 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Restart, RollBack
 from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
 from aquamend.explanation.report import BeliefLine, DecisionReport, labels
-from aquamend.explanation.wording import Wording, certificate, flips, reasons, told
+from aquamend.explanation.wording import Wording, certificate, flips, reasons, told, told_left_out
 from aquamend.inference.refreshing import DeclarationStanding, Standing, usable_probes
+from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
@@ -248,6 +249,9 @@ def _certainty(report: DecisionReport) -> Group:
     if len(found) > MOST_NOTES:
         lines.append(_more(len(found) - MOST_NOTES, "threshold"))
     lines.append(Text(certificate(report)))
+    effect = effect_of_left_out(report.state.problem)
+    if effect is not None:
+        lines.append(Text(told_left_out(effect, report.state.problem.unit)))
     return _section("How sure is this", *lines)
 
 

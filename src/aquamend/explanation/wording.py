@@ -12,6 +12,7 @@ from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration
 from aquamend.explanation.alternatives import Alternatives, Answer, answers_to, parts_of
 from aquamend.explanation.report import DecisionReport
 from aquamend.inference import InformationState
+from aquamend.modelling.left_out import LeftOut
 from aquamend.text.words import MOST_NAMES, listed, percent, quantity, shown
 
 if TYPE_CHECKING:
@@ -295,3 +296,12 @@ def certificate(report: DecisionReport) -> str:
         f"No policy can do better than {words.cost(lower)} on average; {who} at most {words.cost(upper)} "
         f"(gap {words.cost(report.bounds.gap)})."
     )
+
+
+def told_left_out(effect: LeftOut, unit: str) -> str:
+    """Return how probable combinations of causes are that were left out, and what that may change."""
+    text = f"More causes at once are left out: {percent(effect.prior)} before the alarm"
+    text += f", at most {percent(effect.after_alarm)} after it" if effect.after_alarm != effect.prior else ""
+    if effect.unbounded:
+        return f"{text}; what that may cost has no bound, since {shown(effect.unbounded)} may not be kept if it failed."
+    return f"{text}; that changes the expected loss by at most {quantity(effect.loss, unit)}."
