@@ -109,7 +109,7 @@ bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python bench/run.py
 
 results: $(STAMP)
-	@for suite in $$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import PUBLISHED; print(*PUBLISHED)'); do \
+	@for suite in $$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import EXECUTED, PUBLISHED; print(*PUBLISHED, *EXECUTED)'); do \
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
 

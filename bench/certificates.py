@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aquamend import InformationState
-from aquamend.benchmarks.catalogue import POURING
+from aquamend.benchmarks.pouring import POURING_SUITES
 from aquamend.benchmarks.t4.suites import T4_SUITES
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
@@ -70,7 +70,8 @@ def certificates() -> Table:
     close = sum(gap <= 0.01 for gap in gaps) / len(gaps)
     table.add_row(f"{len(gaps)} episodes of {stress.name}", "", f"median {median(gaps):.2%}", "≤ 1 s",
                   "1 % for nine in ten", f"{close:.0%} of them" + ("" if close >= 0.9 else ", missed"))  # fmt: skip
-    scenes = [POURING.make(0, 2 * k % POURING.scenarios + k % 2).state for k in range(ROBOT_SCENES)]
+    robot = POURING_SUITES[0]
+    scenes = [robot.make(0, 2 * k % robot.scenarios + k % 2).state for k in range(ROBOT_SCENES)]
     gaps = relative(scenes, share=0.01, deadline_s=1.0)
     table.add_row(f"{len(gaps)} alarms of the robot", "", f"median {median(gaps):.2%}", "≤ 1 s", "1 % at the median",
                   "" if median(gaps) <= 0.01 else "missed")  # fmt: skip

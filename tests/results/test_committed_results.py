@@ -14,7 +14,7 @@ from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
 from aquamend.analysis.table import table_of
-from aquamend.benchmarks.catalogue import PUBLISHED, SUITES
+from aquamend.benchmarks.catalogue import EXECUTED, PUBLISHED, SUITES
 from aquamend.benchmarks.environment import code_fingerprint
 from aquamend.cli.looks import look_named
 from aquamend.records import as_line, load_run
@@ -80,7 +80,10 @@ def test_the_pictures_show_these_results(name, suite):
 
 @pytest.mark.parametrize(
     ("page", "suites"),
-    [("README.md", ("m1-v1", "m1-depth-v1", "t4-v2", "t4-stress-v2")), ("docs/results.md", PUBLISHED)],
+    [
+        ("README.md", ("pouring-v2", "m1-v1", "m1-depth-v1", "t4-v2", "t4-stress-v2")),
+        ("docs/results.md", (*EXECUTED, *PUBLISHED)),
+    ],
 )
 def test_the_pages_show_these_results(page, suites):
     text = (ROOT / page).read_text(encoding="utf-8")

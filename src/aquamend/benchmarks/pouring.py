@@ -23,6 +23,7 @@ from aquamend.inference import InformationState
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.model import Cause, Declaration
 from aquamend.policies import AquaMend
+from aquamend.records import STRATUM
 from aquamend.worlds.pouring import task
 from aquamend.worlds.pouring.model.fitted import load_fitted
 from aquamend.worlds.pouring.mujoco import judging, world
@@ -33,7 +34,7 @@ from aquamend.worlds.pouring.mujoco.judging import truth_of, wrong_at_alarm
 from aquamend.worlds.pouring.mujoco.world import PouringRobot
 from aquamend.worlds.pouring.task import CAMERA, TARGET, Stage, binding, quantity
 
-SUITE, LARGE, VALIDATION, PRE_COMMIT, Q1 = (
+MAIN_BATCH, LARGE, VALIDATION, PRE_COMMIT, Q1 = (
     "pouring-v2", "pouring-320-v2", "pouring-80-v2", "pouring-t2-v2", "q1-v2"
 )  # fmt: skip
 METHODS = ("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain", "all-candidates")
@@ -136,7 +137,7 @@ def drawn_episode(suite: str, seed: int, number: int, design: Design) -> Episode
 
 def episode_of(suite: str, seed: int, number: int) -> Episode:
     """Return the episode of a suite's scene, by the suite's name; for whoever wants to look at it."""
-    designs = {SUITE: main_design, LARGE: main_design, Q1: main_design, VALIDATION: validation_design}
+    designs = {MAIN_BATCH: main_design, LARGE: main_design, Q1: main_design, VALIDATION: validation_design}
     designs[PRE_COMMIT] = pre_commit_design
     if suite not in designs:
         raise UnknownName("suite of the pouring robot", suite, designs)
@@ -227,8 +228,8 @@ def make_q1(seed: int, number: int) -> Scenario:
     setting = tuple(PosteriorSetting)[number // Q1_SCENES]
     scenario = make(Q1, main_design, seed, number % Q1_SCENES, setting)
     told = {PosteriorSetting.NEGATIVE_BIAS: "negative bias", PosteriorSetting.POSITIVE_BIAS: "positive bias"}
-    group = {"setting": told.get(setting, setting.value)} | scenario.group
-    return replace(scenario, number=number, group=group)
+    features = scenario.features | scenario.group
+    return replace(scenario, number=number, group={"setting": told.get(setting, setting.value)}, features=features)
 
 
 def frozen_rules() -> dict[str, str]:
@@ -250,6 +251,7 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         probabilities=PROBABILITIES,
         detailed=True,
         own={"linear-chain": OnTheChain},
+        groups={"stage": STRATUM, "family": STRATUM, "severity": STRATUM},
         frozen=frozen_rules,
         **rest,  # type: ignore[arg-type]
     )
@@ -261,7 +263,7 @@ _BATCH = (
 )
 POURING_SUITES = (
     _suite(
-        SUITE,
+        MAIN_BATCH,
         f"32 {_BATCH}",
         main_design,
         scenarios=32,

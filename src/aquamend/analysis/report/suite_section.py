@@ -10,6 +10,7 @@ from aquamend.analysis.report.analysed import Analysed
 from aquamend.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
 from aquamend.analysis.report.failures import failure_table
+from aquamend.analysis.report.first_commands import first_command_table
 from aquamend.analysis.report.names import policy_name
 from aquamend.analysis.report.numbers import share
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
@@ -36,7 +37,8 @@ def suite_section(found: Analysed) -> Section:
         return Section(found.title, found.anchor, (*lead, Paragraph("There are no records yet.")))
     parts = (
         _results(found), _paired(found), _probabilities(found), _timing(found), _checks(found), _differences(found),
-        _failures(found), _scenarios(found),
+        _first_commands(found), _failures(found),
+        _scenarios(found),
     )  # fmt: skip
     return Section(found.title, found.anchor, tuple(lead), tuple(part for part in parts if part is not None))
 
@@ -69,6 +71,11 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
     if means is None and not many:
         means = mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
     return [means, None if any(found.table.groups) else gap_distribution(f"{found.anchor}-gap", found.table)]
+
+
+def _first_commands(found: Analysed) -> Section | None:
+    table = first_command_table(found.run.annotations)
+    return None if table is None else Section("First commands", f"{found.anchor}-commands", (table,))
 
 
 def _failures(found: Analysed) -> Section | None:

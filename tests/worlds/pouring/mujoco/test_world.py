@@ -24,13 +24,16 @@ from aquamend.recovery import (
     Ending,
     Finish,
     Follow,
+    Journal,
     Judge,
     Measure,
     Redo,
     Robot,
     Undo,
     charged,
+    recover,
     recovered,
+    resume,
 )
 from aquamend.worlds.pouring.model.problem import SAFE_STOP
 from aquamend.worlds.pouring.mujoco import acting
@@ -438,3 +441,28 @@ def test_another_model_can_be_given_than_the_one_the_alarm_was_heard_with():
 def test_calibration_covers_a_common_alarm_after_the_lift_alone():
     assert PowerScreen().covers(entered(OCCLUSION, Stage.LIFTED).alarm())
     assert not PowerScreen().covers(entered(OCCLUSION, Stage.BESIDE).alarm())
+
+
+class Crash(BaseException):
+    """The program dies."""
+
+
+def test_a_recovery_of_the_robot_survives_the_program_in_its_journal(tmp_path):
+    """What was measured before the program died is neither forgotten nor measured again."""
+    robot = entered(AddWater("A", 9))
+
+    class Dying(Taking):
+        def next_step(self, state):
+            if len(state.evidence) > 1:
+                raise Crash
+            return super().next_step(state)
+
+    with Journal(tmp_path / "robot.journal") as journal, pytest.raises(Crash):
+        recover(Dying(Reprobe(look("A"))), robot, journal=journal, session="cups")
+    with Journal(tmp_path / "robot.journal") as journal:
+        found = resume(
+            journal, "cups", robot, policy=Taking(Reprobe(weigh("A")), RollBack((), (), plan=SAFE_STOP)), wait_s=0.0
+        )
+    assert [o.probe for o in found.evidence] == [look("A"), weigh("A")]
+    assert [leaf.what for leaf in robot.body.leaves].count(look("A")) == 1
+    assert found.ending is Ending.FINISHED
