@@ -83,10 +83,10 @@ def _caught_reading(channels: Sequence[Readings], joint: Floats) -> Floats:
     All channels side by side, each from the first to the last reading at which a component has any weight; between two
     readings a density is taken for a straight line.
     """
-    *first, size = accumulate([0, *(len(channel.sampled[0]) for channel in channels)])
+    *first, size = accumulate([0, *(len(channel.sketched[0]) for channel in channels)])
     at, step = np.empty((joint.shape[1], size)), np.zeros(size)
     for channel, start, end in zip(channels, first, [*first[1:], size], strict=True):
-        grid, density = channel.sampled
+        grid, density = channel.sketched
         np.matmul((channel.alike @ joint).T, density.T, out=at[:, start:end])
         step[start : end - 1] = np.diff(grid)
     within = (at[:-1, :-1] + at[:-1, 1:]) * (0.5 * step[:-1])

@@ -40,6 +40,8 @@ ABOUT_OUTLIERS = "The share of readings that are glitches, whatever is true."
 REACH_SD = 7.5
 """Standard deviations from its mean up to which a component is looked at closely."""
 POINTS_PER_COMPONENT = 37
+SKETCH_SD = np.linspace(-3.2, 3.2, 9)
+"""Where a component is looked at for a first impression, in its standard deviations from its mean."""
 SMALLEST_SD = 1e-100
 FARTHEST = 1e100
 """Widths from the centre beyond which one reading is like another; their squares would overflow."""
@@ -301,9 +303,15 @@ class Readings:
         return interval_tables([self], [cuts])[0]
 
     @cached_property
+    def _shapes(self) -> Floats:
+        """Mean and standard deviation of every distinct component, sorted, ``(n, 2)``."""
+        # Few of them, so a set is faster than sorting rows of an array.
+        return np.array(sorted(set(zip(self.mean.tolist(), self.sd.tolist(), strict=True))))
+
+    @cached_property
     def sampled(self) -> tuple[Floats, Floats]:
         """Readings at most half a standard deviation of the sharpest component nearby apart, and their densities."""
-        shapes = np.unique(np.column_stack([self.mean, self.sd]), axis=0)
+        shapes = self._shapes
         z = np.linspace(-REACH_SD, REACH_SD, POINTS_PER_COMPONENT)
         readings = (shapes[:, :1] + shapes[:, 1:] * z).ravel()
         spacing = np.repeat(shapes[:, 1] * (z[1] - z[0]), len(z))
@@ -313,6 +321,13 @@ class Readings:
             if not kept or reading - kept[-1] >= 0.5 * width:  # others nearby serve where components overlap
                 kept.append(reading)
         grid = frozen(np.array(kept))
+        return grid, frozen(self.density(grid))
+
+    @cached_property
+    def sketched(self) -> tuple[Floats, Floats]:
+        """The same for a first impression: a few readings for every component, wherever they fall."""
+        shapes = self._shapes
+        grid = frozen(np.sort((shapes[:, :1] + shapes[:, 1:] * SKETCH_SD).ravel()))
         return grid, frozen(self.density(grid))
 
     @cached_property
