@@ -5,6 +5,7 @@ import tempfile
 from aquamend import InformationState, Reprobe, best_terminal
 from aquamend.analysis.comparison import compare, side
 from aquamend.analysis.comparison_words import verdict
+from aquamend.analysis.table import table_of
 from aquamend.benchmarks.runner import Asked, run_suite
 
 
@@ -20,5 +21,6 @@ class LookOnce:
 if __name__ == "__main__":  # or: aquamend bench m1-v1 --policies aquamend,benchmark_my_policy:LookOnce
     mine = "benchmark_my_policy:LookOnce"
     with tempfile.TemporaryDirectory() as folder:
-        run = run_suite("m1-v1", folder, asked=Asked(("aquamend", mine), scenarios=100, seeds=1), jobs=1)
-        print(verdict(compare(side(run, "aquamend"), side(run, mine, name="LookOnce"))[0]))
+        asked = Asked(("aquamend", mine), scenarios=100, seeds=1)
+        table = table_of(run_suite("m1-v1", folder, asked=asked, jobs=1))
+        print(verdict(compare(side(table, "aquamend"), side(table, mine, name="LookOnce"))[0]))
