@@ -40,7 +40,8 @@ def test_an_interrupted_decision_is_printed_with_the_bounds_reached(run):
     assert result.exit_code == 130
     assert "interrupted; the bounds are those reached by then" in result.stderr
     bounds = json.loads(result.stdout)["bounds"]
-    assert 20.0 < bounds["lower"] < 23.4 < bounds["upper"] < 25.0
+    # The optimum is 23.4; one step ahead alone has 28.4, and two rounds of the search need not have bettered that yet.
+    assert 20.0 < bounds["lower"] < 23.4 < bounds["upper"] < 28.4
 
 
 @pytest.mark.usefixtures("impatient")
