@@ -19,6 +19,7 @@ from aquamend.benchmarks.pouring import (
     pre_commit_design,
     validation_design,
 )
+from aquamend.errors import AquaMendError
 from aquamend.inference.sensitivity import PosteriorSetting
 from aquamend.worlds.pouring.mujoco.drawing import Kind, Severity
 from aquamend.worlds.pouring.mujoco.trouble import AddWater, BiasedCamera, SwapCups
@@ -165,10 +166,17 @@ def test_on_the_chain_every_correction_undoes_all_that_was_executed():
     """Late in T1, an amount that nothing rests on by its causes takes the pitcher back on the chain."""
     scenario = SUITES["pouring-v2"].make(0, 6)
     chained = OnTheChain().chained(scenario.state)
-    for belief in ("quantity_A", "binding_A", "camera"):
+    assert (chained.posterior == scenario.state.posterior).all()
+    for belief in ("quantity_A", "binding_A", "target", "camera"):
         assert chained.problem.graph.closure([belief]) == ("lift", "move")
     assert scenario.state.problem.graph.closure(["camera"]) == ()
     assert SUITES["pouring-v2"].own["linear-chain"] is OnTheChain
+
+
+@pytest.mark.parametrize(("number", "seed"), [(32, 0), (0, 1)])
+def test_a_scene_that_a_suite_does_not_have_is_refused(number, seed):
+    with pytest.raises(AquaMendError, match="from 0 to 31 and a seed from 0 to 0"):
+        pouring.episode_of("pouring-v2", seed, number)
 
 
 def test_q1_has_the_same_eight_scenes_under_five_posteriors(monkeypatch):

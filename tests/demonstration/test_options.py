@@ -12,7 +12,7 @@ from aquamend.demonstration.options import MOST_PROBES, MOST_ROLL_BACKS, Pricing
 from aquamend.demonstration.wording import step_name
 from aquamend.explanation.report import decision_report
 from aquamend.policies import AquaMend, policy_named
-from aquamend.worlds.pouring.model.problem import SAFE_STOP
+from aquamend.worlds.pouring.task import SAFE_STOP
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.benchmarks.suite import RecoverySuite
 from aquamend.decision.probe_value import best_probe, probe_values
-from aquamend.errors import UnknownName
+from aquamend.errors import AquaMendError, UnknownName
 from aquamend.inference import InformationState
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.model import Cause, Declaration
@@ -141,6 +141,13 @@ def episode_of(suite: str, seed: int, number: int) -> Episode:
     designs[PRE_COMMIT] = pre_commit_design
     if suite not in designs:
         raise UnknownName("suite of the pouring robot", suite, designs)
+    known = next(one for one in POURING_SUITES if one.name == suite)
+    scenes = Q1_SCENES if suite == Q1 else known.scenarios
+    if number >= scenes or seed >= known.seeds:
+        raise AquaMendError(
+            f"{suite} has no scene {number} of seed {seed}; give a scene from 0 to {scenes - 1} and a seed from 0 to "
+            f"{known.seeds - 1}"
+        )
     return drawn_episode(suite, seed, number, designs[suite](number))
 
 

@@ -22,7 +22,7 @@ from aquamend.replay.recording import Recording
 from aquamend.replay.story import Kind, Moment, Posterior, Story
 from aquamend.text.words import percent
 from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS
-from aquamend.worlds.pouring.model.problem import SAFE_STOP, AlarmModel
+from aquamend.worlds.pouring.model.problem import AlarmModel
 from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.body import Body
 from aquamend.worlds.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, until_alarm
@@ -30,7 +30,7 @@ from aquamend.worlds.pouring.mujoco.judging import wrong_at_alarm
 from aquamend.worlds.pouring.mujoco.picture import still
 from aquamend.worlds.pouring.mujoco.simulation import Simulation
 from aquamend.worlds.pouring.mujoco.world import PouringRobot
-from aquamend.worlds.pouring.task import LOCALISE, POUR, Sense, Statement, quantity
+from aquamend.worlds.pouring.task import LOCALISE, POUR, SAFE_STOP, Sense, Statement, quantity
 
 MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 

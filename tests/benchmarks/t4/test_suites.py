@@ -27,7 +27,7 @@ from aquamend.policies import AquaMend, policy_named
 from aquamend.recovery import Measure, recovered
 from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Scene, Swap, TableWorld, Together
 from aquamend.worlds.pouring.discrete.events import Family
-from aquamend.worlds.pouring.discrete.model import SAFE_STOP
+from aquamend.worlds.pouring.task import SAFE_STOP
 
 MAKERS = (standard, irreversible, stress, rank_ties, evidence_conflict, shared_closure)
 

@@ -22,6 +22,9 @@ CUPS = ascii_uppercase
 LIFT, MOVE, POUR, PLACE = ACTIONS = ("lift", "move", "pour", "place")
 """What the arm does with the pitcher, in order: lift it, move it beside the target, pour, put it back."""
 
+RESTART, SAFE_STOP = "restart", "safe stop"
+"""Ways of ending a recovery beside its corrections: everything anew, and as a last resort nothing any more."""
+
 TARGET, CAMERA, SCALES = "target", "camera", "scales"
 SOUND, FAULTY = "sound", "faulty"
 """What the beliefs about camera and scales say: nothing is wrong with how they read amounts, or something is."""

@@ -10,8 +10,7 @@ from aquamend.inference import Observation
 from aquamend.recovery import recovered
 from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Swap
 from aquamend.worlds.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision, justifications
-from aquamend.worlds.pouring.discrete.model import SAFE_STOP
-from aquamend.worlds.pouring.task import Stage
+from aquamend.worlds.pouring.task import SAFE_STOP, Stage
 
 from .tables import EVENTS, entered, state_of, table
 

@@ -10,8 +10,8 @@ from aquamend.model import Cause
 from aquamend.recovery import recovered
 from aquamend.worlds.pouring.discrete import Assumptions, CameraFault, Shares
 from aquamend.worlds.pouring.discrete.events import Family
-from aquamend.worlds.pouring.discrete.model import SAFE_STOP, prior_of, within_budget
-from aquamend.worlds.pouring.task import Stage
+from aquamend.worlds.pouring.discrete.model import prior_of, within_budget
+from aquamend.worlds.pouring.task import SAFE_STOP, Stage
 
 from .tables import AS_DECLARED, ASSUMED, EVENTS, EVERYTHING, entered, state_of, table
 

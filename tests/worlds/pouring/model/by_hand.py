@@ -82,12 +82,10 @@ def model(
     stage: Stage = Stage.LIFTED,
     report: Report = LEVEL_HIGH,
     fitted: Fitted = FITTED,
-    *,
-    linear_chain: bool = False,
     **heard,
 ) -> AlarmModel:
     """Return the model of an alarm."""
-    return AlarmModel(declared, Heard(stage, report, **heard), fitted, linear_chain)
+    return AlarmModel(declared, Heard(stage, report, **heard), fitted)
 
 
 def configuration(*parts: Happened | Camera | Scales) -> Configuration:

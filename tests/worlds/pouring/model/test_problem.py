@@ -12,9 +12,9 @@ from aquamend.inference import InformationState, Observation
 from aquamend.policies import policy_named
 from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS, Camera, Happened, Scales
 from aquamend.worlds.pouring.model.fitted import uncalibrated
-from aquamend.worlds.pouring.model.problem import IN_PLACE, PROBE_S, SAFE_STOP, Heard, Template, arrangements
+from aquamend.worlds.pouring.model.problem import IN_PLACE, PROBE_S, Heard, Template, arrangements
 from aquamend.worlds.pouring.reports import ROUTINE, Report, Signal
-from aquamend.worlds.pouring.task import FAULTY, SOUND, Residuals, Stage, decided
+from aquamend.worlds.pouring.task import FAULTY, SAFE_STOP, SOUND, Residuals, Stage, decided
 
 S = SECONDS
 RESIDUAL = Residuals()
@@ -202,14 +202,13 @@ def test_camera_and_scale_that_disagree_leave_it_open_which_of_them_is_wrong():
 # What rests on what, and what it costs
 
 
-def graph(stage=Stage.BESIDE, *, linear_chain=False):
-    return model(stage=stage, linear_chain=linear_chain, **poured(stage)).problem().graph
+def graph(stage=Stage.BESIDE):
+    return model(stage=stage, **poured(stage)).problem().graph
 
 
 def test_a_wrong_target_undoes_the_move_and_not_the_lift():
     assert graph().closure(["target"]) == ("move",)
     assert graph(Stage.POURED).closure(["target"]) == ("move", "pour")
-    assert graph(linear_chain=True).closure(["target"]) == ("lift", "move")
 
 
 def test_where_another_cup_stands_is_no_reason_to_move():

@@ -7,13 +7,12 @@ pytest.importorskip("mujoco")
 from tests.worlds.pouring.mujoco.tables import GRAMS, beside, carrying, poured, ready
 
 from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Redo, Undo
-from aquamend.worlds.pouring.model.problem import RESTART, SAFE_STOP
 from aquamend.worlds.pouring.mujoco import acting
 from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.acting import Hands
 from aquamend.worlds.pouring.mujoco.body import Body, Finding, drive, failed
 from aquamend.worlds.pouring.mujoco.measuring import localise
-from aquamend.worlds.pouring.task import SOUND
+from aquamend.worlds.pouring.task import RESTART, SAFE_STOP, SOUND
 
 SAID = {
     **{f"quantity_{cup}": float(GRAMS[cup]) for cup in "ABC"},

@@ -265,13 +265,6 @@ def test_somebody_who_listens_hears_of_every_primitive_and_of_what_happened():
     assert noticed[1] == pytest.approx(dim.PLACES_X[1], abs=0.01)
 
 
-def test_the_alarm_can_be_told_by_another_model_and_on_the_chain_graph():
-    alarm = alarmed(OCCLUSION, Stage.BESIDE)
-    chain = alarm.state(linear_chain=True)
-    assert chain.problem.graph.closure(["binding_A"]) == ("lift", "move")
-    assert (chain.posterior == alarm.state().posterior).all()
-
-
 # What the world shows is what the model predicts
 
 

@@ -35,7 +35,6 @@ from aquamend.recovery import (
     recovered,
     resume,
 )
-from aquamend.worlds.pouring.model.problem import SAFE_STOP
 from aquamend.worlds.pouring.mujoco import acting
 from aquamend.worlds.pouring.mujoco.body import Body, Finding, failed
 from aquamend.worlds.pouring.mujoco.episode import DOSE_G, Alarmed
@@ -43,7 +42,7 @@ from aquamend.worlds.pouring.mujoco.faults import Faults
 from aquamend.worlds.pouring.mujoco.simulation import Simulation
 from aquamend.worlds.pouring.mujoco.trouble import AddWater, BiasedCamera, FrozenCamera, Occlusion, SwapCups
 from aquamend.worlds.pouring.mujoco.world import PouringRobot
-from aquamend.worlds.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, Stage, heft, look, weigh
+from aquamend.worlds.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SAFE_STOP, Stage, heft, look, weigh
 
 OCCLUSION = Occlusion("C")
 SWAP = SwapCups("A", "B")
@@ -420,14 +419,6 @@ def test_declaring_costs_nothing():
     receipt = robot.perform(Declare("target", "C"))
     assert (receipt.succeeded, receipt.cost) == (True, 0.0)
     assert robot.hands.target == "C"
-
-
-def test_the_linear_chain_is_another_graph_over_the_same_table():
-    alarm = alarmed(OCCLUSION, Stage.BESIDE)
-    fine, chain = PouringRobot(alarm).alarm(), PouringRobot(alarm, linear_chain=True).alarm()
-    assert "lift" not in fine.problem.graph.closure(["target"])
-    assert "lift" in chain.problem.graph.closure(["target"])
-    assert (fine.posterior == chain.posterior).all()
 
 
 def test_another_model_can_be_given_than_the_one_the_alarm_was_heard_with():

@@ -18,9 +18,17 @@ from aquamend.worlds.pouring.discrete.events import Event, Family, cause_of, inv
 from aquamend.worlds.pouring.discrete.monitor import Monitor
 from aquamend.worlds.pouring.discrete.scene import Scene
 from aquamend.worlds.pouring.discrete.sensing import Noise, accuracy, arrangements, outcomes, probabilities
-from aquamend.worlds.pouring.task import CUPS, LOCALISE, SURVEY, TARGET, PouringTask, binding, quantity
-
-RESTART, SAFE_STOP = "restart", "safe stop"
+from aquamend.worlds.pouring.task import (
+    CUPS,
+    LOCALISE,
+    RESTART,
+    SAFE_STOP,
+    SURVEY,
+    TARGET,
+    PouringTask,
+    binding,
+    quantity,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,9 @@ from aquamend.recovery import (
     check_known,
     residuals,
 )
-from aquamend.worlds.pouring.discrete.model import RESTART, SAFE_STOP
 from aquamend.worlds.pouring.discrete.scene import Scene
 from aquamend.worlds.pouring.discrete.sensing import Noise, arrangements, located, read
-from aquamend.worlds.pouring.task import LOCALISE, POUR, SURVEY, TARGET, PouringTask, look
+from aquamend.worlds.pouring.task import LOCALISE, POUR, RESTART, SAFE_STOP, SURVEY, TARGET, PouringTask, look
 
 
 def revisions(cups: tuple[str, ...]) -> dict[tuple[str, str], str]:

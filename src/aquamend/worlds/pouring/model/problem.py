@@ -50,6 +50,8 @@ from aquamend.worlds.pouring.task import (
     MOVE,
     PLACE,
     POUR,
+    RESTART,
+    SAFE_STOP,
     SCALES,
     SOUND,
     SURVEY,
@@ -65,7 +67,6 @@ from aquamend.worlds.pouring.task import (
     quantity,
 )
 
-RESTART, SAFE_STOP = "restart", "safe stop"
 IN_PLACE = "all in place"
 TWO_AT_ONCE = 0.02
 """Prior probability that somebody has changed something and the camera has gone wrong, both."""
@@ -119,7 +120,7 @@ def prices(fitted: Fitted, stage: Stage) -> Prices:
     )
 
 
-def task_of(declared: Statement, heard: Heard, fitted: Fitted, *, linear_chain: bool = False) -> PouringTask:
+def task_of(declared: Statement, heard: Heard, fitted: Fitted) -> PouringTask:
     """Return the task as it stands: what can be weighed in place follows from where the cups were located."""
     cups = PouringTask(declared).cups
     pair = arrangements(cups)[heard.located]
@@ -128,7 +129,6 @@ def task_of(declared: Statement, heard: Heard, fitted: Fitted, *, linear_chain: 
     return PouringTask(
         declared,
         heard.stage,
-        linear_chain=linear_chain,
         camera_was_sound=True,
         amounts_are_read=True,
         instruments=Instruments(weighable, scales_may_be_off=True, hefting=True),
@@ -146,11 +146,9 @@ class AlarmModel:
     declared: Statement
     heard: Heard
     fitted: Fitted
-    linear_chain: bool = False
-    """Whether the graph knows only the order of things, not their causes."""
 
     def __post_init__(self) -> None:
-        task = task_of(self.declared, self.heard, self.fitted, linear_chain=self.linear_chain)
+        task = task_of(self.declared, self.heard, self.fitted)
         order = sorted(task.cups, key=lambda cup: (task.values(self.declared)[quantity(cup)], cup))
         pair = arrangements(task.cups)[self.heard.located]
         located = list(AS_BELIEVED)
@@ -363,12 +361,11 @@ class Template:
     start: Statement
     """What is assumed before anything is declared."""
     fitted: Fitted
-    linear_chain: bool = False
     heard: Heard = field(default_factory=Heard)
 
     def model(self, values: Mapping[str, Value]) -> AlarmModel:
         """Return the model for these values."""
-        return AlarmModel(self.statement(values), self.heard, self.fitted, self.linear_chain)
+        return AlarmModel(self.statement(values), self.heard, self.fitted)
 
     def statement(self, values: Mapping[str, Value]) -> Statement:
         """Return what is declared, with what is assumed where nothing is yet."""

@@ -11,19 +11,20 @@ from dataclasses import dataclass, field
 
 from aquamend.graph import Value
 from aquamend.recovery import Act, Charge, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
-from aquamend.worlds.pouring.model.problem import SAFE_STOP
 from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, failed
 from aquamend.worlds.pouring.mujoco.composing import fetch, pour_back, put_back, safe_stop
 from aquamend.worlds.pouring.mujoco.episode import DOSE_G, survey
 from aquamend.worlds.pouring.mujoco.handling import draw_back, move
-from aquamend.worlds.pouring.mujoco.pouring import CLOSE_ENOUGH_G, TOLERANCE_G, pour
+from aquamend.worlds.pouring.mujoco.pouring import CLOSE_ENOUGH_G, pour
 from aquamend.worlds.pouring.task import (
     BINDING_TOLERANCE_MM,
     CAMERA,
     LIFT,
     MOVE,
     POUR,
+    QUANTITY_TOLERANCE_G,
+    SAFE_STOP,
     SOUND,
     TARGET,
     binding,
@@ -162,7 +163,7 @@ class Hands:
             self.aimed_m = None
             finding = yield from pour_back(self.body, cup, grams, Charge.ROLLBACK)
             left_g = grams - float(finding.value or 0.0)
-            if left_g <= TOLERANCE_G:
+            if left_g <= QUANTITY_TOLERANCE_G:
                 del self.poured_g[cup]
             else:
                 self.poured_g[cup] = left_g

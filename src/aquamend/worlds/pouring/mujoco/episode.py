@@ -86,12 +86,12 @@ class Alarmed:
         """What the monitor said."""
         return self.heard.report
 
-    def state(self, fitted: Fitted | None = None, *, linear_chain: bool = False) -> InformationState:
+    def state(self, fitted: Fitted | None = None) -> InformationState:
         """Return what is known: the problem of what was executed, the alarm, and the localisation that belongs to it.
 
-        By another model, or on the chain graph, where asked.
+        By another model, where one is given.
         """
-        template = replace(self.template, fitted=fitted or self.template.fitted, linear_chain=linear_chain)
+        template = replace(self.template, fitted=fitted or self.template.fitted)
         tracker = Tracker.from_data(template, self.tracker.to_data())
         return tracker.alarm().after(Observation(LOCALISE, self.heard.located))
 

@@ -17,8 +17,8 @@ from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.body import Body, Finding, Skill, failed
 from aquamend.worlds.pouring.mujoco.motion import BESIDE_X, TRAVEL_Z, go, holding_lip_at, wait
 from aquamend.worlds.pouring.mujoco.sensors import VESSEL_G, lifted_g, scale_g
+from aquamend.worlds.pouring.task import QUANTITY_TOLERANCE_G
 
-TOLERANCE_G = 3.0
 LIP_BESIDE_M = 0.014
 """How far before the middle of the cup the lip is held: water leaves it with some speed."""
 LIP_Z = 0.190
@@ -181,5 +181,5 @@ def pour(body: Body, vessel: str, dose_g: float) -> Skill:
     if work.stopped:
         return failed(work.stopped, poured_g)
     off_g = poured_g - dose_g
-    told = f"{poured_g:.1f} g poured" if abs(off_g) <= TOLERANCE_G else f"{poured_g:.1f} g poured, {off_g:+.1f} g off"
-    return Finding(abs(off_g) <= TOLERANCE_G, told, poured_g)
+    good = abs(off_g) <= QUANTITY_TOLERANCE_G
+    return Finding(good, f"{poured_g:.1f} g poured" + ("" if good else f", {off_g:+.1f} g off"), poured_g)

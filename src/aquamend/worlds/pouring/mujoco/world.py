@@ -25,7 +25,6 @@ from aquamend.recovery import (
     residuals,
 )
 from aquamend.worlds.pouring.model.fitted import Fitted
-from aquamend.worlds.pouring.model.problem import SAFE_STOP
 from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.acting import Hands
 from aquamend.worlds.pouring.mujoco.body import Body, Finding, Skill, drive, nearest_place
@@ -34,7 +33,7 @@ from aquamend.worlds.pouring.mujoco.episode import Alarmed, located_as
 from aquamend.worlds.pouring.mujoco.judging import Quality, quality_of, truth_of
 from aquamend.worlds.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend.worlds.pouring.mujoco.simulation import Watcher
-from aquamend.worlds.pouring.task import CAMERA, MOVE, POUR, TARGET, Measurement, Sense, binding
+from aquamend.worlds.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, TARGET, Measurement, Sense, binding
 
 PROBE_NOISE = 911
 """Tells the noise of probes from that of the robot's own readings."""
@@ -47,8 +46,6 @@ class PouringRobot:
     alarmed: Alarmed
     fitted: Fitted | None = None
     """What calibration taught; what the alarm was heard with unless another is given."""
-    linear_chain: bool = False
-    """Whether the graph knows only the order of the actions, not their causes."""
     watcher: Watcher | None = None
     setting: PosteriorSetting = PosteriorSetting.ORIGINAL
     """How the alarm's posterior is distorted, to see what that does; evidence since then is taken as it is."""
@@ -59,7 +56,7 @@ class PouringRobot:
         # so that no answer depends on what was asked before.
         self._seen: Body = self.alarmed.body.branch()
         self._uses: dict[str, int] = {}
-        heard = self.alarmed.state(self.fitted, linear_chain=self.linear_chain)
+        heard = self.alarmed.state(self.fitted)
         self._start = self._known = distorted(heard, self.setting)
         self.task = self.alarmed.template.model({}).task
         declared, poured_g = self.alarmed.declared, self.alarmed.heard.poured_g
