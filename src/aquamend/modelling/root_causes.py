@@ -81,6 +81,8 @@ class Generated:
     """The joint hypotheses that follow from causes."""
 
     hypotheses: tuple[Hypothesis, ...]
+    present: NDArray[np.intp]
+    """Shape ``(n_hypotheses, n_causes)``; in which of its states each cause is, counted from 1; 0 where absent."""
     vocabulary: Vocabulary
     """Words for causes, their states and beliefs."""
     left_out: float
@@ -113,7 +115,7 @@ def generated(
     if not total > 0.0:
         raise InvalidProblem([Fault("causes", "no combination has a probability above 0", "correct the priors")])
     hypotheses = _hypotheses(causes, beliefs, effects, present, prior / total, vocabulary)
-    return Generated(hypotheses, with_beliefs(vocabulary, hypotheses, beliefs), max(0.0, 1.0 - total))
+    return Generated(hypotheses, present, with_beliefs(vocabulary, hypotheses, beliefs), max(0.0, 1.0 - total))
 
 
 def with_beliefs(vocabulary: Vocabulary, hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief]) -> Vocabulary:
@@ -222,7 +224,8 @@ def _hypotheses(
     for s, (name, p) in enumerate(zip(vocabulary.names, prior.tolist(), strict=True)):
         own = sorted((b for b, holds in failed.items() if holds[s]), key=lambda b: order.get(b, len(order)))
         values = {b: value for b, of in truth.items() if (value := of[s]) is not None}
-        kinds = {causes[int(c)].kind for c in np.flatnonzero(present[s])}
+        # Whatever is none of the alarm's business does not change what another cause makes of it.
+        kinds = {causes[int(c)].kind for c in np.flatnonzero(present[s])} - {Cause.FALSE_ALARM}
         kind = Cause.FALSE_ALARM if not kinds else kinds.pop() if len(kinds) == 1 else Cause.UNKNOWN
         found.append(Hypothesis(name, p, tuple(own), kind, values))
     return tuple(found)

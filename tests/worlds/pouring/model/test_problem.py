@@ -81,6 +81,15 @@ def test_what_a_hypothesis_breaks_follows_from_what_it_supposes():
     assert hypothesis(found, Camera.MISREADS_TARGET).failed == (), "what was declared before was right"
 
 
+def test_a_target_that_does_not_follow_from_the_amounts_is_wrong_until_they_change():
+    found = model(replace(DECLARED, target="A"))
+    assert dict(hypothesis(found).truth) == dict(hypothesis(found, Happened.THIRD).truth) == {"target": "B"}
+    assert dict(hypothesis(found, Camera.FROZEN).truth) == {"target": "B", "camera": FAULTY}
+    stopped = dict(zip(CONFIGURATIONS, found.problem().plans[0].loss, strict=True))
+    assert stopped[configuration()] == pytest.approx(S["put back"] + RESIDUAL.target)
+    assert stopped[configuration(Happened.MUCH)] == pytest.approx(S["put back"] + RESIDUAL.quantity)
+
+
 def test_a_swap_breaks_two_places_and_leaves_the_target_right_wherever_it_stands():
     swapped = hypothesis(model(located="A and C exchanged"), Happened.SWAPPED)
     assert swapped.failed == ()
@@ -92,6 +101,8 @@ def test_causes_tell_false_alarms_changes_and_own_errors_apart():
     assert hypothesis(found).cause == hypothesis(found, Scales.OFF).cause == "false_alarm"
     assert hypothesis(found, Happened.THIRD).cause == "external"
     assert hypothesis(found, Camera.MIXED_UP).cause == "self_error"
+    assert hypothesis(found, Camera.FROZEN, Scales.OFF).cause == "self_error"
+    assert hypothesis(found, Happened.THIRD, Camera.FROZEN).cause == "unknown", "one of two things"
 
 
 def test_every_declaration_has_its_value_and_what_it_rests_on():

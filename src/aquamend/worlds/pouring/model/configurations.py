@@ -79,6 +79,26 @@ class Configuration(NamedTuple):
 CONFIGURATIONS = tuple(Configuration(*parts) for parts in product(Happened, Camera, Scales))
 
 
+TWO_AT_ONCE = 0.02
+"""Prior probability that somebody has changed something and the camera has gone wrong, both."""
+
+
+def share_of_change(happened: Happened) -> float:
+    """Return the prior probability that somebody did this, whatever the camera does.
+
+    Four families are equally likely: nothing at all, water added, cups swapped, a fault of the camera; so are the kinds
+    within a family. Two of them come seldom at once: half of that is water added, half cups swapped.
+    """
+    kinds = 1 if happened is Happened.SWAPPED else len(ADDED_TO)
+    return (1.0 + TWO_AT_ONCE) / 4 / kinds
+
+
+def share_of_fault(camera: Camera, *, changed: bool) -> float:
+    """Return the prior probability of a fault of the camera, if somebody changed something and if nobody did."""
+    one_of = (len(CAMERA_KINDS) - 1) * (len(MISREADS) if camera in MISREADS else 1)
+    return (2.0 * TWO_AT_ONCE / (1.0 + TWO_AT_ONCE) if changed else 0.5) / one_of
+
+
 class Amount(NamedTuple):
     """A quantity known with some spread."""
 

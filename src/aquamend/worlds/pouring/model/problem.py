@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.graph import Value
+from aquamend.graph import Belief, Value
 from aquamend.model import (
     Alarm,
     Cause,
@@ -23,13 +23,12 @@ from aquamend.model import (
     Kernel,
     Mixture,
 )
+from aquamend.modelling import CauseState, Effect, RootCause, generated
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.model.alarms import alarm_likelihood
 from aquamend.worlds.pouring.model.configurations import (
-    ADDED_TO,
     AS_BELIEVED,
     CONFIGURATIONS,
-    MISREADS,
     ROLES,
     Camera,
     Configuration,
@@ -38,6 +37,8 @@ from aquamend.worlds.pouring.model.configurations import (
     Supposed,
     Table,
     camera_kind,
+    share_of_change,
+    share_of_fault,
 )
 from aquamend.worlds.pouring.model.fitted import Fitted
 from aquamend.worlds.pouring.reports import OF_A_CUP, ROUTINE, Report
@@ -68,8 +69,8 @@ from aquamend.worlds.pouring.task import (
 )
 
 IN_PLACE = "all in place"
-TWO_AT_ONCE = 0.02
-"""Prior probability that somebody has changed something and the camera has gone wrong, both."""
+CHANGE, FAULT = "change", "camera fault"
+"""The causes of trouble beside a scale that is off; each may be present in one of several ways."""
 OUTLIERS = 1e-3
 """Share of readings that are taken for glitches, so that one that fits nothing does not decide everything."""
 PROBE_S = 0.2
@@ -176,18 +177,18 @@ class AlarmModel:
         """Return it as a problem."""
         task = self.task
         names = [self.named(c) for c in CONFIGURATIONS]
-        shares = [prior(c, self.fitted) for c in CONFIGURATIONS]
-        hypotheses = [self._hypothesis(n, p, s) for n, p, s in zip(names, shares, self.supposed, strict=True)]
         alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
         accuracy = {
             name: dict(zip(names, (self._accuracy(m, s) for s in self.supposed), strict=True))
             for name, m in task.measurements.items()
         }
+        graph = task.graph(accuracy)
+        hypotheses = self._hypotheses(graph.beliefs)
         again = task.restart_cost + PROBE_S
         restart = np.array([again + self._left_by_restart(s) for s in self.supposed])
-        stopped = np.array([task.safe_stop_cost + task.left_wrong(_wrong(h)) for h in hypotheses])
+        stopped = np.array([task.safe_stop_cost + task.left_wrong(self._wrong(h)) for h in hypotheses])
         return Problem(
-            task.graph(accuracy),
+            graph,
             JointModel(hypotheses, self._kernels(names), alarm, self._declarations(hypotheses)),
             restart=Plan(RESTART, restart, undo=task.stage.executed),
             plans=(Plan(SAFE_STOP, stopped, last_resort=True),),
@@ -226,25 +227,56 @@ class AlarmModel:
             return TARGET, CAMERA
         return quantity(report.cup), binding(report.cup), TARGET
 
-    def _hypothesis(self, name: str, share: float, supposed: Supposed) -> Hypothesis:
-        happened, camera, scales = supposed.configuration
+    def causes(self) -> tuple[RootCause, ...]:
+        """Return what may be the matter, each with its probability and with what it makes wrong."""
+        changes = {
+            found.happened.value: CauseState(share_of_change(found.happened), *self._consequences(supposed))
+            for found, supposed in zip(CONFIGURATIONS, self.supposed, strict=True)
+            if found == Configuration(found.happened) != Configuration()
+        }
+        faults = {
+            camera.value: CauseState(
+                {"default": share_of_fault(camera, changed=False), CHANGE: share_of_fault(camera, changed=True)},
+                truth={CAMERA: FAULTY},
+            )
+            for camera in Camera
+            if camera is not Camera.SOUND
+        }
+        # A scale that is off was so before anything was declared: no alarm is about it.
+        often = self.fitted.readings.scale_off
+        off = RootCause.single(Scales.OFF.value, often, truth={SCALES: FAULTY}, kind=Cause.FALSE_ALARM)
+        return RootCause(CHANGE, changes, Cause.EXTERNAL), RootCause(FAULT, faults, Cause.SELF_ERROR), off
+
+    def _consequences(self, supposed: Supposed) -> tuple[tuple[str, ...], dict[str, Value]]:
+        """Return which amounts would be wrong, and what would be true of places and of the target.
+
+        How much a wrong amount really is, nobody knows before it is read; so it fails without another value.
+        """
         position = dict(zip(self.task.cups, self.declared.position_mm, strict=True))
-        truth: dict[str, Value] = {}
-        for role, place in enumerate(supposed.stands_at):
-            if role != place:
-                truth[binding(self.order[role])] = position[self.order[place]]
+        truth: dict[str, Value] = {
+            binding(self.order[role]): position[self.order[place]]
+            for role, place in enumerate(supposed.stands_at)
+            if role != place
+        }
         least = self.order[supposed.least]
-        truth |= {} if least == self.declared.target else {TARGET: least}
-        truth |= {} if camera is Camera.SOUND else {CAMERA: FAULTY}
-        truth |= {} if scales is Scales.SOUND else {SCALES: FAULTY}
-        cause = Cause.FALSE_ALARM
-        if camera is not Camera.SOUND:
-            cause = Cause.SELF_ERROR
-        if happened is not Happened.NOTHING:
-            cause = Cause.EXTERNAL
-        # How much a wrong amount really is, nobody knows before it is read; so it fails without another value.
-        failed = tuple(quantity(self.order[role]) for role in supposed.wrong_amounts)
-        return Hypothesis(name, share, failed, cause, truth)
+        truth |= {} if least == self.order[0] else {TARGET: least}
+        return tuple(quantity(self.order[role]) for role in supposed.wrong_amounts), truth
+
+    def _hypotheses(self, beliefs: Sequence[Belief]) -> list[Hypothesis]:
+        """Return the joint hypotheses of the causes, one for each configuration."""
+        least = self.order[0]  # the target, unless something else was declared than what follows from the amounts
+        effects = [] if least == self.declared.target else [Effect("default", truth={TARGET: least})]
+        found = generated(self.causes(), beliefs, effects=effects)
+        in_order = np.lexsort(found.present.T[::-1]).tolist()
+        return [
+            replace(found.hypotheses[i], name=self.named(c)) for i, c in zip(in_order, CONFIGURATIONS, strict=True)
+        ]
+
+    def _wrong(self, hypothesis: Hypothesis) -> Iterator[str]:
+        """Yield the beliefs that a hypothesis makes wrong, those aside that cost nothing."""
+        said = self.task.values(self.declared)
+        yield from hypothesis.failed
+        yield from (belief for belief, true in hypothesis.truth.items() if belief != SCALES and true != said[belief])
 
     def _heard(self) -> list[float]:
         pair, alarms = self.table.exchanged, self.fitted.alarms
@@ -326,29 +358,6 @@ class AlarmModel:
             quantities_g=tuple(g - declared[0] for g in declared[1:]),
             offsets_mm=tuple(self.heard.offset_mm.get(cup, 0.0) for cup in self.order),
         )
-
-
-def _wrong(hypothesis: Hypothesis) -> Iterator[str]:
-    """Yield the beliefs that a hypothesis makes wrong, those aside that cost nothing."""
-    yield from hypothesis.failed
-    yield from (belief for belief in hypothesis.truth if belief != SCALES)
-
-
-def prior(configuration: Configuration, fitted: Fitted) -> float:
-    """Return the prior: four families equally likely, kinds equally likely within a family, seldom two at once.
-
-    A family is nothing at all, water added, cups swapped, or a fault of the camera; a scale may be off in any of them.
-    """
-    happened, camera, scales = configuration
-    family, one_kind = (1.0 - TWO_AT_ONCE) / 4, 1 / 3
-    change = family if happened is Happened.SWAPPED else family / len(ADDED_TO)
-    fault = family * one_kind / (len(MISREADS) if camera in MISREADS else 1)
-    if happened is Happened.NOTHING:
-        share = family if camera is Camera.SOUND else fault
-    else:
-        share = change if camera is Camera.SOUND else TWO_AT_ONCE * change / (2 * family) * fault / family
-    off = fitted.readings.scale_off
-    return share * (off if scales is Scales.OFF else 1.0 - off)
 
 
 @dataclass(eq=False, slots=True)
