@@ -268,9 +268,7 @@ class AlarmModel:
         effects = [] if least == self.declared.target else [Effect("default", truth={TARGET: least})]
         found = generated(self.causes(), beliefs, effects=effects)
         in_order = np.lexsort(found.present.T[::-1]).tolist()
-        return [
-            replace(found.hypotheses[i], name=self.named(c)) for i, c in zip(in_order, CONFIGURATIONS, strict=True)
-        ]
+        return [replace(found.hypotheses[i], name=self.named(c)) for i, c in zip(in_order, CONFIGURATIONS, strict=True)]
 
     def _wrong(self, hypothesis: Hypothesis) -> Iterator[str]:
         """Yield the beliefs that a hypothesis makes wrong, those aside that cost nothing."""
