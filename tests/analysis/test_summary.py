@@ -95,6 +95,31 @@ def test_saving_is_against_restart_on_the_scenarios_that_both_finished():
     assert [s["saving"] for s in found] == [0.25, 0.0]
 
 
+NORMALISED = {"probe": 1.0, "rollback": 3.0, "unit_s": 0.2}
+
+
+def test_a_normalised_loss_counts_probes_and_rollbacks_and_takes_a_restart_for_its_usual_time():
+    restarts = [
+        record(
+            "restart", i, sensing=0.0, rollback=took, probes=0, rollbacks=2, ending="restart", success=good, residual=r
+        )
+        for i, (took, good, r) in enumerate([(10.0, 1.0, 0.0), (14.0, 1.0, 0.0), (90.0, 0.0, 20.0)])
+    ]
+    ours = [record("aquamend", i, probes=2, rollbacks=i, residual=10.0 * (i == 2)) for i in range(3)]
+    found = {s.policy: s for s in summarise(table(*ours, *restarts, normalised=NORMALISED))}
+    assert found["aquamend"]["normalised_loss"] == pytest.approx(2.0 + 3.0 + 10.0 / 3)
+    assert found["restart"]["normalised_loss"] == pytest.approx(12.0 / 0.2 + 20.0 / 3), "the failed one is not usual"
+    assert found["aquamend"]["normalised_saving"] == pytest.approx(1 - (5 + 10 / 3) / (60 + 20 / 3))
+    assert found["restart"]["normalised_saving"] == 0.0
+
+
+def test_without_prices_or_a_restart_that_succeeded_there_is_no_normalised_loss():
+    assert only(record(rollbacks=1))["normalised_loss"] is None
+    assert only(record(rollbacks=1), normalised={"probe": 1.0})["normalised_loss"] is None
+    failed = record("restart", ending="restart", success=0.0, rollbacks=1)
+    assert only(failed, normalised=NORMALISED)["normalised_loss"] is None
+
+
 def test_without_restart_there_is_no_saving():
     assert only(record())["saving"] is None
 
@@ -156,7 +181,7 @@ def test_data_has_the_same_keys_for_every_suite_and_null_where_unavailable():
         "suite", "group", "policy", "scenarios", "errors", "missing", "success", "success_interval",
     ]  # fmt: skip
     assert set(data) == {"suite", "group", "policy", *METRICS} | {
-        f"{key}_interval" for key in ("success", "mean_loss", "expected_risk", "normalised_error")
+        f"{key}_interval" for key in ("success", "mean_loss", "expected_risk", "normalised_error", "normalised_loss")
     }
     assert (data["group"], data["mean_loss"], data["mean_loss_interval"]) == ({"n": 6}, 3.0, [3.0, 3.0])
     assert data["saving"] is None

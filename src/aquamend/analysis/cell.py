@@ -144,6 +144,12 @@ class Cell:
         spent = self.table.column("spent")
         return operational_saving(spent[shared, self.at].tolist(), spent[shared, restart.at].tolist())
 
+    def normalised_saving(self) -> float | None:
+        """Return what share of the normalised loss of restarting is saved; None where one of the two is not known."""
+        restart = self.beside(RESTART)
+        mean, whole = self.mean("normalised_loss"), restart.mean("normalised_loss") if restart else None
+        return None if mean is None or not whole else 1.0 - mean / whole
+
     def zero_rollback(self, *, and_success: bool = False) -> float | None:
         """Return the share of false alarms with no rollback; a restart undoes everything.
 

@@ -79,6 +79,11 @@ _ALL = (
     _mean("undone", "undone", paper="paper’s undone"),
     _mean("rollbacks", "rollback receipts", paper="paper’s #R"),
     Metric("saving", "saved against restart", Cell.saving, paper="paper’s Save_C", form="share"),
+    _mean("normalised_loss", "normalised loss", paper="paper’s proxy loss", good="low", intervals=True),
+    Metric(
+        "normalised_saving", "of it saved against restart", Cell.normalised_saving, paper="paper’s Save_C",
+        form="share",
+    ),
     Metric(
         "zero_rollback_rate", "false alarms with no rollback", Cell.zero_rollback, paper="paper’s share of these",
         form="share",
@@ -136,7 +141,13 @@ _ALL = (
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
 """All of them by key, in the order that data list them."""
 
-_COMPARED = ("expected_risk", "mean_loss", "mean_absolute_error", *(f"loss_without_{name}" for name in CHARGES))
+_COMPARED = (
+    "expected_risk",
+    "mean_loss",
+    "mean_absolute_error",
+    "normalised_loss",
+    *(f"loss_without_{name}" for name in CHARGES),
+)
 
 COMPARABLE: dict[str, Metric] = {
     METRICS[key].column: METRICS[key] for key in (*_COMPARED, *CHARGES, "decision_ms")

@@ -201,9 +201,29 @@ def _sum(*names: str) -> Callable[[RunTable], Floats]:
     return lambda table: np.sum([table.column(name) for name in names], axis=0)
 
 
+def _normalised_loss(table: RunTable) -> Floats:
+    """Return the loss counted in probes, at the prices that the suite declares; a restart at what it usually takes.
+
+    That is the median of what restarting took where it succeeded.
+    """
+    prices = table.run.manifest.get("normalised")
+    if not isinstance(prices, dict) or not {"probe", "rollback", "unit_s"} <= set(prices):
+        return np.full((len(table.scenarios), len(table.policies)), math.nan)
+    probed = prices["probe"] * table.column("probes")
+    undone = prices["rollback"] * table.column("rollbacks")
+    restarted = table._where(lambda record: record.get("ending") == RESTART)
+    usual = math.nan
+    if RESTART in table.policies:
+        at = table.policies.index(RESTART)
+        took = table.column("spent")[table.column("success")[:, at] == 1.0, at]
+        usual = float(np.median(took)) / prices["unit_s"] if took.size else math.nan
+    return np.asarray(probed + np.where(restarted, usual, undone) + table.column("residual"))
+
+
 _DERIVED: dict[str, Callable[[RunTable], Floats]] = {
     "error": _error,
     "spent": _sum("sensing", "rollback", "continuation"),
+    "normalised_loss": _normalised_loss,
     **{f"loss_without_{name}": _sum(*(other for other in CHARGES if other != name)) for name in CHARGES},
 }
-"""What a record has only in parts: how far an estimate is off, the operational cost C, the loss without one charge."""
+"""What a record has only in parts: how far an estimate is off, the operational cost C, losses charged otherwise."""

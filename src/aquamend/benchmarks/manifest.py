@@ -65,6 +65,8 @@ def _declared(suite: Suite) -> Manifest:
             raise UnknownName(f"kind of group for {name!r}", str(kind), KINDS)
     frozen = getattr(suite, "frozen", None)
     kept = {} if frozen is None else {"frozen": dict(frozen())}
+    normalised = getattr(suite, "normalised", None)
+    kept |= {} if normalised is None else {"normalised": dict(normalised)}
     return {"groups": kinds, "reference": getattr(suite, "reference", None)} | kept
 
 

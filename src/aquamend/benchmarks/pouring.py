@@ -26,6 +26,7 @@ from aquamend.policies import AquaMend
 from aquamend.records import STRATUM
 from aquamend.worlds.pouring import task
 from aquamend.worlds.pouring.model.fitted import load_fitted
+from aquamend.worlds.pouring.model.problem import PROBE_S
 from aquamend.worlds.pouring.mujoco import judging, world
 from aquamend.worlds.pouring.mujoco.dimensions import CUPS
 from aquamend.worlds.pouring.mujoco.drawing import Kind, Severity, draw_scales_off, draw_scene, draw_trouble
@@ -304,6 +305,7 @@ POURING_SUITES = (
         scenarios=16,
         seeds=5,
         policies=("aquamend", "troubleshooting", "rollback-only", "restart"),
+        normalised={"probe": 1.0, "rollback": 3.0, "unit_s": PROBE_S},  # as the paper’s costs were frozen
     ),
     _suite(
         PRE_COMMIT,

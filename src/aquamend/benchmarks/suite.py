@@ -90,6 +90,9 @@ class RecoverySuite:
     """Whether records keep how much was looked at to decide, and what the world has to tell."""
     frozen: Callable[[], Mapping[str, str]] | None = None
     """Fingerprints of what was settled before the first scenario was played; kept in the manifest."""
+    normalised: Mapping[str, float] | None = None
+    """What a ``probe`` and a ``rollback`` cost, and how many seconds of a restart (``unit_s``) cost one; kept in the
+    manifest, for a loss counted in probes beside the one in seconds."""
     timed_cold: tuple[str, ...] = ()
     """Policies whose whole first decision is timed on every scenario, from the alarm to the command."""
 

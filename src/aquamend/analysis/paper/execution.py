@@ -47,14 +47,16 @@ _Q1 = (
     ("positive bias", 7 / 8, 0.550, 3.889, 51.525, 10.0, 65.964),
 )
 
-_VALIDATION_COLUMNS = ("success", "rollbacks", "rollback", "probes", "sensing", "mean_loss", "saving",
-                       "zero_rollback_rate")  # fmt: skip
+_VALIDATION_COLUMNS = (
+    "success", "rollbacks", "probes", "normalised_loss", "normalised_saving", "zero_rollback_rate",
+)  # fmt: skip
 _VALIDATION = (
-    ("aquamend", 1.0, 0.625, 1.875, 0.250, 0.250, 2.125, 0.9941, 1.0),
-    ("troubleshooting", 1.0, 0.750, 2.250, 0.075, 0.075, 2.325, 0.9936, 1.0),
-    ("rollback-only", 0.25, 1.000, 3.000, 0.0, 0.0, 14.750, 0.9594, 0.0),
-    ("restart", 1.0, 1.000, 0.0, 0.0, 0.0, 362.870, 0.0, 0.0),
+    ("aquamend", 1.0, 0.625, 0.250, 2.125, 0.9941, 1.0),
+    ("troubleshooting", 1.0, 0.750, 0.075, 2.325, 0.9936, 1.0),
+    ("rollback-only", 0.25, 1.000, 0.0, 14.750, 0.9594, 0.0),
+    ("restart", 1.0, 1.000, 0.0, 362.870, 0.0, 0.0),
 )
+"""A probe is charged 1, a rollback 3, a restart the median of 28 demonstrations: 72.574 s at 0.2 s a probe."""
 
 _MAIN_WHERE = "“Recovery in the execution-level simulation” and its supplements, 32 scenes"
 

@@ -21,7 +21,8 @@ RESULTS = (
     "normalised_error", "mean_absolute_error", "disjoint_states", "disjoint_normalised_error",
 )  # fmt: skip
 EPISODES = (
-    "saving", "rollbacks", "zero_rollback_rate", "escalation_rate", "safe_stops", "over_budget_rate",
+    "saving", "rollbacks", "normalised_loss", "normalised_saving", "zero_rollback_rate", "escalation_rate",
+    "safe_stops", "over_budget_rate",
     "attribution_precision", "attribution_recall",
 )  # fmt: skip
 """More results, for suites of episodes that are acted out: those whose realised loss leads, nothing exact being known.
@@ -35,7 +36,7 @@ COUNTED = ("probes", "undone")
 """Those of the compact ones that stand without the paper's."""
 LEADING = ("expected_risk", "mean_loss", "normalised_error")
 """What says most about a suite, the first that there is."""
-WITH_INTERVAL = ("expected_risk", "mean_loss", "normalised_error")
+WITH_INTERVAL = ("expected_risk", "mean_loss", "normalised_error", "normalised_loss")
 """A table has room for the interval of what it is about."""
 
 MOST_ROWS = 24
