@@ -16,7 +16,7 @@ from aquamend.records import Run, load_run, write_atomically
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
-    "README.md": ("pouring-v2", "m1-v1", "m1-depth-v1", "t4-v2", "t4-stress-v2"),
+    "README.md": ("pouring-v2",),
     "docs/results.md": (*EXECUTED, *PUBLISHED),
 }
 PICTURES = {"ablation": "t4-ablation-v2", "pouring": "t4-v2"}

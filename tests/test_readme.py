@@ -1,6 +1,9 @@
 """The README's example runs as it stands, and says what it says."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +38,14 @@ def test_every_file_the_readme_links_to_exists():
     assert links
     for link in links:
         assert (README.parent / link).exists(), link
+
+
+@pytest.mark.outer
+def test_on_a_package_index_every_link_and_picture_is_absolute():
+    asked = [sys.executable, "-m", "hatchling", "metadata"]
+    told = subprocess.run(asked, cwd=README.parent, capture_output=True, text=True, check=True, timeout=60)
+    found = json.loads(told.stdout)
+    links = re.findall(r"\]\(([^)]+)\)", found["readme"]["text"])
+    assert links
+    assert all(link.startswith(("https://", "#")) for link in links)
+    assert {"Repository", "Documentation", "Changelog"} <= set(found["urls"])

@@ -81,7 +81,7 @@ def test_the_pictures_show_these_results(name, suite):
 @pytest.mark.parametrize(
     ("page", "suites"),
     [
-        ("README.md", ("pouring-v2", "m1-v1", "m1-depth-v1", "t4-v2", "t4-stress-v2")),
+        ("README.md", ("pouring-v2",)),
         ("docs/results.md", (*EXECUTED, *PUBLISHED)),
     ],
 )
