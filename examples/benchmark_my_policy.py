@@ -4,7 +4,7 @@ import tempfile
 
 from aquamend import InformationState, Reprobe, best_terminal
 from aquamend.analysis.comparison import compare, side
-from aquamend.analysis.comparison_words import verdict
+from aquamend.analysis.comparison_text import verdict
 from aquamend.analysis.table import table_of
 from aquamend.benchmarks.runner import Asked, run_suite
 

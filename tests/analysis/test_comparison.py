@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from aquamend.analysis.comparison import adjusted, compare, side
-from aquamend.analysis.comparison_words import as_data, detectable, left_out, p_text, verdict
+from aquamend.analysis.comparison_text import as_data, detectable, left_out, p_text, verdict
 from aquamend.analysis.table import table_of
 from aquamend.errors import InvalidRun, UnknownName
 from aquamend.records import Run

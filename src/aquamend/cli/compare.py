@@ -160,7 +160,7 @@ def _print(found: list[list[Comparison]], *, as_json: bool) -> None:
     family = sum(len(several) for several in found)
     for several in found:
         if as_json:
-            from aquamend.analysis.comparison_words import as_data
+            from aquamend.analysis.comparison_text import as_data
 
             for one in several:
                 print_json(as_data(one))

@@ -8,8 +8,8 @@ from aquamend.analysis.probabilities import doubts, event_qualities
 from aquamend.analysis.report.analysed import analysed
 from aquamend.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend.analysis.report.document import Folded, Table
+from aquamend.analysis.report.executions import doubt_curves, quality_table
 from aquamend.analysis.report.paired import comparisons, over_all, paired_table
-from aquamend.analysis.report.probability import doubt_curves, quality_table
 from aquamend.analysis.report.suite_section import suite_section
 from aquamend.analysis.report.timing import counts_table, divisions, timing_dots, timing_table
 from aquamend.analysis.summary import summarise, summarise_together

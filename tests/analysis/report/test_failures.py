@@ -2,7 +2,7 @@
 
 import pytest
 
-from aquamend.analysis.report.failures import DECISION, HANDLING, MODEL, SENSING, because_of, failure_table
+from aquamend.analysis.report.executions import DECISION, HANDLING, MODEL, SENSING, because_of, failure_table
 
 
 def record(policy="aquamend", *, success=0.0, left=(), faults=(), doubt=(0.1, 0.1), wrong=(False, False), **rest):

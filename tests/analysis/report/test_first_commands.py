@@ -1,6 +1,6 @@
 """First commands under distorted posteriors, beside the paper's."""
 
-from aquamend.analysis.report.first_commands import first_command_table
+from aquamend.analysis.report.executions import first_command_table
 
 
 def scene(command, other):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aquamend.analysis.report.numbers import decimal, interval, share, signed
+from aquamend.analysis.report.wording import decimal, interval, share, signed
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests.analysis.report.conftest import losses
 from aquamend.analysis.figures import Dot, Panel, dot_plot, require_matplotlib
 from aquamend.analysis.figures.appearance import Look, look_of
 from aquamend.analysis.paper import paper_table
-from aquamend.analysis.report.inline_svg import inline_svg
+from aquamend.analysis.report.as_html import inline_svg
 from aquamend.analysis.report.paired import comparisons
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
 from aquamend.analysis.summary import summarise, summarise_together

@@ -132,6 +132,15 @@ def paper_quality(family: str, event: str, version: str) -> Quality | None:
     return {"old": OLD_DECLARATIONS, "current": CURRENT_DECLARATIONS}.get(version, {}).get(event)
 
 
+FIRST_COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "original": ("0/32", "0.0000", "63.9249"),
+    "concentrated": ("1/32", "0.0516", "63.7192"),
+    "dispersed": ("8/32", "0.0644", "64.4001"),
+    "negative": ("0/32", "0.1450", "62.5118"),
+    "positive": ("8/32", "0.1446", "65.2785"),
+}
+"""By posterior: changed first commands, mean total variation and mean predicted loss, as printed."""
+
 TIMES: Mapping[str, tuple[float, float, float, float, float]] = {
     "all": (2.074, 2.364, 0.290, 0.212, 0.360),
     "early": (1.703, 2.362, 0.659, 0.499, 0.795),

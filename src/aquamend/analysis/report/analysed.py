@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from aquamend.analysis.comparison import Comparison
 from aquamend.analysis.metrics import METRICS
 from aquamend.analysis.paper import PaperTable, paper_table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import decimal, interval, share
 from aquamend.analysis.report.paired import comparisons, in_words, over_all
+from aquamend.analysis.report.wording import decimal, interval, policy_name, share
 from aquamend.analysis.summary import Summary, summarise, summarise_together
 from aquamend.analysis.table import RunTable, table_of
 from aquamend.records import Run

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 from typing import assert_never
 
+from aquamend.analysis.figures.appearance import FAINT, INK, PAPER
 from aquamend.analysis.report.document import (
     Block,
     Bullets,
@@ -22,7 +24,6 @@ from aquamend.analysis.report.document import (
     Section,
     Table,
 )
-from aquamend.analysis.report.inline_svg import inline_svg
 
 
 def as_html(document: Document) -> str:
@@ -140,3 +141,22 @@ def _explorer(data: object) -> str:
         "<noscript><p>Looking through all scenarios needs JavaScript; each suite above shows those that differ most."
         f'</p></noscript>\n<script type="application/json" id="scenarios">{text}</script>'
     )
+
+
+_COLOURS = {INK: "currentColor", PAPER: "var(--surface)", FAINT: "var(--line)"}
+
+
+def inline_svg(figure: Figure) -> str:
+    """Return the ``svg`` element alone, with a text for screen readers: no declaration, metadata or address."""
+    text = figure.svg.decode("utf-8")
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    head, body = text.split(">", 1)
+    box = re.search(r'viewBox="([^"]*)"', head)
+    body = re.sub(r'xlink:href="#', f'href="#{figure.name}-', body)
+    body = re.sub(r"url\(#", f"url(#{figure.name}-", body)
+    body = re.sub(r'\bid="', f'id="{figure.name}-', body)
+    for drawn, page in _COLOURS.items():
+        body = body.replace(drawn, page)
+    label = escape(figure.caption, quote=True)
+    return f'<svg role="img" aria-label="{label}" viewBox="{box[1] if box else ""}">{body.strip()}'

@@ -6,16 +6,15 @@ import math
 from collections.abc import Sequence
 
 from aquamend.analysis.comparison import Comparison
-from aquamend.analysis.comparison_words import p_text
+from aquamend.analysis.comparison_text import p_text
 from aquamend.analysis.figures import Bar, Stems, bar_plot, scene_plot
 from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.paper import PaperTable
 from aquamend.analysis.report.document import Cell, Column, Figure, Table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import DASH, decimal, interval, signed
 from aquamend.analysis.report.paired import comparisons, over_all
 from aquamend.analysis.report.plots import label_of
 from aquamend.analysis.report.tables import ordered
+from aquamend.analysis.report.wording import DASH, decimal, interval, policy_name, signed
 from aquamend.analysis.summary import Summary
 from aquamend.analysis.table import CHARGES, RunTable
 from aquamend.statistics import difference

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.analysis.groups import group_name
-from aquamend.analysis.report.names import ENDINGS, policy_name
-from aquamend.analysis.report.scenarios import MEASURES, main_pair, measures_of
-from aquamend.analysis.report.truth_text import truth_texts
+from aquamend.analysis.report.scenarios import MEASURES, main_pair, measures_of, truth_texts
+from aquamend.analysis.report.wording import ENDINGS, policy_name
 from aquamend.analysis.table import RunTable, steps_of
 from aquamend.records import json_number
 from aquamend.statistics import difference, rounded

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from aquamend.analysis.comparison import Comparison, adjusted, compare, side
-from aquamend.analysis.comparison_words import p_text
+from aquamend.analysis.comparison_text import p_text
 from aquamend.analysis.groups import group_name
 from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.paper import PaperPair, PaperTable, family_order, holm_family
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import DASH, count, decimal, interval, signed
+from aquamend.analysis.report.wording import DASH, count, decimal, interval, policy_name, signed
 from aquamend.analysis.table import RunTable, knows_the_truth
 from aquamend.analysis.verdict import Finding, Verdict, verdict_of
 

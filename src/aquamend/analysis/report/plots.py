@@ -14,9 +14,8 @@ from aquamend.analysis.groups import group_name
 from aquamend.analysis.metrics import COMPARABLE, METRICS
 from aquamend.analysis.paper import PaperTable
 from aquamend.analysis.report.document import Figure
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import as_form, share, signed
 from aquamend.analysis.report.tables import acted_out, leading, ordered, share_of
+from aquamend.analysis.report.wording import as_form, policy_name, share, signed
 from aquamend.analysis.summary import Summary
 from aquamend.analysis.table import RunTable, knows_the_truth
 from aquamend.statistics import DECIMALS, difference, rounded

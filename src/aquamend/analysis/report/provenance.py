@@ -7,8 +7,7 @@ from typing import Any
 
 from aquamend.analysis.narrowed import narrowed
 from aquamend.analysis.report.document import Cell, Column, Notice, Table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import DASH, count
+from aquamend.analysis.report.wording import DASH, count, policy_name
 from aquamend.records import Run
 
 _FIRST = (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.as_markdown import escaped, table_as_markdown
-from aquamend.analysis.report.numbers import count
 from aquamend.analysis.report.tables import compact_table
+from aquamend.analysis.report.wording import count
 from aquamend.analysis.summary import summarise, summarise_together
 from aquamend.analysis.table import table_of
 from aquamend.records import Run

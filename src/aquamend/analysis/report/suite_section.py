@@ -5,21 +5,18 @@ from __future__ import annotations
 from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.paper import differences_from_paper
 from aquamend.analysis.report import paired, theorems
-from aquamend.analysis.report.agreement import realised_against_expected
 from aquamend.analysis.report.analysed import Analysed
 from aquamend.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
-from aquamend.analysis.report.failures import failure_table
-from aquamend.analysis.report.first_commands import first_command_table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import share
+from aquamend.analysis.report.executions import doubt_curves, failure_table, first_command_table, quality_table
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
-from aquamend.analysis.report.probability import doubt_curves, quality_table
 from aquamend.analysis.report.provenance import notices
 from aquamend.analysis.report.scenarios import main_pair, measures_of, most_differing
 from aquamend.analysis.report.sweeps import sweep_figures
 from aquamend.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
+from aquamend.analysis.report.theorems import realised_against_expected
 from aquamend.analysis.report.timing import counts_table, timing_dots, timing_table
+from aquamend.analysis.report.wording import policy_name, share
 
 PIVOTED = ("success", "expected_risk", "mean_loss")
 

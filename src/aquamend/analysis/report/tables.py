@@ -10,8 +10,7 @@ from aquamend.analysis.groups import distinct_groups, group_key, group_name
 from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.paper import PaperRow, PaperTable
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import as_form, count
+from aquamend.analysis.report.wording import as_form, count, policy_name
 from aquamend.analysis.summary import Summary
 from aquamend.analysis.table import CHARGES, knows_the_truth
 from aquamend.statistics import DECIMALS, Interval

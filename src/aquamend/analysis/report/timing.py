@@ -12,9 +12,8 @@ from aquamend.analysis.figures import Dot, Panel, dot_plot
 from aquamend.analysis.metrics import METRICS
 from aquamend.analysis.paper import PaperTable, family_of, paper_times
 from aquamend.analysis.report.document import Cell, Column, Figure, Table
-from aquamend.analysis.report.names import policy_name
-from aquamend.analysis.report.numbers import DASH, as_form, count, decimal, interval, signed
 from aquamend.analysis.report.plots import label_of
+from aquamend.analysis.report.wording import DASH, as_form, count, decimal, interval, policy_name, signed
 from aquamend.analysis.table import Floats, RunTable
 from aquamend.statistics import paired_bootstrap
 

@@ -1,11 +1,26 @@
-"""How numbers read in a report: three decimals as in the paper, a dash for what is unavailable."""
+"""How policies, endings and numbers read in a report."""
 
 from __future__ import annotations
 
 import math
 from typing import assert_never
 
+from aquamend.analysis.figures.appearance import look_of
 from aquamend.analysis.metrics import Form
+
+ENDINGS = {
+    "roll_back": "roll back",
+    "continue": "continue",
+    "restart": "restart",
+    "escalate": "escalate",
+    "last_resort": "last resort",
+}
+
+
+def policy_name(policy: str) -> str:
+    """Return a policy's title for people; one that nobody describes is called as it is."""
+    return look_of(policy).title
+
 
 DASH = "–"
 DECIMALS = 3
