@@ -8,13 +8,18 @@ import threading
 import time
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 SIZE = ["m1-v1", "--policies", "aquamend,exact,greedy", "--scenarios", "40", "--seeds", "1"]
 
 
 def aquamend(*arguments, **options):
     return subprocess.run(
-        [sys.executable, "-m", "aquamend", *map(str, arguments)], capture_output=True, text=True, timeout=120, **options
+        [sys.executable, "-m", "aquamend", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        **options,
     )
 
 
@@ -27,14 +32,15 @@ def started(*arguments):
 
 
 def wait_for_parts(folder, process):
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
         if len(list((folder / "parts").glob("*.jsonl"))) >= 2:
             return
         if process.poll() is not None:
             break
         time.sleep(0.05)
     process.kill()
-    pytest.fail(f"the run ended before it could be stopped: {process.communicate(timeout=60)}")
+    pytest.fail(f"the run ended before it could be stopped: {process.communicate(timeout=PATIENCE_S)}")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +63,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path, straight, how):
     wait_for_parts(folder, process)
     process.send_signal(how)
     try:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE_S)
     finally:
         process.kill()
     if how is signal.SIGINT:
@@ -87,7 +93,7 @@ def test_a_cluster_of_two_processes_writes_the_same_bytes(tmp_path, straight):
     cluster = subprocess.Popen(
         [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     )
-    late = threading.Timer(60, cluster.kill)
+    late = threading.Timer(PATIENCE_S, cluster.kill)
     late.start()
     try:
         address = cluster.stdout.readline().strip()
@@ -100,7 +106,7 @@ def test_a_cluster_of_two_processes_writes_the_same_bytes(tmp_path, straight):
     finally:
         late.cancel()
         try:
-            cluster.communicate("", timeout=60)
+            cluster.communicate("", timeout=PATIENCE_S)
         finally:
             cluster.kill()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.tiers import cases
+from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import ForeignSession
@@ -255,7 +256,7 @@ def child_doing(call):
     return child
 
 
-def ended(child, timeout_s=60.0):
+def ended(child, timeout_s=PATIENCE_S):
     """Return how a child ended; it is killed and the test fails if it does not."""
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
