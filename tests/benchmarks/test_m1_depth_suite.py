@@ -46,6 +46,7 @@ def test_scaled_searching_pays_at_every_size(number):
     assert table.loss < 3.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "policy", "risk", "success"),
     [

@@ -10,6 +10,8 @@ import time
 import pytest
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 SIZE = ["m1-v1", "--policies", "aquamend,exact,greedy", "--scenarios", "40", "--seeds", "1"]
 
 

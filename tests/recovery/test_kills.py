@@ -319,12 +319,12 @@ def killed_at_random(folder, task, *, verifying, seed, wanted):
     return kills
 
 
-# The quick tests kill at least 80 times, all together more than a thousand times.
+# The quick tests kill at least 60 times, all together more than a thousand times.
 
 
 @pytest.mark.parametrize("verifying", [True, False], ids=["verified", "unverified"])
 def test_a_session_killed_at_any_point_goes_on_where_it_was(folder, verifying):
-    every = cases(5, 2)
+    every = cases(8, 2)
     kills, points = killed_at_every_point(
         folder, MAP, verifying=verifying, points=lambda n: range(2 - verifying, n + 1, every), again=0
     )
