@@ -22,7 +22,7 @@ help:
 	@echo 'make test      lint, types, layers, and the quick tests: every theorem and contract'
 	@echo 'make test-all  the same, with long searches, committed results, examples, cluster and browser'
 	@echo 'make lowest    the core tests against the lowest versions that pyproject.toml allows'
-	@echo 'make api       the API reference from docstrings, into build/api'
+	@echo 'make api       the API reference from docstrings, into build/api, with every link checked'
 	@echo 'make lint      ruff check and ruff format --check'
 	@echo 'make format    let ruff rewrite what it can'
 	@echo 'make types     mypy, strict, on src'
@@ -85,6 +85,7 @@ API := aquamend $(addprefix aquamend.,graph model problem modelling inference pr
 
 api: $(STAMP)
 	@$(BIN)/pdoc --docformat markdown --output-directory build/api $(API)
+	@$(BIN)/python docs/check_links.py build/api
 	@echo 'api: build/api/index.html'
 
 lint: $(STAMP)
@@ -103,7 +104,7 @@ layers: $(STAMP)
 	@$(BIN)/lint-imports --no-logo
 
 pytest: $(STAMP)
-	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal $(PYTEST_ARGS)
 
 bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python bench/run.py

@@ -1,21 +1,23 @@
 """States small enough to work out by hand, random problems, and an enumeration of their terminal decisions."""
 
-import importlib.util
 import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
+from tests.reference.generator import format_2_problem
 from tests.tiers import QUICK
 
 # The same examples every time: a pull request fails for what it changed. `--hypothesis-profile=default` searches anew.
@@ -41,6 +43,17 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop(QUICK, None)
     if "not slow" in config.getoption("markexpr"):
         os.environ[QUICK] = "1"
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every drawing of a report blank, for tests that look at the rest: drawing is what takes the time."""
+    from aquamend.analysis.figures import bars, curves, dots, scenes
+    from aquamend.analysis.figures.drawing import Drawing
+
+    blank = Drawing(b'<svg viewBox="0 0 1 1"></svg>', b"")
+    for module in (bars, curves, dots, scenes):
+        monkeypatch.setattr(module, "drawing", lambda name, *, height_in, draw: blank)
 
 
 @pytest.fixture(scope="session")
@@ -169,13 +182,33 @@ def cup_state() -> Callable[..., InformationState]:
 
 
 @pytest.fixture(scope="session")
+def format_2() -> Callable[..., dict[str, Any]]:
+    """Return a maker of random problem files of format 2: values, sources, accuracies, the need of support."""
+    return lambda seed, **options: format_2_problem(random.Random(seed), **options)
+
+
+@pytest.fixture(scope="session")
+def after_some_answers() -> Callable[..., InformationState]:
+    """Return a state that a few possible answers lead to from the alarm on."""
+
+    def make(data: dict[str, Any] | Problem, seed: int, *, most: int = 3) -> InformationState:
+        problem = data if isinstance(data, Problem) else parse_problem(data)
+        state, rng = InformationState.alarmed(problem), random.Random(seed)
+        truth = rng.choices(range(len(state.posterior)), weights=state.posterior)[0]
+        draws = np.random.default_rng(seed)
+        for _ in range(rng.randint(0, most)):
+            if state.legal:
+                view = rng.choice(state.legal)
+                state = state.after(Observation(view.name, view.channel.sample(truth, draws)))
+        return state
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def valued_problem() -> Callable[[int], Problem]:
     """Return a maker of small random problems in which corrections need values, and values evidence."""
-    path = Path(__file__).parent / "reference" / "generator.py"
-    spec = importlib.util.spec_from_file_location("format_2_generator", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return lambda seed: parse_problem(module.format_2_problem(random.Random(seed), max_beliefs=3, max_total_uses=3))
+    return lambda seed: parse_problem(format_2_problem(random.Random(seed), max_beliefs=3, max_total_uses=3))
 
 
 @pytest.fixture(scope="session")

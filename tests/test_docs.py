@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
@@ -47,7 +49,11 @@ def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, 
             case "console":
                 for command in re.findall(r"^\$ aquamend (.*)$", text, re.MULTILINE):
                     done = subprocess.run(
-                        [PROGRAM, *shlex.split(command)], capture_output=True, text=True, timeout=60, check=False
+                        [PROGRAM, *shlex.split(command)],
+                        capture_output=True,
+                        text=True,
+                        timeout=PATIENCE_S,
+                        check=False,
                     )
                     assert (done.returncode, done.stderr) == (0, ""), command
                     assert done.stdout, command

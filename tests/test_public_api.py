@@ -15,6 +15,7 @@ import pytest
 import aquamend
 from aquamend import errors
 from aquamend.errors import AquaMendError
+from tests.waiting import PATIENCE_S
 
 SOURCE = Path(inspect.getfile(aquamend)).parent
 MODULES = sorted(
@@ -122,7 +123,7 @@ def run(program, **environment):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE_S,
         env={**os.environ, **environment},
     )
     assert result.returncode == 0, result.stderr

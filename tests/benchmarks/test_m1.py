@@ -17,7 +17,7 @@ from aquamend.recovery import recovered
 
 @pytest.fixture(scope="module")
 def scenarios():
-    return [m1.make(seed, number) for seed in range(3) for number in range(160)]
+    return [m1.make(seed, number) for seed in range(3) for number in range(96)]
 
 
 def test_a_scenario_is_a_pure_function_of_seed_and_number():

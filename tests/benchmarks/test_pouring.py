@@ -124,6 +124,7 @@ def test_some_tables_have_one_scale_and_some_two(episodes):
     assert Counter(sum(e.scene.scales[:3]) for e in episodes).keys() == {1, 2}
 
 
+@pytest.mark.slow
 def test_every_second_and_every_primitive_of_a_played_scene_is_accounted_for(played):
     assert [record["policy"] for record in played.records] == ["aquamend", "restart"]
     for record in played.records:
@@ -138,6 +139,7 @@ def test_every_second_and_every_primitive_of_a_played_scene_is_accounted_for(pla
         assert record["cause"] == "external"
 
 
+@pytest.mark.slow
 def test_a_record_tells_what_was_looked_at_and_how_doubtful_declarations_were(played):
     aquamend, restart = played.records
     assert aquamend["decisions"] >= 1
@@ -150,11 +152,13 @@ def test_a_record_tells_what_was_looked_at_and_how_doubtful_declarations_were(pl
     assert not old["target"]["so"]
 
 
+@pytest.mark.slow
 def test_decisions_are_timed_from_the_alarm_on_by_turns(played):
     assert {t["policy"] for t in played.timings} == {"aquamend", "all-candidates", "lossless"}
     assert all(t["decision_ms"] > 0 for t in played.timings)
 
 
+@pytest.mark.slow
 def test_the_first_commands_of_all_settings_are_annotated(played):
     commands = played.annotation["features"]["first_commands"]
     assert set(commands) == {str(setting) for setting in PosteriorSetting}
@@ -162,6 +166,7 @@ def test_the_first_commands_of_all_settings_are_annotated(played):
     assert all(0.0 < c["total_variation"] < 1.0 for s, c in commands.items() if s != "original")
 
 
+@pytest.mark.slow
 def test_on_the_chain_every_correction_undoes_all_that_was_executed():
     """Late in T1, an amount that nothing rests on by its causes takes the pitcher back on the chain."""
     scenario = SUITES["pouring-v2"].make(0, 6)
@@ -179,6 +184,7 @@ def test_a_scene_that_a_suite_does_not_have_is_refused(number, seed):
         pouring.episode_of("pouring-v2", seed, number)
 
 
+@pytest.mark.slow
 def test_q1_has_the_same_eight_scenes_under_five_posteriors(monkeypatch):
     q1 = SUITES["q1-v2"]
     alarms = {}

@@ -277,6 +277,7 @@ def test_a_policy_that_ends_the_program_or_returns_nothing_leaves_a_record(tmp_p
     ]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_told_and_the_run_can_go_on(tmp_path, monkeypatch):
     (tmp_path / "deadly.py").write_text(
         "import os\nclass Dies:\n    def next_step(self, state):\n        os._exit(3)\n"

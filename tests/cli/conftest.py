@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import PATIENCE_S
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app
@@ -147,7 +148,7 @@ def process() -> Callable[..., subprocess.CompletedProcess[str]]:
             text=True,
             encoding="utf-8",
             env={**os.environ, **env},
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 

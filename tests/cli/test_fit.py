@@ -6,15 +6,21 @@ from tests.worlds.pouring.fit.records import records
 from aquamend.cli import fit as fit_command
 from aquamend.cli.bench import INTERRUPTED
 from aquamend.records import write_lines
-from aquamend.worlds.pouring.fit.calibration_run import RUNS
-from aquamend.worlds.pouring.model.fitted import load_fitted
+from aquamend.worlds.pouring.fit import campaign
+from aquamend.worlds.pouring.fit.calibration_run import KINDS
+from aquamend.worlds.pouring.fit.fitting import fit as fit_records
+from aquamend.worlds.pouring.model.fitted import load_fitted, save_fitted
+
+RUNS = 8 * len(KINDS)
+"""Enough for every kind at every stage."""
 
 
-@pytest.fixture
-def made(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """Return a file with a record of every run, so that none has to be simulated."""
-    write_lines(tmp_path / "records.jsonl", [record.as_data() for record in records(RUNS)])
-    return tmp_path / "records.jsonl"
+    path = tmp_path_factory.mktemp("made") / "records.jsonl"
+    write_lines(path, [record.as_data() for record in records(RUNS)])
+    return path
 
 
 def refused(result):
@@ -24,19 +30,15 @@ def refused(result):
 
 
 def test_a_model_is_fitted_written_and_told(run, made, tmp_path):
-    result = run("fit", "pouring", "--records", str(made), "--out", str(tmp_path / "model.json"))
+    result = run("fit", "pouring", "--runs", str(RUNS), "--records", str(made), "--out", str(tmp_path / "model.json"))
     assert result.exit_code == 0, result.output
     fitted = load_fitted(tmp_path / "model.json")
     assert f"fitted to {fitted.records} records in {len(fitted.groups)} groups" in result.stdout
     assert fitted.hash in result.stdout
     assert f"{fitted.calibration['records']} records held back" in result.stdout
     assert "Brier" in result.stdout
-
-
-def test_the_same_records_give_the_same_bytes(run, made, tmp_path):
-    for name in ("one.json", "two.json"):
-        run("fit", "pouring", "--records", str(made), "--out", str(tmp_path / name))
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+    save_fitted(fit_records(list(records(RUNS))), tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes(), "the same bytes again"
 
 
 def test_an_unknown_world_is_answered_with_the_known_ones(run):
@@ -67,9 +69,11 @@ def test_a_file_of_other_records_is_refused(run, tmp_path):
     assert "calibration records" in said
 
 
-def test_a_model_that_cannot_be_written_is_refused(run, made, tmp_path):
+def test_a_model_that_cannot_be_written_is_refused_before_anything_is_calibrated(run, made, monkeypatch):
+    monkeypatch.setattr(campaign, "campaign", lambda *arguments, **options: pytest.fail("it was calibrated"))
     said = refused(run("fit", "pouring", "--records", str(made), "--out", str(made / "model.json")))
-    assert "model.json" in said
+    assert "model.json cannot be written" in said
+    assert "--out" in said
 
 
 def test_interrupted_it_says_that_the_same_command_goes_on(run, monkeypatch):

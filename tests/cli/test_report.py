@@ -32,6 +32,7 @@ def test_one_run_is_reported_beside_its_records(run, folder):
     assert list((folder / "report" / "figures").glob("*.svg"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_runs_are_reported_together_where_one_stands(run, folder, tmp_path, monkeypatch):
     other = folder.with_name("again")
     other.mkdir()
@@ -43,22 +44,26 @@ def test_several_runs_are_reported_together_where_one_stands(run, folder, tmp_pa
     assert not (folder / "report").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_named_twice_is_reported_once(run, folder):
     assert run("report", str(folder), f"{folder}/").stdout.count("m1-v1\n") == 1
     assert (folder / "report" / "report.html").is_file()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_out_says_where_to_write(run, folder, tmp_path):
     assert run("report", str(folder), "--out", str(tmp_path / "there")).exit_code == 0
     assert (tmp_path / "there" / "report.md").is_file()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_plain_table_sums_it_up(run, folder):
     lines = run("report", str(folder)).stdout.splitlines()
     assert lines[0] == "m1-v1"
     assert any(line.split() == ["AquaMend", "1.000", "3.000", "8.594"] for line in lines)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_incomplete_run_says_so_in_the_terminal(run, folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"seeds": 3}))
@@ -90,6 +95,7 @@ def test_a_record_that_is_unsound_exits_2_and_nothing_is_printed(run, folder, as
     assert not (folder / "report").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_place_that_cannot_be_written_exits_2(run, folder, tmp_path):
     (tmp_path / "file").write_text("")
     result = run("report", str(folder), "--out", str(tmp_path / "file"))
@@ -97,6 +103,7 @@ def test_a_place_that_cannot_be_written_exits_2(run, folder, tmp_path):
     assert "cannot be written" in result.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_is_not_left_half_written(run, folder, tmp_path):
     (tmp_path / "out" / "report.html").mkdir(parents=True)
     result = run("report", str(folder), "--out", str(tmp_path / "out"))

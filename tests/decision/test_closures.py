@@ -2,31 +2,15 @@
 
 import math
 import random
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.decision.requiring import closed_sets, random_pairs, requirements
 
 from aquamend.decision import closures
 from aquamend.decision.closures import CutGroup, grouped
-from aquamend.decision.min_cut import Requirements
 from aquamend.graph import Action, Belief, Operation, RecoveryGraph
-
-
-def requirements(n, pairs):
-    source = np.array([a for a, _ in pairs], dtype=np.int32)
-    target = np.array([b for _, b in pairs], dtype=np.int32)
-    return Requirements(n, source, target)
-
-
-def random_pairs(rng, n):
-    return [(a, b) for a in range(n) for b in range(a + 1, n) if rng.random() < 0.3]
-
-
-def closed_sets(n, pairs):
-    for chosen in product([False, True], repeat=n):
-        if all(chosen[b] or not chosen[a] for a, b in pairs):
-            yield chosen
 
 
 def test_a_group_with_forced_beliefs_and_irreversible_nodes_is_solved_as_by_enumeration():

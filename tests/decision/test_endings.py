@@ -173,7 +173,7 @@ def test_support_without_any_source_or_new_value_is_priced():
 
 
 @settings(max_examples=150, deadline=None)
-@given(rng=st.randoms(use_true_random=False), t=st.floats(0, 1))
+@given(rng=st.integers(0, 10**6).map(random.Random), t=st.floats(0, 1))
 def test_the_value_of_stopping_is_concave_in_the_posterior(random_problem, rng, t):
     problem = random_problem(rng)
     endings, nobody = endings_of(problem), np.zeros(len(problem.graph.probes), dtype=bool)
@@ -194,7 +194,7 @@ def test_what_may_not_be_kept_is_corrected_however_little_its_failure_costs(resi
 
 
 @settings(max_examples=50, deadline=None)
-@given(rng=st.randoms(use_true_random=False), mass=st.floats(1e-6, 1e3))
+@given(rng=st.integers(0, 10**6).map(random.Random), mass=st.floats(1e-6, 1e3))
 def test_the_value_of_an_unnormalised_branch_is_its_weight_times_its_value(random_problem, rng, mass):
     problem = random_problem(rng)
     endings, state = endings_of(problem), InformationState.alarmed(problem)

@@ -1,29 +1,13 @@
 """Maximum-weight closure by minimum cut, against enumeration."""
 
 import random
-from itertools import product
 
 import numpy as np
 import pytest
+from tests.decision.requiring import closed_sets, random_pairs, requirements
 from tests.tiers import cases
 
-from aquamend.decision.min_cut import Requirements, best_closure
-
-
-def requirements(n, pairs):
-    source = np.array([a for a, _ in pairs], dtype=np.int32)
-    target = np.array([b for _, b in pairs], dtype=np.int32)
-    return Requirements(n, source, target)
-
-
-def random_pairs(rng, n):
-    return [(a, b) for a in range(n) for b in range(a + 1, n) if rng.random() < 0.3]
-
-
-def closed_sets(n, pairs):
-    for chosen in product([False, True], repeat=n):
-        if all(chosen[b] or not chosen[a] for a, b in pairs):
-            yield chosen
+from aquamend.decision.min_cut import best_closure
 
 
 def smallest_best(n, pairs, weight):

@@ -62,7 +62,7 @@ def test_a_probe_that_may_end_an_infinite_loss_has_infinite_benefit(lid):
 
 
 @settings(max_examples=150, deadline=None)
-@given(rng=st.randoms(use_true_random=False))
+@given(rng=st.integers(0, 10**6).map(random.Random))
 def test_a_probe_never_hurts_before_its_cost_and_perfect_information_bounds_it(random_problem, rng):
     state = InformationState.alarmed(random_problem(rng))
     values = probe_values(state)
@@ -100,7 +100,7 @@ def test_the_predictive_mass_of_every_probe_sums_to_one(random_problem, seed, ga
 
 
 @settings(max_examples=100, deadline=None)
-@given(rng=st.randoms(use_true_random=False))
+@given(rng=st.integers(0, 10**6).map(random.Random))
 def test_the_expected_loss_is_the_mean_of_the_stops_that_follow(random_problem, rng):
     """Folding every outcome into a state and stopping there prices each branch independently of the table."""
     state = InformationState.alarmed(random_problem(rng))

@@ -42,7 +42,7 @@ def named(decision):
 
 
 @settings(max_examples=120, deadline=None)
-@given(rng=st.randoms(use_true_random=False))
+@given(rng=st.integers(0, 10**6).map(random.Random))
 def test_the_best_stop_is_the_first_least_of_all_correction_sets_restart_and_escalation(
     random_problem, enumerated_stop, rng
 ):
@@ -214,7 +214,7 @@ def test_correcting_nothing_is_to_continue_and_correcting_undoes_the_closure(lid
 
 
 @settings(max_examples=60, deadline=None)
-@given(rng=st.randoms(use_true_random=False))
+@given(rng=st.integers(0, 10**6).map(random.Random))
 def test_the_alternatives_shown_begin_with_the_best_correction_and_never_beat_it(random_problem, rng):
     state = InformationState.start(random_problem(rng, exact=True))
     shown = correction_stops(state)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
+from tests.waiting import PATIENCE_S
 
 from aquamend import (
     Continue,
@@ -78,7 +79,7 @@ def loss(policy: str, name: str) -> float:
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parent, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parent, timeout=PATIENCE_S, check=False)
 
 
 # The set of files

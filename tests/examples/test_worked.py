@@ -1,7 +1,6 @@
 """The worked problems are what their page says."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -34,15 +33,13 @@ def test_the_first_step_is_the_one_the_page_tells(name):
     assert "hypotheses" not in data_at(WORKED / name)
 
 
-def test_the_warehouse_fits_in_eighty_lines_and_loads_in_no_time():
+def test_the_warehouse_fits_in_eighty_lines_and_has_the_numbers_of_the_page():
     text = (WORKED / "warehouse.yaml").read_text(encoding="utf-8")
     assert len(text.splitlines()) < 80
     assert f"{len(text.splitlines())} lines" in PAGE
     data = data_at(WORKED / "warehouse.yaml")
     assert [len(data[key]) for key in ("beliefs", "actions", "probes", "causes")] == [6, 8, 5, 12]
-    start = time.perf_counter()
     problem = load_problem(WORKED / "warehouse.yaml")
-    assert time.perf_counter() - start < 2.0
     assert sum(not isinstance(channel, Outcomes) for channel in problem.model.channels.values()) == 1
     assert f"{len(problem.model.names)} hypotheses" in PAGE
     assert f"{effect_of_left_out(problem).loss:.1f} s" in PAGE

@@ -2,6 +2,7 @@ import shutil
 import subprocess
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.decision import correction
 from aquamend.decision.steps import Continue, RollBack
@@ -62,6 +63,8 @@ def test_names_stay_inside_their_quotes(nasty):
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_reads_it(nasty):
     text = marked_graph(nasty, Continue()).as_dot()
-    drawn = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True, timeout=60)
+    drawn = subprocess.run(
+        ["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert drawn.stderr == ""
     assert sum(line.startswith("node ") for line in drawn.stdout.splitlines()) == 2 * len(NASTY) + 1

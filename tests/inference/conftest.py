@@ -1,21 +1,14 @@
 """Two hypotheses and whatever probes a test needs; random problems of format 2 with their reference."""
 
-import importlib.util
-import random
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-import numpy as np
 import pytest
+from tests.reference.brute_force import Reference
 
 from aquamend.graph import Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import InformationState
 from aquamend.model import Alarm, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
-from aquamend.problem_file import parse_problem
 
 
 @pytest.fixture(scope="session")
@@ -44,30 +37,12 @@ def start() -> Callable[..., InformationState]:
     return make
 
 
-def _reference(name: str) -> ModuleType:
-    qualified = f"aquamend_reference_{name}"
-    if qualified not in sys.modules:
-        path = Path(__file__).parents[1] / "reference" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(qualified, path)
-        module = sys.modules[qualified] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[qualified]
-
-
 @pytest.fixture(scope="session")
-def walked() -> Callable[..., tuple[InformationState, Any]]:
+def walked(format_2, after_some_answers) -> Callable[..., tuple[InformationState, Reference]]:
     """Return a state some possible answers into a random problem of format 2, and the reference of that problem."""
 
-    def make(seed: int, *, gaussian: bool = False) -> tuple[InformationState, Any]:
-        rng = random.Random(seed)
-        data = _reference("generator").format_2_problem(rng, gaussian=gaussian)
-        state = InformationState.alarmed(parse_problem(data))
-        truth = rng.choices(range(len(state.posterior)), weights=state.posterior)[0]
-        draws = np.random.default_rng(seed)
-        for _ in range(rng.randint(0, 3)):
-            if state.legal:
-                view = rng.choice(state.legal)
-                state = state.after(Observation(view.name, view.channel.sample(truth, draws)))
-        return state, _reference("brute_force").Reference(data)
+    def make(seed: int, *, gaussian: bool = False) -> tuple[InformationState, Reference]:
+        data = format_2(seed, gaussian=gaussian)
+        return after_some_answers(data, seed), Reference(data)
 
     return make

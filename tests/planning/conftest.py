@@ -1,12 +1,8 @@
 """Small random problems with discrete probes, for theorems about plans; those of format 2 with their reference."""
 
-import importlib.util
 import random
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +10,8 @@ import pytest
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
 from aquamend.problem_file import parse_problem
+from tests.reference.brute_force import Reference
+from tests.reference.generator import format_2_problem, random_problem
 
 
 def random_state(seed: int, *, n_beliefs: int = 3, uses: float = 2, budget: float = np.inf) -> InformationState:
@@ -49,22 +47,6 @@ def make_state() -> Callable[..., InformationState]:
     return random_state
 
 
-def _reference(name: str) -> ModuleType:
-    qualified = f"aquamend_reference_{name}"
-    if qualified not in sys.modules:
-        path = Path(__file__).parents[1] / "reference" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(qualified, path)
-        module = sys.modules[qualified] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[qualified]
-
-
-@pytest.fixture(scope="session")
-def format_2() -> Callable[..., dict[str, Any]]:
-    """Return a maker of random problem files of format 2: values, sources, accuracies, the need of support."""
-    return lambda seed, **options: _reference("generator").format_2_problem(random.Random(seed), **options)
-
-
 @pytest.fixture(scope="session")
 def referenced(format_2) -> Callable[..., tuple[InformationState, Any]]:
     """Return the alarmed state of a random problem of format 2, and a reference that solves it by brute force."""
@@ -72,7 +54,7 @@ def referenced(format_2) -> Callable[..., tuple[InformationState, Any]]:
     @cache  # a reference remembers its optimum, which several tests ask for
     def make(seed: int, **options: Any) -> tuple[InformationState, Any]:
         data = format_2(seed, **options)
-        return InformationState.alarmed(parse_problem(data)), _reference("brute_force").Reference(data)
+        return InformationState.alarmed(parse_problem(data)), Reference(data)
 
     return make
 
@@ -82,8 +64,8 @@ def both_formats() -> Callable[[int], tuple[InformationState, Any]]:
     """Return a maker of random problems, format 1 and 2 in turn, each with its reference."""
 
     def make(seed: int) -> tuple[InformationState, Any]:
-        generator, rng = _reference("generator"), random.Random(seed)
-        data = generator.random_problem(rng) if seed % 2 else generator.format_2_problem(rng)
-        return InformationState.alarmed(parse_problem(data)), _reference("brute_force").Reference(data)
+        rng = random.Random(seed)
+        data = random_problem(rng) if seed % 2 else format_2_problem(rng)
+        return InformationState.alarmed(parse_problem(data)), Reference(data)
 
     return make

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.waiting import PATIENCE_S
 
 from aquamend.problem_file import problem_schema, schema
 from aquamend.problem_file.text import data_at
@@ -212,5 +213,7 @@ assert kinds[-1]["required"] == ["constant"]
 
 
 def test_a_new_kind_of_kernel_needs_nothing_here():
-    done = subprocess.run([sys.executable, "-c", NEW_KERNEL], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", NEW_KERNEL], capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend import Escalate, InformationState, load_problem
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName
@@ -90,7 +91,7 @@ def forked():
         return os.fork()
 
 
-def in_child(call, timeout_s=60.0):
+def in_child(call, timeout_s=PATIENCE_S):
     """Run a function in a forked child; return its exit status, 9 if it was killed, or fail if it takes too long."""
     child = forked()
     if child == 0:
@@ -307,7 +308,7 @@ class TestSeveralAtOnce:
 
         def answer():
             with Journal.open(path) as journal:
-                end = time.monotonic() + 20
+                end = time.monotonic() + PATIENCE_S
                 while time.monotonic() < end:
                     if [line.status for line in journal.sessions()] == [Status.WAITING]:
                         approve(journal, "s", by="Ada")

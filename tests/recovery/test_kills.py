@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.tiers import cases
+from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import ForeignSession
@@ -255,7 +256,7 @@ def child_doing(call):
     return child
 
 
-def ended(child, timeout_s=60.0):
+def ended(child, timeout_s=PATIENCE_S):
     """Return how a child ended; it is killed and the test fails if it does not."""
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
@@ -318,12 +319,12 @@ def killed_at_random(folder, task, *, verifying, seed, wanted):
     return kills
 
 
-# The quick tests kill at least 80 times, all together more than a thousand times.
+# The quick tests kill at least 60 times, all together more than a thousand times.
 
 
 @pytest.mark.parametrize("verifying", [True, False], ids=["verified", "unverified"])
 def test_a_session_killed_at_any_point_goes_on_where_it_was(folder, verifying):
-    every = cases(5, 2)
+    every = cases(8, 2)
     kills, points = killed_at_every_point(
         folder, MAP, verifying=verifying, points=lambda n: range(2 - verifying, n + 1, every), again=0
     )

@@ -1,7 +1,7 @@
 """The production command against the reference, on several hundred random problem files.
 
-Every policy is asked in one process for all files. All disagreements are gathered before the test fails, so one run
-shows whether a fault is one file's or everybody's.
+Every policy is asked once for all files. All disagreements are gathered before the test fails, so one run shows
+whether a fault is one file's or everybody's.
 """
 
 import json
@@ -9,10 +9,16 @@ import math
 import random
 import subprocess
 import sys
+from contextlib import chdir
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.tiers import cases
+from tests.waiting import PATIENCE_S
+from typer.testing import CliRunner
+
+from aquamend.cli.main import app
 
 DISCRETE, GAUSSIAN = (40, 160), 26
 PLANNERS = ("aquamend", "all-candidates", "lookahead-1", "lookahead-2", "lookahead-3", "exact")
@@ -37,8 +43,6 @@ PLANNED = {"aquamend": 1, "all-candidates": 1, "exact": math.inf} | {f"lookahead
 """How many probes ahead a policy plans."""
 
 COMMAND = Path(sys.executable).with_name("aquamend")
-
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason=f"{COMMAND} is not installed; run `make setup`")
 
 
 def _write(folder, generator, brute_force, *, count, first_seed, gaussian):
@@ -66,12 +70,12 @@ def gaussian(folder, generator, brute_force):
     return _write(folder, generator, brute_force, count=GAUSSIAN, first_seed=0, gaussian=True)
 
 
+@cache  # several tests look at different parts of the same answers
 def ask(folder, *arguments):
     """Return the JSON lines of one run of the command."""
-    run = subprocess.run(
-        [COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, check=False, timeout=600
-    )
-    assert run.returncode == 0, f"exit {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}"
+    with chdir(folder):
+        run = CliRunner().invoke(app, [*arguments, "--json"])
+    assert run.exit_code == 0, f"exit {run.exit_code}\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}"
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
@@ -387,7 +391,7 @@ def compare_declarations(folder, references, observe=(), tolerance=1e-7):
     """Fail with every disagreement about the declarations in one run of ``decide`` over these files."""
     seen = tuple(sorted(observe))
     flags = [flag for probe, outcome in observe for flag in ("--observe", f"{probe}={outcome}")]
-    lines = ask(folder, "decide", *references, *flags)
+    lines = ask(folder, "decide", *references, "--policy", "aquamend", *flags)
     faults = []
     for (name, reference), said in zip(references.items(), lines, strict=True):
         found = declaration_faults(reference, seen, said["declarations"], tolerance)
@@ -420,11 +424,16 @@ def compare_evaluations(folder, references, policies):
     assert not faults, "\n".join([f"{len(faults)} disagreements:", *faults[:40]])
 
 
+@pytest.mark.skipif(not COMMAND.exists(), reason=f"{COMMAND} is not installed; run `make setup`")
+def test_a_process_of_its_own_says_the_same(folder, second):
+    command = [COMMAND, "decide", *second, "--policy", "aquamend", "--json"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert [json.loads(line) for line in run.stdout.splitlines()] == ask(folder, *command[1:-1])
+
+
 def test_every_problem_of_format_2_is_valid(folder, second, second_gaussian, second_last):
     names = [*second, *second_gaussian, *second_last]
-    command = [COMMAND, "validate", *names]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
-    assert run.returncode == 0, f"exit {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}"
+    assert len(ask(folder, "validate", *names)) == len(names)
 
 
 @pytest.mark.parametrize("policy", SECOND_POLICIES)

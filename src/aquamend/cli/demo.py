@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from aquamend.cli.bench import INTERRUPTED
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.output import check_writable
 from aquamend.cli.story_text import StoryPrinter
 from aquamend.errors import AquaMendError
 
@@ -66,7 +66,7 @@ def demo(
     """
     complaints = Complaints()
     try:
-        _check_folder(out)
+        check_writable(out, out)
         shown = _tell(scene, [policy] if versus is None else [policy, versus], stage, seed)
         _write(shown, out)
     except KeyboardInterrupt:
@@ -77,13 +77,6 @@ def demo(
         complaints.exit()
     else:
         typer.echo(f"\nThe story with pictures:  {out / PAGE}\nThe replay in 3-D:        {out / REPLAY}")
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be written, before anything is simulated and without making it."""
-    there = next(path for path in (out, *out.absolute().parents) if path.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise AquaMendError(f"{out} cannot be written ({there} is no folder to write to); name another with --out")
 
 
 def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:

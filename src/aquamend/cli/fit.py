@@ -9,7 +9,7 @@ import typer
 
 from aquamend.cli.bench import INTERRUPTED
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.output import print_text
+from aquamend.cli.output import check_writable, print_text
 from aquamend.cli.progress import progress_bar
 from aquamend.errors import AquaMendError, UnknownName
 
@@ -48,6 +48,7 @@ def fit(
             raise UnknownName("world to calibrate", world, WORLDS)
         if jobs == 0:
             raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")
+        check_writable(out, out.parent)
         fitted = _fit_pouring(out, records, runs, jobs)
     except KeyboardInterrupt:
         typer.echo("interrupted; what is finished is kept. Go on with the same command.", err=True)

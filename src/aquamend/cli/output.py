@@ -1,12 +1,16 @@
-"""Standard output: JSON Lines for programs, rich text for people."""
+"""Standard output: JSON Lines for programs, rich text for people; and whether files can be written at all."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,3 +35,10 @@ def print_text(render: Callable[[Console], None]) -> None:
         render(console)
     lines = drawn.get().split("\n")
     typer.echo("\n".join(line.rstrip(" ") for line in lines), nl=False)  # tables are padded to their width
+
+
+def check_writable(out: Path, folder: Path) -> None:
+    """Refuse what cannot be written into a folder, before any long work is begun and without making the folder."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise AquaMendError(f"{out} cannot be written ({there} is no folder to write to); name another with --out")

@@ -1,4 +1,4 @@
-"""Runs small enough to work out by hand."""
+"""Runs small enough to work out by hand; shared, so copy one before changing it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -6,26 +6,16 @@ from typing import Any
 
 import pytest
 
-from aquamend.analysis.figures import bars, curves, dots, scenes
 from aquamend.analysis.figures.appearance import described_by
-from aquamend.analysis.figures.drawing import Drawing
 from aquamend.analysis.report.analysed import Analysed, analysed
 from aquamend.cli.looks import look_named
 from aquamend.records import Run
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def policies_describe_themselves() -> Iterator[None]:
     with described_by(look_named):
         yield
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave every drawing blank, for tests that look at the rest of a page: drawing is what takes the time."""
-    blank = Drawing(b'<svg viewBox="0 0 1 1"></svg>', b"")
-    for module in (bars, curves, dots, scenes):
-        monkeypatch.setattr(module, "drawing", lambda name, *, height_in, draw: blank)
 
 
 def record(policy: str, scenario: int, loss: float | str | None, *, seed: int = 0, **more: Any) -> dict[str, Any]:
@@ -50,7 +40,7 @@ def losses(policy: str, values: Sequence[float | str | None], **more: Any) -> li
     return [record(policy, scenario, value, **more) for scenario, value in enumerate(values)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make() -> Callable[..., Run]:
     def make(
         *records: list[dict[str, Any]], suite: str = "m1-v1", annotations: Any = (), timings: Any = (), **manifest: Any
@@ -67,7 +57,7 @@ def looked_at() -> Callable[[Run], Analysed]:
     return lambda run: analysed(run, title=run.suite, anchor="here")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def m1(make: Callable[..., Run]) -> Run:
     """Four scenarios: an oracle, the best plan, AquaMend, its twin, and restarting."""
     truth = {"failed": ["b1"], "rollback": {"fine": ["a1"], "linear-chain": ["a1", "a2"]}, "attribution": "external"}
@@ -85,7 +75,7 @@ def m1(make: Callable[..., Run]) -> Run:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def depth(make: Callable[..., Run]) -> Run:
     """Two sizes of M1-Depth."""
 
@@ -104,7 +94,7 @@ def depth(make: Callable[..., Run]) -> Run:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def proxies(make: Callable[..., Run]) -> Run:
     """Three estimators on two states of two kinds; exact values 4 and 6."""
 
@@ -130,7 +120,7 @@ def proxies(make: Callable[..., Run]) -> Run:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def stress(make: Callable[..., Run]) -> Run:
     """Sixteen episodes under two factors, acted out: nothing but realised losses."""
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,37 +37,49 @@ def scenario_data(page):
     return json.loads(text)["suites"]
 
 
-def test_the_same_run_gives_the_same_bytes(m1, tmp_path):
-    for name in ("first", "second"):
-        write_report(reported([m1]), tmp_path / name)
-    first = {path.relative_to(tmp_path / "first"): path.read_bytes() for path in (tmp_path / "first").rglob("*.*")}
-    second = {path.relative_to(tmp_path / "second"): path.read_bytes() for path in (tmp_path / "second").rglob("*.*")}
-    assert len(first) > 5
-    assert first == second
+@pytest.fixture(scope="module")
+def folder(m1, tmp_path_factory):
+    """Return where a report has been written."""
+    folder = tmp_path_factory.mktemp("report")
+    write_report(reported([m1]), folder)
+    return folder
 
 
-def test_figures_are_files_in_both_formats_and_part_of_the_page(m1, tmp_path):
+@pytest.fixture(scope="module")
+def page(m1, depth, proxies):
+    """Return the page of three runs, with its drawings."""
+    return as_html(reported([m1, depth, proxies]))
+
+
+def bytes_in(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+def test_the_same_run_gives_the_same_bytes(m1, folder, tmp_path):
     written = write_report(reported([m1]), tmp_path)
-    names = sorted(path.name for path in written if path.parent.name == "figures")
-    assert "m1-v1-means.svg" in names
-    assert "m1-v1-gap.png" in names
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(written) > 5
+    assert {path.relative_to(tmp_path) for path in written} == set(bytes_in(tmp_path))
+    assert bytes_in(folder) == bytes_in(tmp_path)
+
+
+def test_figures_are_files_in_both_formats_and_part_of_the_page(folder):
+    names = {path.name for path in (folder / "figures").iterdir()}
+    assert {"m1-v1-means.svg", "m1-v1-gap.png"} <= names
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") == len(names) / 2
-    markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
+    markdown = (folder / "report.md").read_text(encoding="utf-8")
     for link in re.findall(r"\]\((figures/[^)]+)\)", markdown):
-        assert (tmp_path / link).is_file()
+        assert (folder / link).is_file()
 
 
-def test_the_page_asks_for_nothing_outside_itself(m1, depth, proxies):
-    page = as_html(reported([m1, depth, proxies]))
+def test_the_page_asks_for_nothing_outside_itself(page):
     assert "http" not in page
     assert "//" not in "".join(re.findall(r'(?:src|href)="([^"]*)"', page))
     assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)"', page))
     assert not re.search(r"@import|url\((?!#)|<link|<img|<iframe", page)
 
 
-def test_every_link_inside_the_page_leads_somewhere(m1, depth):
-    page = as_html(reported([m1, depth]))
+def test_every_link_inside_the_page_leads_somewhere(page):
     identifiers = re.findall(r'\bid="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(identifiers)
@@ -95,8 +108,7 @@ def test_markdown_tables_keep_their_columns_whatever_the_text(make):
 
 @pytest.mark.usefixtures("undrawn")
 def test_an_incomplete_run_says_so_at_the_top_and_in_its_section(m1):
-    m1.manifest["seeds"] = 2
-    document = reported([m1])
+    document = reported([replace(m1, manifest=m1.manifest | {"seeds": 2})])
     expected = "m1-v1 is incomplete: 20 of 40 records are here."
     assert expected in document.lead[0].text
     assert as_html(document).count("is incomplete: 20 of 40 records") == 2
@@ -199,9 +211,7 @@ def test_realised_and_expected_are_compared_and_not_presumed_to_agree(make):
 @pytest.mark.usefixtures("undrawn")
 def test_only_records_with_every_truth_are_said_to_have_them(depth):
     assert "Every hidden truth" not in text_of([depth])
-    for record in depth.records:
-        record["realisations"] = []
-    text = text_of([depth])
+    text = text_of([replace(depth, records=[record | {"realisations": []} for record in depth.records])])
     assert "Every hidden truth of a scenario was played" in text
     assert "AquaMend minus the other policy in realised loss" not in text
 
@@ -226,9 +236,9 @@ def test_scenarios_keep_the_digits_that_tell_them_apart(make):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_truth_that_cannot_be_read_is_reported_with_its_folder_and_scenario(m1):
-    m1.annotations[0]["truths"] = "x"
+    unreadable = replace(m1, annotations=[m1.annotations[0] | {"truths": "x"}])
     with pytest.raises(InvalidRun, match=r"^/runs/m1-v1: the annotation of scenario 3, seed 0 has the truths 'x'"):
-        reported([m1])
+        reported([unreadable])
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_S
 
 pytest.importorskip("mujoco")
 
@@ -158,5 +159,7 @@ def test_pictures_need_no_gl() -> None:
         "still(settled(0, 0, 0, 0), 16, 12)\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('OpenGL', 'glfw') or m.startswith('mujoco.gl')])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert done.stdout.strip() == "[]"

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.worlds.pouring.mujoco import dimensions as dim
 from aquamend.worlds.pouring.mujoco.drawing import (
@@ -136,5 +137,7 @@ def test_the_same_generator_draws_the_same(kind):
 )
 def test_who_draws_trouble_and_who_models_it_know_nothing_of_each_other(one, other):
     program = f"import sys, aquamend.worlds.pouring.{one}\nprint([m for m in sys.modules if '.pouring.{other}' in m])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert done.stdout.strip() == "[]"

@@ -98,17 +98,6 @@ def _at_once(skill: Skill) -> str:
             return str(done.value.told)
 
 
-def test_the_noise_of_a_reading_depends_only_on_seed_sensor_and_count() -> None:
-    def draws(body: Body, *sensors: str) -> list[float]:
-        return [float(body.noise(sensor).normal()) for sensor in sensors]
-
-    simulation = ready().simulation
-    plain = draws(Body(simulation), "look A", "look A", "scale 0")
-    assert draws(Body(simulation), "scale 0", "look A", "localise", "look A")[:2] == [plain[2], plain[0]]
-    assert draws(Body(simulation, seed=(1,)), "look A") != plain[:1]
-    assert len(set(plain)) == 3
-
-
 def test_other_readings_in_between_do_not_change_a_reading() -> None:
     one, other = ready().branch(), ready().branch()
     drive(other, weigh(other, 1))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_S
 
 pytest.importorskip("mujoco")
 
@@ -109,5 +110,7 @@ print(resident_mb() - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_grows_by_less_than_24_mb_over_20_executions() -> None:
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert float(done.stdout) < 24

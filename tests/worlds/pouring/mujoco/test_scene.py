@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_S
 
 pytest.importorskip("mujoco")
 
@@ -58,7 +59,7 @@ def test_the_same_scene_gives_the_same_bits_when_built_again() -> None:
 def test_the_same_scene_gives_the_same_bits_in_another_process(hash_seed: str) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S, env=environment)
     assert done.stdout.strip() == fingerprint(SMALL)
 
 
