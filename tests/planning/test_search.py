@@ -32,6 +32,7 @@ from aquamend.planning.search import search
 from aquamend.policies import Lookahead
 from aquamend.problem_file import load_problem, parse_problem
 from tests.planning.conftest import random_state
+from tests.tiers import cases
 
 
 def optimum(state: InformationState) -> float:
@@ -99,7 +100,7 @@ def test_counting_all_uses_closes_the_gap(seed):
     assert plan.bounds.upper == pytest.approx(optimum(state), abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(cases(3, 6)))
 def test_endless_yes_or_no_probes_get_a_certified_gap(seed):
     state = endless_state(seed)
     plan = search(state, Limits(gap=0.01))

@@ -62,6 +62,7 @@ def test_risk_is_drawn_against_size_only_where_groups_are_sizes(m1, depth, proxi
     assert risk_by_size("here", summarise(table_of(proxies)), table_of(proxies), None) is None
 
 
+@pytest.mark.slow
 def test_certified_bounds_are_shaded_where_they_do_not_meet(make):
     def sized(lower):
         lines = losses("certified", [3.0, 3.0])
@@ -90,6 +91,7 @@ def test_a_difference_is_drawn_with_the_sign_that_the_table_has(make):
     assert "Left of zero, AquaMend is better" in figure.caption
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["$a_b$", "a$\\frac$b", "_private", "x" * 300])
 def test_any_name_can_be_drawn_as_it_is_written(make, name):
     run = make(losses("exact", [1.0, 1.0]), losses(name, [1.5, 2.0]))
@@ -108,6 +110,7 @@ def test_the_key_speaks_of_intervals_only_where_there_are_any():
         assert text in dot_plot("here", [Panel("", dots)], axis="x").svg
 
 
+@pytest.mark.slow
 def test_estimators_are_drawn_group_by_group(proxies):
     text = mean_dots("here", summarise(table_of(proxies)), paper_table("m1-proxy-v1")).svg.decode()
     assert "mode = correlated, support = small" in text
@@ -128,6 +131,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         require_matplotlib()
 
 
+@pytest.mark.slow
 def test_episodes_are_drawn_by_loss_and_by_success_each_on_its_own_axis(stress):
     figure = mean_dots("here", summarise_together(table_of(stress)), paper_table("t4-stress-v2"))
     for text in (">mean realised loss<", ">mean success<", ">Blind retry<"):

@@ -55,6 +55,7 @@ def bytes_in(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(m1, folder, tmp_path):
     written = write_report(reported([m1]), tmp_path)
     assert len(written) > 5
@@ -62,6 +63,7 @@ def test_the_same_run_gives_the_same_bytes(m1, folder, tmp_path):
     assert bytes_in(folder) == bytes_in(tmp_path)
 
 
+@pytest.mark.slow
 def test_figures_are_files_in_both_formats_and_part_of_the_page(folder):
     names = {path.name for path in (folder / "figures").iterdir()}
     assert {"m1-v1-means.svg", "m1-v1-gap.png"} <= names
@@ -72,6 +74,7 @@ def test_figures_are_files_in_both_formats_and_part_of_the_page(folder):
         assert (folder / link).is_file()
 
 
+@pytest.mark.slow
 def test_the_page_asks_for_nothing_outside_itself(page):
     assert "http" not in page
     assert "//" not in "".join(re.findall(r'(?:src|href)="([^"]*)"', page))
@@ -79,6 +82,7 @@ def test_the_page_asks_for_nothing_outside_itself(page):
     assert not re.search(r"@import|url\((?!#)|<link|<img|<iframe", page)
 
 
+@pytest.mark.slow
 def test_every_link_inside_the_page_leads_somewhere(page):
     identifiers = re.findall(r'\bid="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))

@@ -35,6 +35,7 @@ def test_three_levels_make_a_ladder_from_low_to_high_and_two_do_not(swept):
     assert rungs == ["3 cups", "5 cups", "8 cups"]
 
 
+@pytest.mark.slow
 def test_ladders_are_lines_and_other_settings_dots(swept):
     line, dots = figures = sweep_figures("here", swept)
     assert ">cups<" in line.svg.decode()

@@ -60,6 +60,7 @@ def test_overconfidence_squares_the_alarm_posterior_and_conditions_as_it_should(
     assert overconfident(after) / overconfident(after).sum() == pytest.approx(expected / expected.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_every_ablation_changes_something(name):
     differs = 0

@@ -160,6 +160,7 @@ def test_the_search_for_the_truth_does_find_it_where_it_is():
     assert Scene in {type(x) for x in _reachable(standard(0, 0).truths[0].enter())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in HEEDFUL if name in POLICIES])
 def test_who_plans_with_the_budget_keeps_to_it(name):
     looked = 0
@@ -172,6 +173,7 @@ def test_who_plans_with_the_budget_keeps_to_it(name):
     assert looked > 0 or name == "oracle"
 
 
+@pytest.mark.slow
 def test_who_knows_of_no_budget_may_go_over_it_and_gets_nothing_for_it():
     over = 0
     for number in (n for n in range(96) if n % 4 in (2, 3)):

@@ -126,17 +126,6 @@ def water_g(body: Body) -> dict[str, int]:
     return {vessel: body.simulation.grams(vessel) for vessel in body.simulation.compiled.vessels}
 
 
-def random_work(seed: int) -> tuple[Body, str, int]:
-    """Return a body before a random table, a cup, and a dose for it."""
-    rng = np.random.default_rng((2024, seed))
-    places = [*rng.permutation(3).tolist(), 3]
-    offsets = rng.uniform(-6, 6, (4, 2)).tolist()
-    grams = [*rng.integers(15, 46, 3).tolist(), int(rng.integers(45, 71))]
-    standing = zip(GRAMS, places, grams, map(tuple, offsets), strict=True)
-    scene = TableScene(tuple(Standing(*vessel) for vessel in standing), reserve_g=0)
-    return Body(Simulation.of(scene), seed=(seed,)), "ABC"[int(rng.integers(3))], int(rng.integers(10, 26))
-
-
 KNOWN = replace(FITTED, alarms=uncalibrated().alarms)
 """A model with round numbers, to which every report is alike."""
 

@@ -14,6 +14,8 @@ from aquamend.worlds.pouring.mujoco.body import Body, Finding, drive, failed
 from aquamend.worlds.pouring.mujoco.measuring import localise
 from aquamend.worlds.pouring.task import RESTART, SAFE_STOP, SOUND
 
+pytestmark = pytest.mark.slow
+
 SAID = {
     **{f"quantity_{cup}": float(GRAMS[cup]) for cup in "ABC"},
     **{f"binding_{cup}": 1000.0 * x for cup, x in zip("ABC", dim.CUP_PLACES_X, strict=True)},

@@ -29,6 +29,8 @@ from aquamend.worlds.pouring.mujoco.measuring import localise
 from aquamend.worlds.pouring.mujoco.motion import fingers
 from aquamend.worlds.pouring.mujoco.pouring import pour
 
+pytestmark = pytest.mark.slow
+
 UNDO = Charge.ROLLBACK
 
 
@@ -221,10 +223,6 @@ def test_gripping_anew_sets_down_what_the_hand_holds_first() -> None:
     assert water_g(body) == GRAMS
 
 
-DEAR = ("in the middle of a pour", "holding a cup", "pitcher beside a cup")
-ALL_STATES = [pytest.param(state, marks=pytest.mark.slow) if state in DEAR else state for state in STATES]
-
-
 @cache
 def stopped(state: str) -> Body:
     """Return a body that has stopped safely from some state."""
@@ -233,7 +231,7 @@ def stopped(state: str) -> Body:
     return body
 
 
-@pytest.mark.parametrize("state", ALL_STATES)
+@pytest.mark.parametrize("state", STATES)
 def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
     body = stopped(state)
     assert body.holding is None
@@ -241,7 +239,7 @@ def test_a_safe_stop_ends_with_an_empty_open_hand_at_home(state: str) -> None:
     assert body.simulation.hand == pytest.approx(dim.HOME)
 
 
-@pytest.mark.parametrize("state", ALL_STATES)
+@pytest.mark.parametrize("state", STATES)
 def test_after_a_safe_stop_every_vessel_stands_upright_on_its_place(state: str) -> None:
     simulation = stopped(state).simulation
     for vessel, x in zip(GRAMS, dim.PLACES_X, strict=True):

@@ -36,6 +36,8 @@ from aquamend.worlds.pouring.mujoco.world import PouringRobot
 from aquamend.worlds.pouring.reports import ROUTINE, Signal
 from aquamend.worlds.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, heft, look, weigh
 
+pytestmark = pytest.mark.slow
+
 OCCLUSION = Occlusion("C")
 HELD = {vessel.name: vessel.grams for vessel in LIGHT.vessels}
 EVERY_KIND = {
@@ -306,7 +308,6 @@ def test_the_true_configuration_predicts_a_scale_that_is_off(kind):
     assert disagreements(alarm, [weigh("A"), weigh("B"), look("B")]) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_after_a_pour_the_true_configuration_predicts_every_reading_too(kind):
     trouble = {"much": AddWater("B", 14)}.get(kind, EVERY_KIND[kind])

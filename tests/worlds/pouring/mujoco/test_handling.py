@@ -21,6 +21,8 @@ from aquamend.worlds.pouring.mujoco.handling import draw_back, felt_g, grasp, li
 from aquamend.worlds.pouring.mujoco.motion import TRAVEL_Z, fingers
 from aquamend.worlds.pouring.mujoco.sensors import VESSEL_G
 
+pytestmark = pytest.mark.slow
+
 
 def in_hand_m(body: Body) -> np.ndarray:
     """Return where the pitcher's foot is from the hand."""

@@ -15,6 +15,8 @@ from aquamend.worlds.pouring.mujoco.judging import Quality, quality_of, truth_of
 from aquamend.worlds.pouring.mujoco.trouble import AddWater, FrozenCamera, SwapCups
 from aquamend.worlds.pouring.task import FAULTY, SOUND
 
+pytestmark = pytest.mark.slow
+
 HELD = {cup: GRAMS[cup] for cup in dim.CUPS}
 FINE = Quality({"A": 0.0, "B": 20.0, "C": 0.0}, "B", displaced_mm=4.0, spilled_g=0, hand_empty=True)
 IN_PLACE_MM = {cup: 1000 * x for cup, x in zip(dim.CUPS, dim.CUP_PLACES_X, strict=True)}

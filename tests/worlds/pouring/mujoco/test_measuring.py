@@ -14,6 +14,8 @@ from aquamend.worlds.pouring.mujoco.faults import Faults
 from aquamend.worlds.pouring.mujoco.measuring import PROBE_S, SELF_TEST_ERR, check_camera, localise, look, weigh
 from aquamend.worlds.pouring.task import FAULTY, SOUND
 
+pytestmark = pytest.mark.slow
+
 SENSES: dict[str, Callable[[Body], Skill]] = {
     "look": lambda body: look(body, "B"),
     "weigh": lambda body: weigh(body, 1),

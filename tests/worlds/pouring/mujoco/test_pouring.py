@@ -12,6 +12,8 @@ from aquamend.worlds.pouring.mujoco.handling import move
 from aquamend.worlds.pouring.mujoco.pouring import DOSE_SD_G, pour
 from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
+pytestmark = pytest.mark.slow
+
 
 def holding(table: Simulation) -> Body:
     """Return a body that holds the pitcher beside B."""
@@ -34,7 +36,7 @@ def test_water_poured_into_an_empty_cup_stays_in_it() -> None:
     assert body.simulation.spilled_g() == 0
 
 
-@pytest.mark.parametrize("dose_g", [8.0, pytest.param(24.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dose_g", [8.0, 24.0])
 def test_a_dose_is_poured_to_three_grams_and_none_is_lost(dose_g: float) -> None:
     body = beside().branch()
     finding = perform(body, pour(body, "B", dose_g))
@@ -51,7 +53,6 @@ def test_a_pour_says_how_much_it_poured() -> None:
     assert float(told.split()[0]) == pytest.approx(DOSE_G, abs=3)
 
 
-@pytest.mark.slow
 def test_the_dose_is_read_when_the_hand_has_tilted_back_with_the_drift_of_its_own_weight() -> None:
     """The same water under other noise: what is told differs by the noise, and by little more."""
     errors = []

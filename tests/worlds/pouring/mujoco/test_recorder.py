@@ -13,6 +13,8 @@ from aquamend.worlds.pouring.mujoco.recorder import PARKED_M, Recorder
 from aquamend.worlds.pouring.mujoco.scene import WALL_GROUP
 from aquamend.worlds.pouring.mujoco.simulation import Simulation
 
+pytestmark = pytest.mark.slow
+
 
 def watched(recorder: Recorder | None, ticks: int) -> Simulation:
     """Return a table after so many ticks under a recorder, the first of them just after a frame was due."""

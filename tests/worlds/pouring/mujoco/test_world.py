@@ -44,6 +44,8 @@ from aquamend.worlds.pouring.mujoco.trouble import AddWater, BiasedCamera, Froze
 from aquamend.worlds.pouring.mujoco.world import PouringRobot
 from aquamend.worlds.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SAFE_STOP, Stage, heft, look, weigh
 
+pytestmark = pytest.mark.slow
+
 OCCLUSION = Occlusion("C")
 SWAP = SwapCups("A", "B")
 
@@ -190,7 +192,6 @@ def test_a_policy_declares_amounts_from_its_readings_alone(quick_pour):
     assert declared["B"] in readings
 
 
-@pytest.mark.slow
 def test_starting_over_with_a_camera_that_reads_low_leaves_it_and_the_target_wrong():
     robot = entered(BiasedCamera("A", -14.0), Stage.LIFTED, scene=SCENE)
     found = judged(robot, Restart())
@@ -200,7 +201,6 @@ def test_starting_over_with_a_camera_that_reads_low_leaves_it_and_the_target_wro
     assert not found.verdict.success
 
 
-@pytest.mark.slow
 def test_a_late_swap_is_poured_back_and_poured_again():
     robot = entered(SWAP, Stage.POURED, scene=SCENE)
     found = judged(robot, RollBack(("target", "binding_A", "binding_B")))
@@ -210,7 +210,6 @@ def test_a_late_swap_is_poured_back_and_poured_again():
     assert robot.body.simulation.grams("A") == pytest.approx(28, abs=3.0)
 
 
-@pytest.mark.slow
 def test_a_pour_back_that_fails_leads_to_another_decision_and_nothing_is_poured_on_top(monkeypatch):
     def refuses(body, cup, dose_g, charge):
         yield from ()
