@@ -136,3 +136,19 @@ def test_a_fault_is_followed_by_where_it_stands(run, tmp_path):
 )
 def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(run, lid, args, said):
     assert_refused(run("decide", lid, *args), said)
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.999, "probes[0].persistent: 0.999 leaves a normal distribution next to nothing"),
+        (1.5, "probes[0].persistent: 1.5 is not a probability"),
+        ("often", "probes[0].persistent: the text 'often' is not a number"),
+        (None, "probes[0].persistent"),
+    ],
+)
+def test_an_error_that_cannot_persist_is_refused(run, problem, write, share, said):
+    problem["format"] = "aquamend-problem/2"
+    problem["probes"][0] |= {"max_uses": 4, "persistent": share}
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [3, 1]}}
+    assert_refused(run("decide", write(problem)), said)

@@ -49,3 +49,22 @@ def test_what_is_wrong_is_told_without_a_traceback(run, problem, write, tmp_path
         result = run("learn", *args)
         assert result.exit_code == 2, args
         assert "Traceback" not in result.stderr
+
+
+def test_the_kind_of_kernel_is_chosen_and_said(run, problem, write, tmp_path):
+    problem["kernels"]["look"] = {"gaussian": {"on": [0, 5], "off": [9, 5]}}
+    rng, past, out = np.random.default_rng(1), tmp_path / "past.jsonl", tmp_path / "learned.yaml"
+    humps = [{"found": "on", "look": [float(rng.choice([-8, 8]) + rng.normal())]} for _ in range(60)]
+    rows = humps + [{"found": "off", "look": float(rng.normal(20.0))} for _ in range(20)]
+    past.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    args = ["learn", str(past), "--problem", write(problem), "--readings", "best"]
+    result = run(*args, "--out", str(out))
+    assert result.exit_code == 0, result.stderr
+    assert "'look' is learned as mixture; log density held back: gaussian" in " ".join(result.stdout.split())
+    assert "# 'look' is learned as mixture" in out.read_text()
+    assert run("validate", str(out)).exit_code == 0
+    found = json.loads(run(*args, "--json").stdout)
+    assert found["kernels"]["look"]["mixture"] > found["kernels"]["look"]["gaussian"]
+    refused = run(*args[:-1], "mixtur")
+    assert refused.exit_code == 2
+    assert "did you mean mixture? use one of as-written, gaussian, mixture, samples, best" in refused.stderr

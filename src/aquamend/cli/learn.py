@@ -10,12 +10,12 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
-from aquamend.errors import AquaMendError
+from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend.learning import Calibration, Learned, Records
+    from aquamend.learning import Calibration, Law, Learned, Records
 
 HERE = "aquamend learn"
 MOST_WARNINGS = 12
@@ -45,6 +45,10 @@ def learn(
     strength: Annotated[
         float, typer.Option(metavar="N", min=1e-6, help="How many records the problem's own numbers are worth.")
     ] = 2.0,
+    readings: Annotated[
+        str,
+        typer.Option(metavar="KIND", help="Learn numeric readings as-written, as gaussian, mixture, samples, or best."),
+    ] = "as-written",
     as_json: AsJson = False,
 ) -> None:
     """Learn priors, alarm, kernels, accuracies and costs from labelled records of past alarms.
@@ -55,7 +59,7 @@ def learn(
     """
     complaints = Complaints()
     with complaints.at(HERE):
-        _learn(records, problem, out, journal, labels, strength, as_json)
+        _learn(records, problem, out, journal, labels, strength, readings, as_json)
     complaints.exit()
 
 
@@ -66,15 +70,17 @@ def _learn(
     journal: Path | None,
     labels: Path | None,
     strength: float,
+    readings: str,
     as_json: bool,
 ) -> None:
     from aquamend.learning import checked, drifts, learned
     from aquamend.problem_file.text import data_at
 
+    law = _law(readings)
     given = _records(records, journal, labels)
     template = data_at(problem)
-    found = learned(template, given.records, strength=strength)
-    held = checked(template, given.records, strength=strength)
+    found = learned(template, given.records, strength=strength, law=law)
+    held = checked(template, given.records, strength=strength, law=law)
     warnings = [*drifts(given.records), *found.warnings]
     if out is not None:
         _write(out, found, given, held, strength)
@@ -82,6 +88,16 @@ def _learn(
         print_json(_as_data(found, held, warnings))
     else:
         print_text(lambda console: _print(console, found, given, held, warnings, out))
+
+
+def _law(said: str) -> Law:
+    from aquamend.learning import Law
+
+    if said in tuple(Law):
+        return Law(said)
+    near = meant(said, tuple(Law))
+    hint = f"did you mean {near}? " if near else ""
+    raise AquaMendError(f"--readings {said!r} is no kind of kernel; {hint}use one of {', '.join(Law)}")
 
 
 def _records(records: Path | None, journal: Path | None, labels: Path | None) -> Records:
@@ -121,7 +137,11 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
         f"Every number is a posterior mean; what the template said counts as {strength:g} records.",
     ]
     if held is not None and held.brier is not None:
-        lines.append(f"On {held.records} records held back: Brier {held.brier:.4f}, ECE {held.ece:.4f}.")
+        lines.append(
+            f"On {held.records} records held back: Brier {held.brier:.4f}, ECE {held.ece:.4f},"
+            f" log score {held.log_score:.4f}."
+        )
+    lines += [f"{said}." for said in _choices(found)]
     lines += [f"Warning: {warning}." for warning in found.warnings[:MOST_WARNINGS]]
     head = "".join(f"# {' '.join(line.split())}\n" for line in lines)
     text = head + yaml.safe_dump(found.data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
@@ -130,6 +150,15 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise AquaMendError(f"{out} cannot be written ({error.strerror}); name another file") from None
+
+
+def _choices(found: Learned) -> list[str]:
+    """Return, for every probe whose kernel was chosen, which kind it has and why."""
+    return [
+        f"{probe!r} is learned as {next(iter(found.data['kernels'][probe]))}; log density held back: "
+        + ", ".join(f"{kind} {score:.3f}" for kind, score in scores.items())
+        for probe, scores in found.scores.items()
+    ]
 
 
 def _as_data(found: Learned, held: Calibration | None, warnings: list[str]) -> dict[str, Any]:
@@ -141,13 +170,14 @@ def _as_data(found: Learned, held: Calibration | None, warnings: list[str]) -> d
             where: {"value": e.value, "low": json_number(e.low), "high": json_number(e.high), "records": e.records}
             for where, e in found.estimates.items()
         },
+        "kernels": found.scores,
         "warnings": warnings,
         "held_back": None,
     }
     if held is not None:
         data["held_back"] = {
             "records": held.records, "brier": held.brier, "ece": held.ece, "truth": held.truth,
-            "coverage": dict(held.coverage), "readings": held.readings,
+            "log_score": held.log_score, "coverage": dict(held.coverage), "readings": held.readings,
         }  # fmt: skip
     return data
 
@@ -167,6 +197,7 @@ def _print(
         scores = [
             ("Brier", held.brier, "0 is perfect"), ("ECE", held.ece, "0 is perfect"),
             ("probability of what was found", held.truth, "1 is perfect"),
+            ("its logarithm", held.log_score, "0 is perfect"),
             *((f"readings within {name}", share, f"of {held.readings}") for name, share in held.coverage.items()),
         ]  # fmt: skip
         console.print(f"On {held.records} records held back:", style="bold")
@@ -179,6 +210,8 @@ def _print(
         console.print("Least certain:", style="bold")
         for where, e in wide[:5]:
             console.print(f"  {where}: {e.value:.4g} (95 %: {e.low:.3g} to {e.high:.3g}, {e.records} records)")
+    for said in _choices(found):
+        console.print(said[0].upper() + said[1:])
     for warning in warnings[:MOST_WARNINGS]:
         console.print(f"Warning: {warning}")
     if len(warnings) > MOST_WARNINGS:

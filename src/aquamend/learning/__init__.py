@@ -4,26 +4,33 @@
 JSON Lines and Parquet, ``journals`` the journal of a robot's recoveries.
 """
 
-from aquamend.learning.checking import Calibration, calibration, checked, drifts, held_back
-from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares, with_outliers
+from aquamend.learning.checking import Calibration, calibration, calibration_of, checked, drifts, held_back
+from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares
 from aquamend.learning.fitting import Learned, learned
 from aquamend.learning.journals import journal_records
+from aquamend.learning.mixtures import Part, PartEstimate, mixtures, with_outliers
+from aquamend.learning.readings import Law
 from aquamend.learning.records import Record, Records, read_records
 
 __all__ = [
     "Calibration",
     "Estimate",
+    "Law",
     "Learned",
     "NormalEstimate",
+    "Part",
+    "PartEstimate",
     "Record",
     "Records",
     "calibration",
+    "calibration_of",
     "checked",
     "cost",
     "drifts",
     "held_back",
     "journal_records",
     "learned",
+    "mixtures",
     "normal",
     "rate",
     "read_records",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 from aquamend.errors import IllegalProbe
 from aquamend.inference import InformationState, Observation
 from aquamend.learning.fitting import learned
+from aquamend.learning.readings import Law
 from aquamend.learning.records import Record, in_order
 from aquamend.model.kernels import Readings
 from aquamend.problem import Problem
+from aquamend.remembering import remembered
 from aquamend.statistics.calibration import brier, expected_calibration_error
 
 HOLD_BACK_EVERY = 4
@@ -22,7 +24,9 @@ HOLD_BACK_EVERY = 4
 FEWEST_FOR_DRIFT = 20
 DRIFT_LEVEL = 0.01
 """Chance of calling a drift where there is none, over all that is tested."""
-WITHIN = {"50 %": 0.6744898, "95 %": 1.959964}
+WITHIN = {"50 %": 0.5, "95 %": 0.95}
+SMALLEST = 1e-12
+"""What a finding that the model called impossible is taken for, so that one of them does not hide all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,10 @@ class Calibration:
     """Expected calibration error of the same."""
     truth: float | None
     """Probability of what was found, on average."""
+    log_score: float | None
+    """Mean natural logarithm of that probability; 0 is perfect."""
     coverage: Mapping[str, float]
-    """Share of numeric readings inside the interval that should hold this much of them."""
+    """Share of numeric readings inside the central interval that should hold this much of them."""
     readings: int
     """How many numeric readings that is."""
 
@@ -48,43 +54,66 @@ def held_back(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return [record for i, record in enumerate(records) if i % HOLD_BACK_EVERY != HOLD_BACK_EVERY - 1], back
 
 
-def checked(template: Mapping[str, Any], records: Sequence[Record], *, strength: float) -> Calibration | None:
+def checked(
+    template: Mapping[str, Any], records: Sequence[Record], *, strength: float, law: Law = Law.AS_WRITTEN
+) -> Calibration | None:
     """Return how a model learned from three records in four fares on the fourth; None if too few tell a finding."""
     labelled = [record for record in records if record.found is not None]
     used, back = held_back(labelled)
     if len(back) < 2:
         return None
-    return calibration(learned(template, used, strength=strength).problem, back)
+    return calibration(learned(template, used, strength=strength, law=law).problem, back)
 
 
-def calibration(problem: Problem, records: Sequence[Record]) -> Calibration:
+def calibration(problem: Problem, records: Iterable[Record]) -> Calibration:
     """Return how a problem's model fares on records."""
-    free = replace(problem, sensing_budget=math.inf)
-    position = {frozenset(part.strip() for part in name.split("+")): s for s, name in enumerate(free.model.names)}
-    probabilities: list[float] = []
-    outcomes: list[bool] = []
-    truths: list[float] = []
-    distances: list[float] = []
-    count = 0
-    for record in records:
-        truth = position.get(frozenset(part.strip() for part in str(record.found).split("+")))
+    return calibration_of((problem, record) for record in records)
+
+
+def calibration_of(cases: Iterable[tuple[Problem, Record]]) -> Calibration:
+    """Return how models fare on records, each with the problem that was posed when it was made."""
+    stated: list[float] = []
+    so: list[bool] = []
+    found: list[float] = []
+    below: list[float] = []
+    for problem, record in cases:
+        truth = _positions(problem).get(_key(str(record.found)))
         if truth is None or not record.alarm:
             continue
-        count += 1
-        state = _told(InformationState.alarmed(free), record)
-        distances += _distances(free, record, truth)
-        probabilities += state.failure_probabilities.tolist()
-        outcomes += (free.failed[truth] > 0.5).tolist()
-        truths.append(float(state.posterior[truth]))
-    z = np.abs(np.array(distances))
+        state = _told(InformationState.alarmed(_free(problem)), record)
+        stated += np.minimum(state.failure_probabilities, 1.0).tolist()  # sums of shares may round up
+        so += (problem.failed[truth[0]] > 0.5).tolist()
+        found.append(min(float(state.posterior[truth].sum()), 1.0))
+        below += _below(problem, record, truth)
+    u = np.array(below)
     return Calibration(
-        count,
-        brier(probabilities, outcomes),
-        expected_calibration_error(probabilities, outcomes),
-        float(np.mean(truths)) if truths else None,
-        {name: float((z <= reach).mean()) for name, reach in WITHIN.items()} if len(z) else {},
-        len(z),
+        len(found),
+        brier(stated, so),
+        expected_calibration_error(stated, so),
+        float(np.mean(found)) if found else None,
+        float(np.mean(np.log(np.maximum(found, SMALLEST)))) if found else None,
+        {name: float((np.abs(u - 0.5) <= 0.5 * share).mean()) for name, share in WITHIN.items()} if len(u) else {},
+        len(u),
     )
+
+
+def _key(found: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in found.split("+"))
+
+
+@remembered
+def _positions(problem: Problem) -> dict[frozenset[str], list[int]]:
+    """Return the hypotheses of everything that may be found: several, where probes may repeat themselves."""
+    positions: dict[frozenset[str], list[int]] = {}
+    for s, hypothesis in enumerate(problem.model.hypotheses):
+        positions.setdefault(_key(hypothesis.part_of or hypothesis.name), []).append(s)
+    return positions
+
+
+@remembered
+def _free(problem: Problem) -> Problem:
+    """Return the problem in which every reading of a record can be told."""
+    return replace(problem, sensing_budget=math.inf)
 
 
 def _told(state: InformationState, record: Record) -> InformationState:
@@ -105,16 +134,15 @@ def _as_said(state: InformationState, probe: str, answer: str | float) -> str | 
     return answer if reads or isinstance(answer, str) else f"{answer:g}"
 
 
-def _distances(problem: Problem, record: Record, truth: int) -> list[float]:
-    """Return how many standard deviations each numeric reading lies from what the truth predicts."""
+def _below(problem: Problem, record: Record, truth: Sequence[int]) -> list[float]:
+    """Return how probably each numeric reading would have been smaller, by what the truth predicts."""
     found = []
+    prior = problem.model.prior[truth]
     for probe, answers in record.readings.items():
         channel = problem.model.channels.get(probe)
-        if isinstance(channel, Readings):
-            own = np.flatnonzero(channel.owner == channel.of[truth])
-            if len(own) == 1:
-                mean, sd = float(channel.mean[own[0]]), float(channel.sd[own[0]])
-                found += [(float(answer) - mean) / sd for answer in answers]
+        if isinstance(channel, Readings) and answers:
+            below = channel.intervals(np.sort([float(answer) for answer in answers]))[channel.of[truth]]
+            found += (prior @ below / prior.sum()).cumsum()[:-1].tolist()
     return found
 
 

@@ -1,4 +1,4 @@
-"""Estimates with their uncertainty, from arrays: shares, rates, normal readings with outliers, costs.
+"""Estimates with their uncertainty, from arrays: shares, rates, normal readings, costs.
 
 Every estimate is the mean of a posterior whose prior is stated: what was thought before, worth ``strength`` records. A
 world's own fitting code may call these; nothing here knows of files or problems.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 STRENGTH = 2.0
 """How many records what was thought before is worth, unless said otherwise."""
-OUTLIER_SHARE, OUTLIER_STRENGTH = 0.01, 20.0
-"""Share of glitches thought of before any reading, and how many readings that is worth."""
-MOST_OUTLIERS = 0.5
-ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,68 +72,33 @@ def normal(
 
     y = np.asarray(readings, dtype=float)
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
-    n = float(w.sum())
-    centre = float(w @ y / n) if n > 0 else prior_mean
+    law = normal_law(y, prior_mean, prior_sd, weights=w, strength=strength)
+    spread = math.sqrt(law.b / law.a / law.k) * float(student.ppf(0.975, 2.0 * law.a))
+    low, high = (math.sqrt(float(invgamma.ppf(q, law.a, scale=law.b))) for q in (0.025, 0.975))
+    n = len(y) if weights is None else round(float(w.sum()))
+    return NormalEstimate(Estimate(law.mean, law.mean - spread, law.mean + spread, n), Estimate(law.sd, low, high, n))
+
+
+class NormalLaw(NamedTuple):
+    """The posterior of a normal distribution: mean, predictive sd, and the parameters its intervals need."""
+
+    mean: float
+    sd: float
+    k: float
+    a: float
+    b: float
+
+
+def normal_law(y: Floats, prior_mean: float, prior_sd: float, *, weights: Floats, strength: float) -> NormalLaw:
+    """Return what `normal` says, without the intervals, which take longer than all the rest."""
+    n = float(weights.sum())
+    centre = float(weights @ y / n) if n > 0 else prior_mean
     k, a = strength + n, 0.5 * (strength + n) + 1.0
     mean = (strength * prior_mean + n * centre) / k
-    squares = float(w @ (y - centre) ** 2) + strength * n / k * (centre - prior_mean) ** 2
+    squares = float(weights @ (y - centre) ** 2) + strength * n / k * (centre - prior_mean) ** 2
     b = 0.5 * strength * prior_sd**2 + 0.5 * squares + prior_sd**2  # at n = 0, b / a is the prior's variance
-    scale = math.sqrt(b / a * (1.0 + 1.0 / k))
-    spread = math.sqrt(b / a / k) * float(student.ppf(0.975, 2.0 * a))
-    low, high = (math.sqrt(float(invgamma.ppf(q, a, scale=b))) for q in (0.025, 0.975))
-    return NormalEstimate(
-        Estimate(mean, mean - spread, mean + spread, len(y)), Estimate(scale if n else prior_sd, low, high, len(y))
-    )
-
-
-def with_outliers(
-    groups: list[Floats], prior: list[tuple[float, float]], *, strength: float = STRENGTH
-) -> tuple[list[NormalEstimate], Estimate]:
-    """Return one normal for every group of readings, and the share of glitches that all of them have in common.
-
-    Expectation–maximisation of (1 − ε) normal + ε Cauchy, the Cauchy as wide as all groups together reach, as the
-    kernels of a problem have it; ε has a Beta prior of 1 % worth 20 readings.
-    """
-    everything = np.concatenate([np.asarray(g, dtype=float) for g in groups]) if groups else np.zeros(0)
-    low = min(m - 7.5 * s for m, s in prior)
-    high = max(m + 7.5 * s for m, s in prior)
-    centre, width = 0.5 * (low + high), max(0.5 * (high - low), 1e-12)
-    share = OUTLIER_SHARE
-    start = [
-        (float(np.median(g)) if len(g) > 2 else m, _robust_sd(g, s)) for g, (m, s) in zip(groups, prior, strict=True)
-    ]
-    sound = [_sound(g, m, s, share, centre, width) for g, (m, s) in zip(groups, start, strict=True)]
-    found: list[NormalEstimate] = []
-    for _ in range(ROUNDS):
-        found = [
-            normal(g, m, s, weights=w, strength=strength) for g, (m, s), w in zip(groups, prior, sound, strict=True)
-        ]
-        glitches = float(sum((1.0 - w).sum() for w in sound))
-        new = rate(glitches, len(everything), OUTLIER_SHARE, strength=OUTLIER_STRENGTH).value
-        share, before = min(new, MOST_OUTLIERS), share
-        sound = [_sound(g, f.mean.value, f.sd.value, share, centre, width) for g, f in zip(groups, found, strict=True)]
-        if abs(share - before) < 1e-9:
-            break
-    glitches = float(sum((1.0 - w).sum() for w in sound))
-    return found, rate(
-        min(glitches, MOST_OUTLIERS * len(everything)), len(everything), OUTLIER_SHARE, strength=OUTLIER_STRENGTH
-    )
-
-
-def _robust_sd(readings: Floats, instead: float) -> float:
-    """Return 1.4826 times the median distance from the median: glitches hardly move it."""
-    if len(readings) < 5:
-        return instead
-    distance = float(np.median(np.abs(readings - np.median(readings))))
-    return 1.4826 * distance if distance > 0.0 else instead
-
-
-def _sound(readings: Floats, mean: float, sd: float, share: float, centre: float, width: float) -> Floats:
-    """Return the probability that each reading is no glitch."""
-    z, far = (readings - mean) / sd, (readings - centre) / width
-    own = (1.0 - share) * np.exp(-0.5 * z * z) / (sd * math.sqrt(2.0 * math.pi))
-    glitch = share / (math.pi * width) / (1.0 + far * far)
-    return np.asarray(own / np.maximum(own + glitch, 1e-300))
+    unsure = min(n, 1.0) / k  # without a reading, what was thought of the sd is all there is
+    return NormalLaw(mean, math.sqrt(b / a * (1.0 + unsure)), k, a, b)
 
 
 def cost(amounts: ArrayLike, prior: float, *, strength: float = STRENGTH) -> Estimate:

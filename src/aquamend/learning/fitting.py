@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import InvalidData, meant
-from aquamend.learning import estimates
 from aquamend.learning.estimates import STRENGTH, Estimate, cost, rate, shares
+from aquamend.learning.readings import DIGITS, Law, learned_readings
 from aquamend.learning.records import Reading, Record
 from aquamend.modelling.rules import Vocabulary, resolved
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem, vocabulary_in
+from aquamend.problem_file.report import FORMATS
 
 Indices = NDArray[np.intp]
 FEW = 5
 """Records below which an estimate is mostly what was thought before."""
-DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class Learned:
     warnings: tuple[str, ...]
     used: int
     """Records with a finding that the problem knows."""
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By probe whose kind of kernel was chosen: the mean log density of readings held back, by kind."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,8 @@ class _Fit:
     truth: Indices
     """Position of what was found among the hypotheses."""
     strength: float
+    law: Law
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
     found: dict[str, Estimate] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -67,15 +71,18 @@ class _Fit:
         return [None if (i := int(found.chosen[s])) < 0 else found.conditions[i] for s in self.truth]
 
 
-def learned(template: Mapping[str, Any], records: Sequence[Record], *, strength: float = STRENGTH) -> Learned:
+def learned(
+    template: Mapping[str, Any], records: Sequence[Record], *, strength: float = STRENGTH, law: Law = Law.AS_WRITTEN
+) -> Learned:
     """Return the template with what the records say: priors, alarm, kernels, accuracies and costs.
 
+    ``law`` says as what the readings of probes that read numbers are learned.
     ``InvalidProblem`` where the template is faulty, ``InvalidData`` where records do not fit it.
     """
     parse_problem(template)
     words = vocabulary_in(template)
     labelled, truth, strangers = _found(words, records, causes="causes" in template)
-    fit = _Fit(_plain(template), words, labelled, truth, strength)
+    fit = _Fit(_plain(template), words, labelled, truth, strength, law)
     if strangers:
         fit.warnings.append(f"{strangers} records found more causes at once than `together` allows; they are left out")
     _priors(fit)
@@ -84,7 +91,8 @@ def learned(template: Mapping[str, Any], records: Sequence[Record], *, strength:
         _kernel(fit, name, kernel)
     _accuracies(fit)
     _costs(fit, records)
-    return Learned(fit.data, parse_problem(fit.data), fit.found, tuple(fit.warnings), len(labelled))
+    fit.data["format"] = FORMATS[-1]  # the first one has neither glitches nor a default
+    return Learned(fit.data, parse_problem(fit.data), fit.found, tuple(fit.warnings), len(labelled), fit.scores)
 
 
 def _found(words: Vocabulary, records: Sequence[Record], *, causes: bool) -> tuple[list[Record], Indices, int]:
@@ -200,19 +208,12 @@ def _alarm(fit: _Fit) -> None:
 
 
 def _kernel(fit: _Fit, probe: str, kernel: dict[str, Any]) -> None:
-    key = next((key for key in ("likelihood", "gaussian") if key in kernel), None)
-    if key is None:
-        fit.warnings.append(f"kernel {probe!r} is neither outcomes nor gaussian, and is kept as it was")
-        return
-    rows, owner = kernel[key], fit.rule_of(kernel[key])
+    rows = next(rows for rows in kernel.values() if isinstance(rows, dict))
     readings: dict[str, list[Reading]] = {rule: [] for rule in rows}
-    for record, rule in zip(fit.records, owner, strict=True):
+    for record, rule in zip(fit.records, fit.rule_of(rows), strict=True):
         if rule is not None:
             readings[rule] += record.readings.get(probe, ())
-    if key == "likelihood":
-        _outcomes(fit, probe, kernel, readings)
-    else:
-        _gaussians(fit, probe, kernel, readings)
+    (_outcomes if "outcomes" in kernel else _numbers)(fit, probe, kernel, readings)
     for rule, own in readings.items():
         _warn_few(fit, len(own), f"probe {probe!r} under {rule!r}")
 
@@ -235,19 +236,18 @@ def _outcome(answer: Reading) -> str:
     return answer if isinstance(answer, str) else f"{answer:g}"
 
 
-def _gaussians(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[str, Sequence[Reading]]) -> None:
+def _numbers(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[str, Sequence[Reading]]) -> None:
     try:
-        groups = [np.array([float(answer) for answer in own]) for own in readings.values()]
+        own = {rule: np.array([float(answer) for answer in said]) for rule, said in readings.items()}
     except ValueError as error:
         raise InvalidData(f"probe {probe}", f"it reads numbers: {error}") from None
-    before = [(float(mean), float(sd)) for mean, sd in kernel["gaussian"].values()]
-    found, outliers = estimates.with_outliers(groups, before, strength=fit.strength)
-    for rule, estimate in zip(list(kernel["gaussian"]), found, strict=True):
-        where = f"kernels.{probe}.gaussian.{rule}"
-        mean, sd = fit.note(f"{where}[0]", estimate.mean), fit.note(f"{where}[1]", estimate.sd)
-        kernel["gaussian"][rule] = [mean, sd]
-    if sum(len(group) for group in groups):
-        kernel["outliers"] = fit.note(f"kernels.{probe}.outliers", outliers)
+    found = learned_readings(kernel, own, law=fit.law, strength=fit.strength)
+    kernel.clear()
+    kernel.update(found.kernel)
+    for place, estimate in found.estimates.items():
+        fit.note(f"kernels.{probe}.{place}", estimate)
+    if found.scores:
+        fit.scores[probe] = found.scores
 
 
 def _accuracies(fit: _Fit) -> None:

@@ -33,6 +33,8 @@ class Hypothesis:
     cause: Cause = Cause.UNKNOWN
     truth: Mapping[str, Value] = field(default_factory=dict)
     """What would be true of beliefs that declare a value, where that differs from what is declared."""
+    part_of: str = ""
+    """The hypothesis that it is a part of, where that was split because a probe may repeat itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What people write turned into what is computed with.
 
-Causes become joint hypotheses, rules tables, compensations plans, and probes that repeat themselves more hypotheses.
+Causes become joint hypotheses, rules tables, compensations plans, and errors that persist more hypotheses.
 """
 
 from aquamend.modelling.compensations import Compensation, with_compensations

@@ -1,32 +1,55 @@
-"""Persistent errors: a probe that, asked again, may merely repeat itself.
+"""Persistent errors: a probe that, asked again, may merely err as it did before.
 
-With probability ρ, a probe gives the same answer however often it is asked; else its answers are independent given the
-truth. One answer alone is as it was. Whether the probe repeats itself, and what it then says, becomes part of the
-hypothesis: s splits into "s" with prior p(s)(1 − ρ) and, for every outcome y, "s, look keeps saying y" with prior
-p(s) ρ P(y | s), under which it says y for certain. Given these, answers are independent again, so that every price and
-plan stays exact, at the cost of more hypotheses.
+A share ρ of a probe's error is the same at every use; the rest is independent given the truth. One answer alone is as
+it was. What stays the same becomes part of the hypothesis: given the finer hypotheses answers are independent again, so
+every price and plan stays exact, at the cost of more hypotheses. What it is depends on the kind of kernel.
+
+* The *part* that the first answer came from: an outcome, one normal distribution of a mixture, one of the samples. With
+  probability ρ the probe keeps to it. s splits into "s" with prior p(s)(1 − ρ) and, for every part of weight w, "s,
+  look keeps saying y" with prior p(s) ρ w, under which it answers from that part alone.
+* Of a normal distribution, which has one part, an *offset* with the share ρ of its variance, so that any two readings
+  are correlated by ρ: N(μ, σ²) = ∫ N(μ + √ρ σ x, (1 − ρ) σ²) N(x; 0, 1) dx, summed over x up to 6 at even steps. After
+  n readings x has the variance v = (1 − ρ) / (1 − ρ + n ρ), and with steps of √v their joint density is off by a factor
+  of 1 ± 2 exp(−2π²) = 1 ± 5e-9 (Poisson's summation formula). n is how often the probe may be used, and 10 at most:
+  after more readings, the offset is one of those values.
+
+Glitches stay independent of each other: what comes back is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.model import Discrete, Hypothesis, JointModel, Outcomes
-from aquamend.model.kernels import Kernel
+from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Mixture, Outcomes, Readings
+from aquamend.model.kernels import Channel, Kernel
 from aquamend.problem import Plan, Problem
 
 MOST_HYPOTHESES = 100_000
+MOST_OF_A_NORMAL = 0.99
+"""The largest share of a normal distribution that may persist: the offsets grow more as it nears 1."""
+REACH_SD, MOST_READINGS = 6.0, 10
+
+
+class _Part(NamedTuple):
+    """What a hypothesis splits into."""
+
+    share: float
+    suffix: str
+    """What is said of it beside the hypothesis; nothing where uses are independent."""
+    row: Any
+    """How the probe answers: probabilities of outcomes, or rows of weight, mean and standard deviation."""
 
 
 def with_persistent_errors(problem: Problem, shares: Mapping[str, float]) -> Problem:
-    """Return the problem in which each of these probes repeats its first answer with the probability given.
+    """Return the problem in which this share of each of these probes' error is the same at every use.
 
-    Only probes with outcomes can; one that may be used once alone, or whose share is 0, changes nothing.
+    A probe that may be used once alone, or whose share is 0, changes nothing.
     """
     for probe, share in shares.items():
         spec = problem.graph.probes[problem.graph.probe_index[probe]]
@@ -36,31 +59,73 @@ def with_persistent_errors(problem: Problem, shares: Mapping[str, float]) -> Pro
 
 
 def _split(problem: Problem, probe: str, share: float) -> Problem:
-    model, channel = problem.model, problem.model.channels[probe]
-    if not isinstance(channel, Outcomes):
+    model, kernel, channel = problem.model, problem.model.kernels[probe], problem.model.channels[probe]
+    if isinstance(kernel, Gaussian) and share > MOST_OF_A_NORMAL:
         where = f"probes[{problem.graph.probe_index[probe]}].persistent"
-        said = "the probe reads a number, which no reading repeats exactly"
-        raise InvalidProblem([Fault(where, said, "give it outcomes, or add a cause under which it reads wrongly")])
-    n_outcomes, names = len(channel.outcomes), model.names
-    prior = model.prior[:, None] * np.hstack([np.full((len(names), 1), 1.0 - share), share * channel.table])
-    origin, kept = np.nonzero(prior > 0.0)
-    if len(origin) > MOST_HYPOTHESES:
-        said = f"repeated answers make {len(origin):,} hypotheses of {len(names):,}"
+        said = f"{share:g} leaves a normal distribution next to nothing that differs between uses"
+        raise InvalidProblem([Fault(where, said, f"give at most {MOST_OF_A_NORMAL:g}, or let it be used once")])
+    uses = min(problem.graph.probes[problem.graph.probe_index[probe]].max_uses, MOST_READINGS)
+    parts = [
+        (s, part)
+        for s, prior in enumerate(model.prior.tolist())
+        for part in (_offsets(channel, s, share, uses) if isinstance(kernel, Gaussian) else _parts(channel, s, share))
+        if prior * part.share > 0.0
+    ]
+    if len(parts) > MOST_HYPOTHESES:
+        said = f"errors that persist make {len(parts):,} hypotheses of {len(model.names):,}"
         raise InvalidProblem([Fault("probes", said, "let fewer probes be persistent, or give fewer hypotheses")])
-    new = [
-        names[s] if k == 0 else f"{names[s]}, {probe} keeps saying {channel.outcomes[k - 1]}"
-        for s, k in zip(origin.tolist(), kept.tolist(), strict=True)
-    ]
-    hypotheses = [
-        replace(model.hypotheses[s], name=name, prior=float(prior[s, k]))
-        for name, s, k in zip(new, origin.tolist(), kept.tolist(), strict=True)
-    ]
-    table = np.vstack(
-        [channel.table[s] if k == 0 else np.eye(n_outcomes)[k - 1] for s, k in zip(origin, kept, strict=True)]
-    )
+    hypotheses = [_part_of(model, s, part, probe) for s, part in parts]
+    origin, new = np.array([s for s, _ in parts]), [hypothesis.name for hypothesis in hypotheses]
     kernels = {name: _repeated(kernel, model, origin, new) for name, kernel in model.kernels.items()}
-    kernels[probe] = Discrete(channel.outcomes, dict(zip(new, table.tolist(), strict=True)))
+    rows = dict(zip(new, (part.row for _, part in parts), strict=True))
+    if isinstance(channel, Outcomes):
+        kernels[probe] = Discrete(channel.outcomes, rows)
+    elif isinstance(channel, Readings):
+        kernels[probe] = Mixture(rows, channel.outliers)
     return _renamed(problem, hypotheses, kernels, origin, new)
+
+
+def _part_of(model: JointModel, s: int, part: _Part, probe: str) -> Hypothesis:
+    whole = model.hypotheses[s]
+    name = f"{whole.name}, {probe} {part.suffix}" if part.suffix else whole.name
+    prior = float(model.prior[s]) * part.share
+    return replace(whole, name=name, prior=prior, part_of=whole.part_of or whole.name)
+
+
+def _parts(channel: Channel, s: int, share: float) -> Iterator[_Part]:
+    """Yield the hypothesis whose answers are independent, and one for each part that the probe may keep to."""
+    if isinstance(channel, Outcomes):
+        row = channel.table[s]
+        sure = np.eye(len(row)).tolist()
+        kept = [(float(p), f"keeps saying {channel.outcomes[k]}", sure[k]) for k, p in enumerate(row)]
+        yield _Part(1.0 - share, "", row.tolist())
+    elif isinstance(channel, Readings):
+        table = _components(channel, s)
+        if len(table) == 1:  # whichever part it keeps to, it is this one
+            yield _Part(1.0, "", table)
+            return
+        kept = [(w, f"keeps to part {k}", [[1.0, mean, sd]]) for k, (w, mean, sd) in enumerate(table, start=1)]
+        yield _Part(1.0 - share, "", table)
+    yield from (_Part(share * weight, suffix, row) for weight, suffix, row in kept)
+
+
+def _offsets(channel: Channel, s: int, share: float, uses: float) -> Iterator[_Part]:
+    """Yield a hypothesis for each offset that a normal distribution's readings may have in common."""
+    if isinstance(channel, Readings):
+        ((_, mean, sd),) = _components(channel, s)
+        step = math.sqrt((1.0 - share) / (1.0 - share + uses * share))
+        x = step * np.arange(-math.ceil(REACH_SD / step), math.ceil(REACH_SD / step) + 1)
+        weights = np.exp(-0.5 * x * x)
+        for weight, offset in zip(weights / weights.sum(), math.sqrt(share) * sd * x, strict=True):
+            yield _Part(
+                float(weight), f"is off by {offset:+.6g}", [[1.0, mean + float(offset), math.sqrt(1.0 - share) * sd]]
+            )
+
+
+def _components(channel: Readings, s: int) -> list[list[float]]:
+    own = np.flatnonzero(channel.owner == channel.of[s])
+    columns = (channel.weight[own].tolist(), channel.mean[own].tolist(), channel.sd[own].tolist())
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _renamed(

@@ -187,9 +187,7 @@ PROBE: Keys = {
     "modality": Key(NAME, "The kind of sensor."),
     "max_uses": Key(COUNT, "How often it may be used; once unless given."),
     "takes": Key(LOSS, "How long one use takes, in the unit of delay; 0 unless given.", since=2),
-    "persistent": Key(
-        PROBABILITY, "The probability that, asked again, it merely repeats itself; 0 unless given.", since=2
-    ),
+    "persistent": Key(PROBABILITY, "The share of its error that is the same at every use; 0 unless given.", since=2),
     "source": Key(NAME, "The belief that the instrument is sound.", since=2),
     "accuracy": Key(
         either(PROBABILITY, by_name(PROBABILITY)),

@@ -52,6 +52,13 @@ def held_back(record: CalibrationRecord) -> bool:
 def fit(records: Sequence[CalibrationRecord]) -> Fitted:
     """Return the model that the records support, with how it fares on those held back."""
     used = [record for record in records if not held_back(record)]
+    fitted = fitted_to(used)
+    fitted = replace(fitted, groups=_groups(used, fitted))
+    return replace(fitted, calibration=calibration_of([r for r in records if held_back(r)], fitted))
+
+
+def fitted_to(used: Sequence[CalibrationRecord]) -> Fitted:
+    """Return the model fitted to all of these records, without the groups that screening asks for."""
     missing = [kind.value for kind in KINDS if kind.value not in {record.kind for record in used}]
     if missing:
         raise InvalidModel(f"there is no calibration record of {missing[0]!r}; run at least {len(KINDS)} of them")
@@ -60,9 +67,7 @@ def fit(records: Sequence[CalibrationRecord]) -> Fitted:
     if unknown:
         raise InvalidModel(f"no calibration record tells how long it takes to {unknown[0]}; make more runs")
     fitted = replace(uncalibrated(), shifts=_shifts(used), alarms=_alarms(used), durations=durations, records=len(used))
-    fitted = replace(fitted, readings=_readings(used, fitted))
-    fitted = replace(fitted, groups=_groups(used, fitted))
-    return replace(fitted, calibration=calibration_of([r for r in records if held_back(r)], fitted))
+    return replace(fitted, readings=_readings(used, fitted))
 
 
 def supposed_exactly(record: CalibrationRecord, model: AlarmModel) -> Supposed:
