@@ -29,6 +29,7 @@ def refused(result):
     return result.stderr
 
 
+@pytest.mark.slow
 def test_a_model_is_fitted_written_and_told(run, made, tmp_path):
     result = run("fit", "pouring", "--runs", str(RUNS), "--records", str(made), "--out", str(tmp_path / "model.json"))
     assert result.exit_code == 0, result.output

@@ -4,7 +4,6 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.demonstration.told import told
 
 from aquamend.decision import Continue, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import price
@@ -16,18 +15,8 @@ from aquamend.worlds.pouring.task import SAFE_STOP
 
 
 @pytest.fixture(scope="module")
-def alarmed():
-    return told()[3].alarmed
-
-
-@pytest.fixture(scope="module")
-def state(alarmed):
-    return alarmed.state()
-
-
-@pytest.fixture(scope="module")
-def pricing(alarmed):
-    return Pricing(alarmed.template.model({name: alarmed.tracker.value(name) for name in ("target",)}))
+def pricing(model):
+    return Pricing(model)
 
 
 def report(state, policy="aquamend", *, bounded=False):

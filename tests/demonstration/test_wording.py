@@ -4,7 +4,6 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.demonstration.told import told
 
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.demonstration.explanations import explanations
@@ -14,21 +13,6 @@ from aquamend.recovery import Charge, Measure, Receipt
 from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS, Camera, Configuration, Happened, Scales
 
 DECLARED_G = {"A": 18.0, "B": 16.4, "C": 30.0}
-
-
-@pytest.fixture(scope="module")
-def alarmed():
-    return told()[3].alarmed
-
-
-@pytest.fixture(scope="module")
-def state(alarmed):
-    return alarmed.state()
-
-
-@pytest.fixture(scope="module")
-def model(alarmed):
-    return alarmed.template.model({name: alarmed.tracker.value(name) for name in ("target",)})
 
 
 @pytest.mark.parametrize(
