@@ -202,22 +202,21 @@ def _sum(*names: str) -> Callable[[RunTable], Floats]:
 
 
 def _normalised_loss(table: RunTable) -> Floats:
-    """Return the loss counted in probes, at the prices that the suite declares; a restart at what it usually takes.
+    """Return the loss counted in probes, at the prices that the suite declares.
 
-    That is the median of what restarting took where it succeeded.
+    Whoever restarted is charged what that usually takes, and nothing else: the median of what it took where it succeeded.
     """
     prices = table.run.manifest.get("normalised")
     if not isinstance(prices, dict) or not {"probe", "rollback", "unit_s"} <= set(prices):
         return np.full((len(table.scenarios), len(table.policies)), math.nan)
-    probed = prices["probe"] * table.column("probes")
-    undone = prices["rollback"] * table.column("rollbacks")
+    counted = prices["probe"] * table.column("probes") + prices["rollback"] * table.column("rollbacks")
     restarted = table._where(lambda record: record.get("ending") == RESTART)
     usual = math.nan
     if RESTART in table.policies:
         at = table.policies.index(RESTART)
         took = table.column("spent")[table.column("success")[:, at] == 1.0, at]
         usual = float(np.median(took)) / prices["unit_s"] if took.size else math.nan
-    return np.asarray(probed + np.where(restarted, usual, undone) + table.column("residual"))
+    return np.asarray(np.where(restarted, usual, counted) + table.column("residual"))
 
 
 _DERIVED: dict[str, Callable[[RunTable], Floats]] = {

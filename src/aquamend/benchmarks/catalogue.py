@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aquamend.benchmarks import m1, m1_depth
 from aquamend.benchmarks.m1_proxy import ProxySuite
-from aquamend.benchmarks.pouring import MAIN_BATCH, POURING_SUITES, PRE_COMMIT
+from aquamend.benchmarks.pouring import POURING_SUITES
 from aquamend.benchmarks.problem_folder import problem_folder
 from aquamend.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
 from aquamend.benchmarks.t4.suites import T4_SUITES
@@ -72,7 +72,7 @@ _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
 
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, *POURING_SUITES]}
 
-EXECUTED = (MAIN_BATCH, PRE_COMMIT)
+EXECUTED = tuple(suite.name for suite in POURING_SUITES)
 """Suites of the simulated robot whose records are kept in results/: contact physics comes out the same on one kind of
 processor only, which their manifests name."""
 PUBLISHED = tuple(name for name in SUITES if SUITES[name] not in POURING_SUITES)
