@@ -230,3 +230,13 @@ def test_a_journal_tells_readings_and_costs_and_people_what_was_found(tmp_path):
     assert learned(TRUE, given_.records).used == 2
     with pytest.raises(InvalidData, match="no session 'nobody'"):
         journal_records(path, {"nobody": "slip"})
+
+
+def test_a_finding_counts_as_a_whole_where_errors_persist():
+    template = copy.deepcopy(TRUE)
+    template["probes"][1] |= {"max_uses": 2, "persistent": 0.5}
+    records = [replace(r, readings={**r.readings, "range": r.readings["range"] * 2}) for r in drawn(12) if r.alarm]
+    found = calibration(parse_problem(template), records)
+    assert found.records == len(records)
+    assert found.log_score > -6.0
+    assert found.readings == 2 * len(records)

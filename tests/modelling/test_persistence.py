@@ -30,7 +30,7 @@ from aquamend import (
     evaluate,
 )  # fmt: skip
 from aquamend.errors import InvalidProblem
-from aquamend.modelling import with_persistent_errors
+from aquamend.modelling import persistence, with_persistent_errors
 
 
 def problem(p, q, *, cost=0.5, kernel=None):
@@ -163,3 +163,9 @@ def test_where_one_part_is_all_there_is_nothing_is_split():
 def test_a_normal_distribution_cannot_repeat_itself_to_the_last_digit():
     with pytest.raises(InvalidProblem, match=r"probes\[0\].persistent: 0.999 leaves a normal distribution next to"):
         with_persistent_errors(problem(0, 0, kernel=Gaussian({"good": [0, 1], "bad": [1, 1]})), {"look": 0.999})
+
+
+def test_too_many_hypotheses_are_refused_before_they_are_made(monkeypatch):
+    monkeypatch.setattr(persistence, "MOST_HYPOTHESES", 20)
+    with pytest.raises(InvalidProblem, match="more than 20 hypotheses of 2; let fewer probes be persistent"):
+        with_persistent_errors(problem(0, 0, kernel=Gaussian({"good": [0, 1], "bad": [1, 1]})), {"look": 0.5})
