@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aquamend.errors import AquaMendError, InvalidData
-from aquamend.learning import Record, calibration, checked, drifts, journal_records, learned, read_records
+from aquamend.learning import Record, calibration, checked, drifts, held_back, journal_records, learned, read_records
 from aquamend.problem_file import parse_problem
 from aquamend.recovery import Journal, recover
 from aquamend.testing import FakeRobot
@@ -102,6 +102,12 @@ def test_records_are_held_back_to_check(records):
     held = checked(GUESS, records[:400], strength=2.0)
     assert held.records == pytest.approx(50, abs=25), "a quarter, less those without an alarm"
     assert held.brier < 0.15
+
+
+def test_records_that_come_in_turns_are_held_back_in_turn():
+    used, back = held_back([Record(name) for _ in range(8) for name in ("a", "b", "c", "d")])
+    assert (len(used), len(back)) == (24, 8)
+    assert {record.found for record in back} == {"a", "b", "c", "d"}
 
 
 def test_few_records_are_warned_of_and_change_little():
