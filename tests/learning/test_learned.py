@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aquamend.errors import AquaMendError, InvalidData
-from aquamend.learning import Record, calibration, checked, drifts, journal_records, learned, read_records
+from aquamend.learning import Record, calibration, checked, drifts, held_back, journal_records, learned, read_records
 from aquamend.problem_file import parse_problem
 from aquamend.recovery import Journal, recover
 from aquamend.testing import FakeRobot
@@ -102,6 +102,12 @@ def test_records_are_held_back_to_check(records):
     held = checked(GUESS, records[:400], strength=2.0)
     assert held.records == pytest.approx(50, abs=25), "a quarter, less those without an alarm"
     assert held.brier < 0.15
+
+
+def test_records_that_come_in_turns_are_held_back_in_turn():
+    used, back = held_back([Record(name) for _ in range(8) for name in ("a", "b", "c", "d")])
+    assert (len(used), len(back)) == (24, 8)
+    assert {record.found for record in back} == {"a", "b", "c", "d"}
 
 
 def test_few_records_are_warned_of_and_change_little():
@@ -230,3 +236,13 @@ def test_a_journal_tells_readings_and_costs_and_people_what_was_found(tmp_path):
     assert learned(TRUE, given_.records).used == 2
     with pytest.raises(InvalidData, match="no session 'nobody'"):
         journal_records(path, {"nobody": "slip"})
+
+
+def test_a_finding_counts_as_a_whole_where_errors_persist():
+    template = copy.deepcopy(TRUE)
+    template["probes"][1] |= {"max_uses": 2, "persistent": 0.5}
+    records = [replace(r, readings={**r.readings, "range": r.readings["range"] * 2}) for r in drawn(12) if r.alarm]
+    found = calibration(parse_problem(template), records)
+    assert found.records == len(records)
+    assert found.log_score > -6.0
+    assert found.readings == 2 * len(records)

@@ -30,7 +30,7 @@ from aquamend import (
     evaluate,
 )  # fmt: skip
 from aquamend.errors import InvalidProblem
-from aquamend.modelling import with_persistent_errors
+from aquamend.modelling import persistence, with_persistent_errors
 
 
 def problem(p, q, *, cost=0.5, kernel=None):
@@ -163,3 +163,34 @@ def test_where_one_part_is_all_there_is_nothing_is_split():
 def test_a_normal_distribution_cannot_repeat_itself_to_the_last_digit():
     with pytest.raises(InvalidProblem, match=r"probes\[0\].persistent: 0.999 leaves a normal distribution next to"):
         with_persistent_errors(problem(0, 0, kernel=Gaussian({"good": [0, 1], "bad": [1, 1]})), {"look": 0.999})
+
+
+def test_too_many_hypotheses_are_refused_before_they_are_made(monkeypatch):
+    monkeypatch.setattr(persistence, "MOST_HYPOTHESES", 20)
+    with pytest.raises(InvalidProblem, match="more than 20 hypotheses of 2; let fewer probes be persistent"):
+        with_persistent_errors(problem(0, 0, kernel=Gaussian({"good": [0, 1], "bad": [1, 1]})), {"look": 0.5})
+
+
+NUMBERS = st.floats(-1e99, 1e99) | st.floats(-10.0, 10.0)
+SPREADS = st.floats(1e-99, 1e99) | st.floats(0.1, 10.0)
+KERNELS = st.one_of(
+    st.tuples(NUMBERS, SPREADS).map(lambda row: Gaussian({"good": row, "bad": [0.0, 1.0]})),
+    st.tuples(NUMBERS, SPREADS).map(
+        lambda r: Mixture({"good": [[0.5, *r], [0.5, 1.0, 1.0]], "bad": [[1.0, 0.0, 1.0]]})
+    ),
+    st.lists(NUMBERS, min_size=1, max_size=4).map(lambda own: Samples({"good": own, "bad": [0.0, 1.0]}, 1.0)),
+)
+
+
+@settings(max_examples=cases(30, 200), deadline=None)
+@given(KERNELS, st.floats(1e-12, 1.0), st.integers(2, 40), NUMBERS)
+def test_whatever_persists_is_a_sound_problem_or_refused(kernel, share, uses, reading):
+    plain = problem(0, 0, kernel=kernel)
+    plain = replace(plain, graph=replace(plain.graph, probes=[Probe("look", 0.5, max_uses=uses)]))
+    try:
+        split = with_persistent_errors(plain, {"look": share})
+    except InvalidProblem:
+        return
+    assert split.model.prior.sum() == pytest.approx(1.0)
+    state = InformationState.alarmed(split).after(Observation("look", reading))
+    assert np.isfinite(state.posterior).all()

@@ -39,6 +39,12 @@ def test_priors_are_products_and_what_is_left_out_is_the_rest(priors, together):
     assert made.hypotheses[0].prior == pytest.approx(nothing)
 
 
+def test_where_all_may_come_together_nothing_is_left_out_not_even_by_rounding():
+    causes = [RootCause.single("a", 0.1), RootCause.single("b", 0.7), RootCause.single("c", 0.3)]
+    assert generated(causes, []).left_out == 0.0
+    assert generated(causes, [], together=3).left_out == 0.0
+
+
 def test_states_exclude_each_other_and_a_prior_may_depend_on_an_earlier_cause():
     shelf = RootCause("shelf", {"moved": CauseState(0.2, ["map"]), "gone": CauseState(0.1, ["map"])}, Cause.EXTERNAL)
     misread = RootCause.single("misread", {"default": 0.1, "shelf=moved": 0.5}, ["pose"], kind=Cause.SELF_ERROR)

@@ -115,7 +115,10 @@ def test_delay_compensations_and_persistent_errors_are_read(causes):
     [
         (lambda d: d.update(delay=-1), "delay: -1 is not a loss"),
         (lambda d: d["actions"][0].update(undo_succeeds=0), "actions[0].undo_succeeds: 0.0 is not a chance"),
-        (lambda d: d["probes"][1].update(persistent=0.5, max_uses=2), "probes[1].persistent: the probe reads a number"),
+        (
+            lambda d: d["probes"][1].update(persistent=1, max_uses=2),
+            "probes[1].persistent: 1 leaves a normal distribution",
+        ),
         (
             lambda d: d.update(compensations=[{"name": "by hand", "cost": 1, "correct": ["code"]}]),
             "compensations[0].name: 'by hand' is given twice",

@@ -49,9 +49,13 @@ class Calibration:
 
 
 def held_back(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """Return the records to learn from and those held back, every fourth, in the order given."""
-    back = [record for i, record in enumerate(records) if i % HOLD_BACK_EVERY == HOLD_BACK_EVERY - 1]
-    return [record for i, record in enumerate(records) if i % HOLD_BACK_EVERY != HOLD_BACK_EVERY - 1], back
+    """Return the records to learn from and those held back, every fourth of what was found, each in the order given.
+
+    Records that come in turns, one of each finding, would else lose some findings altogether.
+    """
+    alike = sorted(range(len(records)), key=lambda i: (str(records[i].found), i))
+    back = set(alike[HOLD_BACK_EVERY - 1 :: HOLD_BACK_EVERY])
+    return [r for i, r in enumerate(records) if i not in back], [r for i, r in enumerate(records) if i in back]
 
 
 def checked(

@@ -126,7 +126,7 @@ def _as_one(parts: Sequence[Part]) -> Part:
 def _gaussian(kernel: Mapping[str, Any], readings: Mapping[str, Floats], strength: float) -> LearnedReadings:
     prior = {rule: [_as_one(parts)] for rule, parts in _parts(kernel).items()}
     found, outliers = mixtures(list(readings.values()), list(prior.values()), strength=strength)
-    notes = {}
+    notes: dict[str, Estimate] = {}
     for rule, (part,) in zip(prior, found, strict=True):
         notes |= {f"gaussian.{rule}[0]": part.mean, f"gaussian.{rule}[1]": part.sd}
     rows = {rule: [_written(part.mean), _written(part.sd)] for rule, (part,) in zip(prior, found, strict=True)}
@@ -140,7 +140,7 @@ def _mixture(kernel: Mapping[str, Any], readings: Mapping[str, Floats], strength
         prior, start = _split(prior, readings)
     groups = list(readings.values())
     found, outliers = mixtures(groups, list(prior.values()), start=start, strength=strength)
-    rows, notes = {}, {}
+    rows, notes = {}, dict[str, Estimate]()
     for rule, parts in zip(prior, found, strict=True):
         rows[rule] = [[_written(p.weight), _written(p.mean), _written(p.sd)] for p in parts]
         for i, part in enumerate(parts):

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,14 +66,15 @@ def _split(problem: Problem, probe: str, share: float) -> Problem:
         said = f"{share:g} leaves a normal distribution next to nothing that differs between uses"
         raise InvalidProblem([Fault(where, said, f"give at most {MOST_OF_A_NORMAL:g}, or let it be used once")])
     uses = min(problem.graph.probes[problem.graph.probe_index[probe]].max_uses, MOST_READINGS)
-    parts = [
+    split = (
         (s, part)
         for s, prior in enumerate(model.prior.tolist())
         for part in (_offsets(channel, s, share, uses) if isinstance(kernel, Gaussian) else _parts(channel, s, share))
         if prior * part.share > 0.0
-    ]
+    )
+    parts = list(islice(split, MOST_HYPOTHESES + 1))
     if len(parts) > MOST_HYPOTHESES:
-        said = f"errors that persist make {len(parts):,} hypotheses of {len(model.names):,}"
+        said = f"errors that persist make more than {MOST_HYPOTHESES:,} hypotheses of {len(model.names):,}"
         raise InvalidProblem([Fault("probes", said, "let fewer probes be persistent, or give fewer hypotheses")])
     hypotheses = [_part_of(model, s, part, probe) for s, part in parts]
     origin, new = np.array([s for s, _ in parts]), [hypothesis.name for hypothesis in hypotheses]
@@ -94,11 +96,12 @@ def _part_of(model: JointModel, s: int, part: _Part, probe: str) -> Hypothesis:
 
 def _parts(channel: Channel, s: int, share: float) -> Iterator[_Part]:
     """Yield the hypothesis whose answers are independent, and one for each part that the probe may keep to."""
+    kept: list[tuple[float, str, Any]] = []
     if isinstance(channel, Outcomes):
-        row = channel.table[s]
+        row = channel.table[s].tolist()
         sure = np.eye(len(row)).tolist()
-        kept = [(float(p), f"keeps saying {channel.outcomes[k]}", sure[k]) for k, p in enumerate(row)]
-        yield _Part(1.0 - share, "", row.tolist())
+        kept = [(p, f"keeps saying {channel.outcomes[k]}", sure[k]) for k, p in enumerate(row)]
+        yield _Part(1.0 - share, "", row)
     elif isinstance(channel, Readings):
         table = _components(channel, s)
         if len(table) == 1:  # whichever part it keeps to, it is this one

@@ -115,7 +115,9 @@ def generated(
     if not total > 0.0:
         raise InvalidProblem([Fault("causes", "no combination has a probability above 0", "correct the priors")])
     hypotheses = _hypotheses(causes, beliefs, effects, present, prior / total, vocabulary)
-    return Generated(hypotheses, present, with_beliefs(vocabulary, hypotheses, beliefs), max(0.0, 1.0 - total))
+    complete = together is None or together >= len(causes)  # then the sum lacks at most what rounding took
+    left_out = 0.0 if complete else max(0.0, 1.0 - total)
+    return Generated(hypotheses, present, with_beliefs(vocabulary, hypotheses, beliefs), left_out)
 
 
 def with_beliefs(vocabulary: Vocabulary, hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief]) -> Vocabulary:
