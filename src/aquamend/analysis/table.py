@@ -204,7 +204,7 @@ def _sum(*names: str) -> Callable[[RunTable], Floats]:
 def _normalised_loss(table: RunTable) -> Floats:
     """Return the loss counted in probes, at the prices that the suite declares.
 
-    Whoever restarted is charged what that usually takes, and nothing else: the median of what it took where it succeeded.
+    Whoever restarted is charged what that usually takes, and nothing else: the median over those who succeeded.
     """
     prices = table.run.manifest.get("normalised")
     if not isinstance(prices, dict) or not {"probe", "rollback", "unit_s"} <= set(prices):
