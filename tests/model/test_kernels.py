@@ -249,15 +249,21 @@ def test_intervals_keep_their_digits_in_both_tails():
     assert row[4] == pytest.approx(norm.sf(12), rel=1e-12)
 
 
-def test_the_least_density_of_an_interval_is_nowhere_undercut_in_it(channel):
-    edges = np.sort(np.random.default_rng(4).uniform(-12, 12, 60))
-    least = channel.least(edges)
-    for (low, high), bound in zip(pairwise(edges), least, strict=True):
-        inside = channel.density(np.linspace(low, high, 400))
-        assert (bound <= inside.min(axis=0) * (1 + 1e-12) + 1e-300).all()
-    fine = np.linspace(-12, 12, 20_001)
-    covered = (channel.least(fine) * np.diff(fine)[:, None]).sum(axis=0)
-    np.testing.assert_allclose(covered, channel.intervals(fine[[0, -1]])[:, 1], atol=2e-2)
+@pytest.mark.parametrize("n", [2, 9, 60])
+def test_straight_lines_beneath_the_densities_nowhere_exceed_them(channel, n):
+    rows = np.sort(np.random.default_rng(n).uniform(-12, 12, (40, n)), axis=1)
+    beneath, share = channel.beneath(rows), np.linspace(0.0, 1.0, 50)[:, None]
+    assert beneath.min() >= 0.0
+    for edges, heights in zip(rows, beneath, strict=True):
+        for (low, high), (a, b) in zip(pairwise(edges), pairwise(heights), strict=True):
+            inside = channel.density((low + (high - low) * share).ravel())
+            assert (a + (b - a) * share <= inside * (1 + 1e-12) + 1e-300).all()
+
+
+def test_straight_lines_beneath_the_densities_come_near_them(channel):
+    fine = np.linspace(-12, 12, 2001)
+    covered = trapezoid(channel.beneath(fine[None, :])[0], fine, axis=0)
+    np.testing.assert_allclose(covered, channel.intervals(fine[[0, -1]])[:, 1], atol=2e-3)
 
 
 def test_the_sampled_readings_are_sorted_and_reach_as_far_as_every_component(channel):

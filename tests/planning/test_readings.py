@@ -40,7 +40,7 @@ def one_step(likelihood, told, losses) -> float:
 
 
 def test_the_better_informed_channel_conserves_probability(channel):
-    answers, told = made_of(channel, refined_cuts(channel, channel.alike @ PRIOR, 20, np.zeros(0)))
+    answers, told = made_of(channel, refined_cuts(channel, channel.alike @ PRIOR, 20))
     assert answers.min() >= 0.0
     assert told.min() >= 0.0
     assert answers.sum(axis=1) + told == pytest.approx(np.ones(3), abs=1e-9)
@@ -53,7 +53,7 @@ def test_what_a_reading_is_worth_lies_between_its_two_channels(channel, seed):
     truth = one_step(garbled(channel, fine), np.zeros(3), losses)
     gaps = []
     for n in (12, 24, 48):
-        cuts = refined_cuts(channel, channel.alike @ PRIOR, n, np.zeros(0))
+        cuts = refined_cuts(channel, channel.alike @ PRIOR, n)
         below = one_step(*made_of(channel, cuts), losses)
         above = one_step(garbled(channel, cuts), np.zeros(3), losses)
         assert below <= truth + 1e-9

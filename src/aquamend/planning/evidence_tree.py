@@ -98,6 +98,11 @@ class EvidenceTree:
         self._relaxed, self._informed, self._could = relaxed, informed_losses(state), could_answer(state)
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
+        self.table = np.concatenate([own.likelihood.T for own in answers])
+        """Shape ``(n_answers, n_hypotheses)``; the answers of all probes, one under the other."""
+        self._width = np.array([own.likelihood.shape[1] for own in answers], dtype=np.intp)
+        self._first = np.cumsum(self._width) - self._width
+        self.whose = np.repeat(np.arange(n_probes), self._width)
         self._posterior, self._used = Growing((n_hypotheses,), float), Growing((n_probes,), np.int32)
         self._values = Growing((3,), float)
         self._row, self._node = Growing((), np.intp), Growing((), np.intp)
@@ -193,27 +198,27 @@ class EvidenceTree:
             values[nodes, UPPER] = np.minimum(values[nodes, UPPER], most[rows].min(axis=1))
 
     def _expand(self, leaves: Indices) -> None:
-        """Add the answers of all legal probes at these leaves, which are sorted by depth."""
-        legal = self._legal(self.used[leaves])
-        posterior = self.posterior[leaves]
+        """Add the answers of all probes that may be worth while at these leaves, which are sorted by depth."""
+        posterior, depth = self.posterior[leaves], self.used[leaves].sum(axis=1)
+        least = (posterior @ self._informed)[:, None] + self.cost
+        worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
         self._row.rows[leaves] = len(self._node) + np.arange(len(leaves))
         self._node.add(leaves)
-        self._least.add(np.where(legal, (posterior @ self._informed)[:, None] + self.cost, math.inf))
-        self._most.add(np.full(legal.shape, math.inf))
-        at_once, depth = self.cost + posterior @ self._told, self.used[leaves].sum(axis=1)
-        for m, own in enumerate(self.answers):
-            at = np.flatnonzero(legal[:, m])
-            if not len(at):
-                continue
-            child, chance = self._known.children(leaves[at], m, posterior[at] @ own.likelihood)
-            self._n_answers += child.size
-            for d in np.unique(depth[at]).tolist():
-                a, b = np.searchsorted(depth[at], [d, d + 1])
-                own_rows, width = at[a:b], np.full(b - a, child.shape[1], dtype=np.intp)
-                probe = np.full(b - a, m, dtype=np.intp)
-                layer = self._layers.setdefault(int(d), _Layer())
-                answers = child[a:b].ravel(), chance[a:b].ravel()
-                layer.add(self._row.rows[leaves[own_rows]], probe, at_once[own_rows, m], width, *answers)
+        self._least.add(np.where(worth, least, math.inf))
+        self._most.add(np.full(worth.shape, math.inf))
+        row, probe = np.nonzero(worth)  # one expansion each, by depth as the leaves are
+        at_once, width = (self.cost + posterior @ self._told)[row, probe], self._width[probe]
+        ends = np.cumsum(width)
+        column = np.repeat(self._first[probe] - ends + width, width) + np.arange(width.sum())
+        at = np.repeat(row, width)
+        chance = (posterior @ self.table.T)[at, column]
+        child = self._known.children(leaves[at], column, chance)
+        self._n_answers += len(child)
+        for d in np.unique(depth).tolist():
+            a, b = np.searchsorted(depth[row], [d, d + 1])
+            answers = slice(*np.append(0, ends)[[a, b]])
+            expansions = self._row.rows[leaves[row[a:b]]], probe[a:b], at_once[a:b], width[a:b]
+            self._layers.setdefault(int(d), _Layer()).add(*expansions, child[answers], chance[answers])
 
     def _legal(self, used: Counts) -> Bools:
         legal = used < self.uses
@@ -245,7 +250,7 @@ class _Known:
     def __init__(self, tree: EvidenceTree) -> None:
         self._tree, random = tree, np.random.default_rng(0)  # the same keys in every run
         self._by_posterior = bool((tree.uses > FEW_USES).any())
-        self._answer_keys = [_drawn(random, own.likelihood.shape[1]) for own in tree.answers]
+        self._answer_keys = _drawn(random, len(tree.table))
         self._hypothesis_key, self._use_key = _drawn(random, len(tree.state.posterior)), _drawn(random, len(tree.uses))
         budget = math.isfinite(tree.state.problem.sensing_budget)
         self._use_key[~(np.isfinite(tree.uses) | budget | (not tree.endings.plain))] = 0
@@ -253,26 +258,26 @@ class _Known:
         self._key.add(np.zeros(1, dtype=np.uint64))
         self._sorted, self._ids = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.intp)
 
-    def children(self, nodes: Indices, m: int, probability: Floats) -> tuple[Indices, Floats]:
-        """Return the nodes after every answer of a probe, and how probable each is; new ones join the tree.
+    def children(self, parent: Indices, answer: Indices, probability: Floats) -> Indices:
+        """Return the nodes after these answers, each at its parent; new ones join the tree.
 
-        Both, like ``probability``, are ``(n_nodes, n_answers)``.
+        All are ``(n_answers,)``; what has no probability leads to the root.
         """
-        row, answer = np.nonzero(probability)
-        child = np.zeros(probability.shape, dtype=np.intp)
+        happening = np.flatnonzero(probability)
+        child = np.zeros(len(parent), dtype=np.intp)
         step = max(1, NUMBERS_AT_ONCE // len(self._hypothesis_key))
-        for low in range(0, len(row), step):
-            own = slice(low, low + step)
-            child[row[own], answer[own]] = self._found(nodes[row[own]], m, answer[own])
-        return child, probability
+        for low in range(0, len(happening), step):
+            own = happening[low : low + step]
+            child[own] = self._found(parent[own], answer[own])
+        return child
 
-    def _found(self, parent: Indices, m: int, answer: Indices) -> Indices:
-        tree, table, weights = self._tree, self._tree.answers[m].likelihood.T, None
+    def _found(self, parent: Indices, answer: Indices) -> Indices:
+        tree, table, weights = self._tree, self._tree.table, None
         if self._by_posterior:
             weights = tree.posterior[parent] * table[answer]
-            keys = self._of_posteriors(weights, tree.used[parent], m)
+            keys = self._of_posteriors(weights, tree.used[parent], tree.whose[answer])
         else:
-            keys = self._key.rows[parent] + self._answer_keys[m][answer]
+            keys = self._key.rows[parent] + self._answer_keys[answer]
         unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         at = np.minimum(np.searchsorted(self._sorted, unique), len(self._sorted) - 1)
         new = self._sorted[at] != unique
@@ -285,18 +290,18 @@ class _Known:
             self._key.add(unique[new])
             child = tree.posterior[parent[where]] * table[answer[where]] if weights is None else weights[where]
             used = tree.used[parent[where]]
-            used[:, m] += 1
+            used[np.arange(len(where)), tree.whose[answer[where]]] += 1
             tree.add(child / child.sum(axis=1, keepdims=True), used)
         return np.asarray(ids[inverse.ravel()])
 
-    def _of_posteriors(self, weights: Floats, used: Counts, m: int) -> Keys:
+    def _of_posteriors(self, weights: Floats, used: Counts, probe: Indices) -> Keys:
         """Return keys of the posteriors, to eight digits, and of the uses where those matter."""
         with np.errstate(divide="ignore"):
             log = np.log(weights / weights.max(axis=1, keepdims=True))
         rounded = np.where(np.isfinite(log), np.round(np.maximum(log, -1e9) * 1e8), -1e18).astype(np.int64)
         keys = (rounded.view(np.uint64) * self._hypothesis_key).sum(axis=1, dtype=np.uint64)
         counts = used.astype(np.uint64)
-        counts[:, m] += np.uint64(1)
+        counts[np.arange(len(counts)), probe] += np.uint64(1)
         return np.asarray(keys + (counts * self._use_key).sum(axis=1, dtype=np.uint64))
 
 

@@ -31,14 +31,15 @@ from aquamend.model.kernels import Readings
 
 Floats = NDArray[np.float64]
 
-FINE = 24
-"""Small parts of an interval on which the densities are bounded from below."""
+FINE = 16
+"""Parts of an interval, between whose edges densities are bounded by straight lines."""
+THETA = np.arange(FINE + 1) / FINE
 RARE = 1e-6
 """Readings less probable than this on either side are taken to tell the truth."""
-COARSE = 8
-"""Intervals to begin with."""
-SECANTS = ((0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (6, 0), (8, 0), (11, 0), (3, -4), (3, 4), (3, -8), (3, 8))
-"""Slopes to try for a line below the ratio: half the width of the secant and its middle's distance from the centre."""
+RARE_LABEL = 1e-3
+"""The least that a label counts where cuts are placed, beside the most probable one."""
+SECANTS = ((0, 16), (4, 12), (7, 9), (2, 6), (10, 14), (0, 2), (14, 16), (0, 8), (8, 16))
+"""Edges through which lines are tried, each lowered until it is below the ratio everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,55 +61,100 @@ def garbled(channel: Readings, cuts: Floats) -> Floats:
 
 def informed(channel: Readings, cuts: Floats, prior: Floats) -> Informed:
     """Return a better informed channel with an answer at each cut; ``prior`` are the probabilities of the labels."""
-    edges = cuts[:-1, None] + np.diff(cuts)[:, None] * (np.arange(FINE + 1) / FINE)
-    least = channel.least(edges.ravel())
-    least = np.append(least, np.zeros((1, least.shape[1])), axis=0).reshape(*edges.shape, -1)[:, :-1]
-    theta = (np.arange(FINE) + 0.5) / FINE
-    # Any positive function serves as reference: here what is to be expected, taken where it is bounded, too.
-    reference = least @ prior + 1e-3 * least.mean(axis=2) + 1e-300
-    weight = reference * np.diff(edges, axis=1)
-    low, high = _below(least / reference[:, :, None], theta, weight)
-    ends = np.zeros((2, len(cuts), least.shape[2]))
+    edges = cuts[:-1, None] + np.diff(cuts)[:, None] * THETA
+    beneath = channel.beneath(edges)  # straight between edges, and so is the reference: what is to be expected
+    reference = beneath @ prior + 1e-3 * beneath.mean(axis=2) + 1e-300
+    at_low, at_high = _heard(reference, np.diff(edges, axis=1))
+    low, high = _lines(beneath, reference, at_low, at_high)
+    ends = np.zeros((2, len(cuts), beneath.shape[2]))
     ends[0, :-1], ends[1, 1:] = low, high
     shared = np.minimum(ends[0], ends[1])
     shared[0], shared[-1] = ends[0, 0], ends[1, -1]
-    heard = np.zeros(len(cuts))
-    heard[:-1] += (weight * (1.0 - theta)).sum(axis=1)
-    heard[1:] += (weight * theta).sum(axis=1)
-    answers = heard[:, None] * shared
+    answers = (np.append(at_low, 0.0) + np.append(0.0, at_high))[:, None] * shared
     told = np.maximum(1.0 - answers.sum(axis=0), 0.0)
     inside = channel.intervals(cuts)[:, 1:-1].T
-    used = (weight * (1.0 - theta)).sum(axis=1)[:, None] * shared[:-1] + (weight * theta).sum(axis=1)[:, None] * shared[
-        1:
-    ]
-    return Informed(answers.T, told, np.maximum(inside - used, 0.0) @ prior)
+    said = at_low[:, None] * shared[:-1] + at_high[:, None] * shared[1:]
+    return Informed(answers.T, told, np.maximum(inside - said, 0.0) @ prior)
 
 
-def _below(ratio: Floats, theta: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return straight lines below the ratios by their values at 0 and 1, neither negative: the best of some slopes.
+def _heard(reference: Floats, width: Floats) -> tuple[Floats, Floats]:
+    """Return the integrals of g (1 − θ) and of g θ over each interval; both factors are straight between edges."""
+    low, high = reference[:, :-1], reference[:, 1:]
+    start, end = THETA[:-1], THETA[1:]
+    rising = width * ((low * start + high * end) / 3.0 + (low * end + high * start) / 6.0)
+    return (width * (low + high) / 2.0 - rising).sum(axis=1), rising.sum(axis=1)
 
-    ``ratio`` is ``(n_intervals, n_parts, n_labels)`` at the positions ``theta``; ``weight`` says where it matters.
+
+def _lines(beneath: Floats, reference: Floats, at_low: Floats, at_high: Floats) -> tuple[Floats, Floats]:
+    """Return lines u with g u nowhere above the density, by their values at 0 and 1: the best of some for each label.
+
+    Between two edges g u is a parabola, above its chord by at most a quarter of −Δg Δu where that is positive.
     """
-    centre = ((weight * theta).sum(axis=1) / weight.sum(axis=1))[:, None]
-    best = np.full(ratio[:, 0].shape, -math.inf)
+    ratio = beneath / reference[:, :, None]
+    step = np.abs(np.diff(reference, axis=1))
+    rises = np.diff(reference, axis=1) > 0.0
+    best = np.zeros(ratio[:, 0].shape)
     low, high = np.zeros_like(best), np.zeros_like(best)
-    last, middle = len(theta) - 1, len(theta) // 2
-    for half, shift in SECANTS:
-        a, b = max(0, middle + shift - half), min(last, middle + shift + half)
-        slope = (ratio[:, b] - ratio[:, a]) / (theta[b] - theta[a]) if b > a else np.zeros_like(best)
-        offset = (ratio - slope[:, None, :] * theta[None, :, None]).min(axis=1)
-        value = np.where((offset >= 0.0) & (offset + slope >= 0.0), offset + slope * centre, -math.inf)
+    for a, b in SECANTS:
+        slope = (ratio[:, b] - ratio[:, a]) / (THETA[b] - THETA[a])
+        start = ratio[:, a] - slope * THETA[a]
+        line = np.maximum(start[:, None] + slope[:, None] * THETA[:, None], 0.0)
+        against = np.where(rises[:, :, None] == (slope < 0.0)[:, None], step[:, :, None], 0.0)
+        over = against * np.abs(slope)[:, None] / (4.0 * FINE)
+        product = line * reference[:, :, None]
+        product[:, :-1] += over
+        product[:, 1:] += over
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(product > 0.0, beneath / product, 1.0).min(axis=1)
+        share = np.where((start >= 0.0) & (start + slope >= 0.0), np.minimum(share, 1.0), 0.0)
+        value = share * (at_low[:, None] * start + at_high[:, None] * (start + slope))
         better = value > best
         best = np.where(better, value, best)
-        low, high = np.where(better, offset, low), np.where(better, offset + slope, high)
+        low, high = np.where(better, share * start, low), np.where(better, share * (start + slope), high)
     return low, high
 
 
-def refined_cuts(channel: Readings, prior: Floats, n: int, given: Floats) -> Floats:
-    """Return at least n cuts: the given ones, and intervals halved for as long as they leave most over."""
-    levels = np.concatenate([[RARE, 1e-3], np.arange(1, COARSE) / COARSE, [1.0 - 1e-3, 1.0 - RARE]])
+def telling_cuts(channel: Readings, prior: Floats, n: int) -> Floats:
+    """Return at most n cuts among the sampled readings, each where it tells most of the label, given those before.
+
+    What a cut tells is the mutual information of label and interval; a label that is hardly possible counts a little.
+    """
+    weight = np.maximum(prior, RARE_LABEL * prior.max())[:, None]
+    below = np.concatenate([np.zeros((len(prior), 1)), np.cumsum(weight * channel.cells, axis=1)], axis=1)
+    edges = [0, below.shape[1] - 1]
+    found = {(edges[0], edges[1]): _best_cut(below, *edges)}
+    while len(edges) - 2 < n:
+        (low, high), (gain, cut) = max(found.items(), key=lambda item: item[1][0])
+        if gain <= 0.0:
+            break
+        del found[low, high]
+        found[low, cut], found[cut, high] = _best_cut(below, low, cut), _best_cut(below, cut, high)
+        edges.append(cut)
+    return np.asarray(channel.sampled[0][np.sort(edges)[1:-1] - 1])
+
+
+def _best_cut(below: Floats, low: int, high: int) -> tuple[float, int]:
+    """Return what the most telling cut between two edges tells, and which it is."""
+    if high - low < 2:
+        return 0.0, low
+    start, middle, end = below[:, [low]], below[:, low + 1 : high], below[:, [high]]
+    gain = _order(middle - start) + _order(end - middle) - _order(end - start)
+    best = int(gain.argmax())
+    return float(gain[best]), low + 1 + best
+
+
+def _order(weight: Floats) -> Floats:
+    """Return Σ w log(w / Σ w) over labels, the more the surer the label is; ``(n,)`` for weights ``(n_labels, n)``."""
+    total = weight.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=0)
+
+
+def refined_cuts(channel: Readings, prior: Floats, n: int) -> Floats:
+    """Return at least n cuts: some telling ones, the ends, and intervals halved for as long as they leave most over."""
     below = np.cumsum(prior @ channel.cells)[:-1]
-    cuts = np.union1d(np.interp(levels, below, channel.sampled[0]), given)
+    ends = np.interp([RARE, 1.0 - RARE], below, channel.sampled[0])
+    cuts = np.union1d(ends, telling_cuts(channel, prior, max(2, n // 2)))
     while len(cuts) < n:
         left_over = informed(channel, cuts, prior).left_over
         worst = np.argsort(-left_over, kind="stable")[: max(1, min(len(cuts) // 2, n - len(cuts)))]

@@ -9,7 +9,7 @@ hold for the same number, so the best of each kind count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,13 +17,14 @@ from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
+from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.evidence_tree import EvidenceTree
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
-from aquamend.planning.sensors import answers_between, discrete_answers, reads_numbers
+from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,11 @@ class Evidence:
 
 
 class Readings:
-    """Search two trees of evidence, one told less than the readings and one told more; finer where these differ."""
+    """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
-    first_cuts = 12
-    finest = 4
+    first_cuts = 48
+    """Cuts of all probes together to begin with: a tree three uses deep is then a matter of a second."""
+    finest = 5
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
     enough = 0.2
     """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts."""
@@ -133,20 +135,53 @@ class Readings:
         return reads_numbers(state)
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
-        """Yield after every round of either tree: whichever is further from its own optimum goes next."""
+        """Yield after every round of either tree: whichever is further from its own optimum goes next.
+
+        When both are near theirs, the one that gained more when its cuts were last doubled begins again with more.
+        """
         endings = endings_of(state.problem)
         ruled = bool(len(endings.support.beliefs) or endings.last_resorts)  # then being told more need not help
-        for doubled in range(self.finest + 1):
-            more, less = answers_between(state, self.first_cuts << doubled)
-            below, above = EvidenceTree(state, more, relaxed=ruled), EvidenceTree(state, less)
-            open_trees = [below, above]
-            while open_trees:
-                tree = max(open_trees, key=lambda own: own.bounds.gap)
-                gap = above.bounds.upper - below.bounds.lower
-                near = doubled < self.finest and tree.bounds.gap <= self.enough * max(gap, limits.gap)
-                if near or below.memory + above.memory > limits.memory or not tree.grow():
-                    open_trees.remove(tree)
-                yield CertifiedPlan(above.best_probe(), Bounds(below.bounds.lower, above.bounds.upper))
+        first = max(4, self.first_cuts // sum(not isinstance(view.channel, Outcomes) for view in state.legal))
+        below = _Side(lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled), first)
+        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), first)
+        reached = Bounds(-math.inf, math.inf)
+        while below.open or above.open:
+            near = self.enough * max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
+            side = max((s for s in (below, above) if s.open), key=lambda own: own.tree.bounds.gap)
+            if side.tree.bounds.gap <= near:
+                side = max((s for s in (below, above) if s.open), key=lambda own: (own.gain, -own.cuts))
+                side.refine(first << self.finest)
+            elif below.tree.memory + above.tree.memory > limits.memory or not side.tree.grow():
+                side.refine(0 if side.tree.bounds.gap > near else first << self.finest)
+            reached &= Bounds(below.tree.bounds.lower, above.tree.bounds.upper)
+            below.best, above.best = max(below.best, reached.lower), max(above.best, -reached.upper)
+            yield CertifiedPlan(above.tree.best_probe(), reached)
+
+
+@dataclass(eq=False)
+class _Side:
+    """One of the two trees, with so many cuts."""
+
+    planted: Callable[[int], EvidenceTree]
+    cuts: int
+    open: bool = True
+    gain: float = math.inf
+    """By how much its bound moved when the cuts were last doubled."""
+    best: float = -math.inf
+    """Its bound; with the sign turned for an upper one."""
+    before: float = -math.inf
+
+    def __post_init__(self) -> None:
+        self.tree = self.planted(self.cuts)
+
+    def refine(self, most: int) -> None:
+        """Begin again with twice the cuts, or end."""
+        self.cuts *= 2
+        self.open = self.cuts <= most
+        if self.open:
+            self.gain = self.best - self.before if self.before > -math.inf else math.inf
+            self.before = self.best
+            self.tree = self.planted(self.cuts)
 
 
 METHODS: tuple[Method, ...] = (OneStep(), Information(), IndependentParts(), Evidence(), Readings())

@@ -46,27 +46,42 @@ def discrete_answers(state: InformationState) -> list[Answers]:
     return [Answers(_happening(table, possible), nothing) for table in tables]
 
 
-def answers_between(state: InformationState, n_cuts: int) -> tuple[list[Answers], list[Answers]]:
-    """Return the legal probes twice, telling at least and at most as much as they do, with about so many cuts."""
-    below, above = zip(*(_between(state, view, n_cuts) for view in state.legal), strict=True)
-    return list(below), list(above)
+def better_informed(state: InformationState, n_cuts: int) -> list[Answers]:
+    """Return the legal probes, telling at least as much as they do, with about so many cuts."""
+    return [_better_informed(state, view, n_cuts) for view in state.legal]
 
 
-def _between(state: InformationState, view: ProbeView, n_cuts: int) -> tuple[Answers, Answers]:
+def less_informed(state: InformationState, n_cuts: int) -> list[Answers]:
+    """Return the legal probes, telling at most as much as they do, with about so many cuts."""
+    return [_less_informed(state, view, n_cuts) for view in state.legal]
+
+
+def _better_informed(state: InformationState, view: ProbeView, n_cuts: int) -> Answers:
     channel, possible = view.channel, state.posterior > 0.0
-    nothing = np.zeros(len(possible))
-    if isinstance(channel, Readings) and channel.n_labels > 1:
-        prior, given = channel.alike @ state.posterior, decision_cuts(state, [view])[0]
-        cuts = refined_cuts(channel, prior, n_cuts, np.zeros(0) if given is None else given)
-        more = informed(channel, cuts, prior)
-        above = Answers(_happening(garbled(channel, cuts), possible), nothing)
-        if channel.n_labels > MOST_LABELS:
-            return Answers(_happening(more.answers[channel.of], possible), more.told[channel.of]), above
-        labels = channel.alike.T * more.told  # told by its label only: what else is true stays open
-        return Answers(_happening(np.hstack([more.answers[channel.of], labels]), possible), nothing), above
-    table = channel.table if isinstance(channel, Outcomes) else np.ones((len(possible), 1))
-    own = Answers(_happening(table, possible), nothing)
-    return own, own
+    if not isinstance(channel, Readings) or channel.n_labels == 1:
+        return _as_it_is(view, possible)
+    prior = channel.alike @ state.posterior
+    more = informed(channel, refined_cuts(channel, prior, n_cuts), prior)
+    if channel.n_labels > MOST_LABELS:
+        return Answers(_happening(more.answers[channel.of], possible), more.told[channel.of])
+    labels = channel.alike.T * more.told  # told by its label only: what else is true stays open
+    return Answers(_happening(np.hstack([more.answers[channel.of], labels]), possible), np.zeros(len(possible)))
+
+
+def _less_informed(state: InformationState, view: ProbeView, n_cuts: int) -> Answers:
+    channel, possible = view.channel, state.posterior > 0.0
+    if not isinstance(channel, Readings) or channel.n_labels == 1:
+        return _as_it_is(view, possible)
+    prior, deciding = channel.alike @ state.posterior, decision_cuts(state, [view])[0]
+    cuts = refined_cuts(channel, prior, n_cuts)
+    if deciding is not None and len(deciding) <= n_cuts:  # where the decision changes one step ahead
+        cuts = np.union1d(cuts, deciding)
+    return Answers(_happening(garbled(channel, cuts), possible), np.zeros(len(possible)))
+
+
+def _as_it_is(view: ProbeView, possible: NDArray[np.bool_]) -> Answers:
+    table = view.channel.table if isinstance(view.channel, Outcomes) else np.ones((len(possible), 1))
+    return Answers(_happening(table, possible), np.zeros(len(possible)))
 
 
 def _happening(table: Floats, possible: NDArray[np.bool_]) -> Floats:

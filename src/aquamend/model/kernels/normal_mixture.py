@@ -289,14 +289,24 @@ class Readings:
         far = (readings - self.centre) / self.width
         return np.asarray(density + (self.outliers / (math.pi * self.width)) / (1.0 + far * far)[:, None])
 
-    def least(self, edges: Floats) -> Floats:
-        """Return the sum over components of the smaller density at an interval's ends: each has a single hump."""
-        z = (edges[:, None] - self.mean) / self.sd
-        density = np.exp(-0.5 * z * z) * self.height
-        least = self.by_label(np.minimum(density[:-1], density[1:]), 1)
-        far = (edges - self.centre) / self.width
-        outlying = (self.outliers / (math.pi * self.width)) / (1.0 + far * far)
-        return np.asarray(least + np.minimum(outlying[:-1], outlying[1:])[:, None])
+    def beneath(self, edges: Floats) -> Floats:
+        """Return heights at these edges whose straight connections along a row nowhere exceed the density.
+
+        ``edges`` is ``(n_rows, n_edges)``, sorted; the heights are ``(n_rows, n_edges, n_labels)``. A straight line
+        between two points of a curve exceeds it by at most width² / 8 times its largest second derivative; and a
+        component has a single hump, so between two readings it is nowhere below the smaller of its heights there.
+        """
+        z = (edges[:, :, None] - self.mean) / self.sd
+        width = np.diff(edges, axis=1)[:, :, None]
+        height = np.exp(-0.5 * z * z) * self.height
+        size = np.abs(z)
+        far = np.maximum(size[:, :-1], size[:, 1:])
+        near = np.where(z[:, :-1] * z[:, 1:] > 0.0, np.minimum(size[:, :-1], size[:, 1:]), 0.0)
+        bend = np.maximum(far * far - 1.0, 0.0) * np.exp(-0.5 * near * near) * self.height / self.sd**2
+        of_components = _beneath(height, width * width / 8.0 * bend)
+        glitch = (self.outliers / (math.pi * self.width)) / (1.0 + ((edges - self.centre) / self.width) ** 2)
+        most_bend = 0.5 * self.outliers / (math.pi * self.width**3)  # where a Cauchy density bends most
+        return self.by_label(of_components, 2) + _beneath(glitch[:, :, None], width * width / 8.0 * most_bend)
 
     def intervals(self, cuts: Floats) -> Floats:
         """Return the probability of every interval between the cuts, shape ``(n_labels, n_cuts + 1)``."""
@@ -378,6 +388,22 @@ def interval_tables(channels: Sequence[Readings], cuts: Sequence[Floats]) -> lis
         likelihood = likelihood + (far[1:] - far[:-1])
         tables.append(likelihood / likelihood.sum(axis=1, keepdims=True))
     return tables
+
+
+def _beneath(height: Floats, excess: Floats) -> Floats:
+    """Return heights lowered by what straight lines between them exceed, or to the smallest neighbour's where better.
+
+    Which of the two, is decided row by row: lines between the one and the other might exceed the curve.
+    """
+    low, high = height[:, :-1], height[:, 1:]
+    bent, flat = height.copy(), height.copy()
+    bent[:, :-1] = np.minimum(bent[:, :-1], low - excess)
+    bent[:, 1:] = np.minimum(bent[:, 1:], high - excess)
+    least = np.minimum(low, high)
+    flat[:, :-1], flat[:, 1:] = least, np.minimum(flat[:, 1:], least)
+    flat[:, 1:-1] = np.minimum(flat[:, 1:-1], least[:, 1:])
+    better = (bent.min(axis=1) >= 0.0) & (bent.sum(axis=1) > flat.sum(axis=1))
+    return np.where(better[:, None], bent, flat)
 
 
 def _between(z: Floats) -> Floats:
