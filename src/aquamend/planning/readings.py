@@ -151,7 +151,7 @@ def _order(weight: Floats) -> Floats:
     """Return Σ w log(w / Σ w) over labels, the more the surer the label is; ``(n,)`` for weights ``(n_labels, n)``."""
     total = weight.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=0)
+        return np.asarray(np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=0))
 
 
 def refined_cuts(channel: Readings, prior: Floats, n: int) -> Floats:
