@@ -9,19 +9,19 @@ runs from 0 to 1, and a reference density g(y). If for every label (every differ
 then a reading y may be thought of as a lottery: with the weight on the right it says just "u_0" or "u_1", and with what
 is left over it tells the whole truth. The outcome of the lottery is at least as informative as y, and so its optimum is
 a lower bound: the loss is concave in the posterior. The ratio k/g is almost a straight line on a short interval, so
-what is left over shrinks with the square of its width. Neighbouring intervals share the answer at their common cut, the
-smaller of the two, so n cuts make n answers.
+what is left over shrinks with the square of its width. Densities and g are bounded by chords between close edges, so
+the inequality is checked at those edges alone, with what a chord may be above its curve taken off. Neighbouring
+intervals share the answer at their common cut, the smaller of the two, so n cuts make n answers.
 
 A worked example: two labels, normal with standard deviation 1 around 0 and 1, equally likely. Cut at −1, 0.5 and 2,
-the better informed channel says "about −1", "about 0.5" or "about 2" in 77 % of all cases and the truth in the others;
-with cuts a quarter apart from −3 to 4 it tells the truth in 0.6 %.
+the better informed channel says "about −1", "about 0.5" or "about 2" in 79 % of all cases and the truth in the others;
+with cuts a quarter apart from −3 to 4 it tells the truth in 0.2 %.
 
 All this needs a loss that is concave in the posterior: with rules of support it is priced with those left out.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,8 @@ FINE = 16
 THETA = np.arange(FINE + 1) / FINE
 RARE = 1e-6
 """Readings less probable than this on either side are taken to tell the truth."""
+SURE = 0.9
+"""How much less it matters to be told the likeliest label than another."""
 RARE_LABEL = 1e-3
 """The least that a label counts where cuts are placed, beside the most probable one."""
 SECANTS = ((0, 16), (4, 12), (7, 9), (2, 6), (10, 14), (0, 2), (14, 16), (0, 8), (8, 16))
@@ -51,7 +53,8 @@ class Informed:
     told: Floats
     """Shape ``(n_labels,)``; the probability of being told the whole truth."""
     left_over: Floats
-    """Shape ``(n_cuts - 1,)``; how much of that comes from each interval, at the posterior it was made for."""
+    """Shape ``(n_cuts - 1,)``; how much of that comes from each interval, at the posterior it was made for, and counts:
+    to be told what is all but certain anyway is worth little."""
 
 
 def garbled(channel: Readings, cuts: Floats) -> Floats:
@@ -74,7 +77,8 @@ def informed(channel: Readings, cuts: Floats, prior: Floats) -> Informed:
     told = np.maximum(1.0 - answers.sum(axis=0), 0.0)
     inside = channel.intervals(cuts)[:, 1:-1].T
     said = at_low[:, None] * shared[:-1] + at_high[:, None] * shared[1:]
-    return Informed(answers.T, told, np.maximum(inside - said, 0.0) @ prior)
+    left_over = np.maximum(inside - said, 0.0) * prior
+    return Informed(answers.T, told, left_over.sum(axis=1) - SURE * left_over.max(axis=1))
 
 
 def _heard(reference: Floats, width: Floats) -> tuple[Floats, Floats]:
@@ -147,7 +151,7 @@ def _order(weight: Floats) -> Floats:
     """Return Σ w log(w / Σ w) over labels, the more the surer the label is; ``(n,)`` for weights ``(n_labels, n)``."""
     total = weight.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=0)
+        return np.asarray(np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=0))
 
 
 def refined_cuts(channel: Readings, prior: Floats, n: int) -> Floats:

@@ -17,14 +17,13 @@ from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
-from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.evidence_tree import EvidenceTree
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
-from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
+from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_a_number, reads_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ class Readings:
         """
         endings = endings_of(state.problem)
         ruled = bool(len(endings.support.beliefs) or endings.last_resorts)  # then being told more need not help
-        first = max(4, self.first_cuts // sum(not isinstance(view.channel, Outcomes) for view in state.legal))
+        first = max(4, self.first_cuts // max(1, sum(map(reads_a_number, state.legal))))
         below = _Side(lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled), first)
         above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), first)
         reached = Bounds(-math.inf, math.inf)

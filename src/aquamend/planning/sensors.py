@@ -38,6 +38,11 @@ def reads_numbers(state: InformationState) -> bool:
     return any(not isinstance(view.channel, Outcomes) for view in state.legal)
 
 
+def reads_a_number(view: ProbeView) -> bool:
+    """Whether it does, and the number tells something."""
+    return isinstance(view.channel, Readings) and view.channel.n_labels > 1
+
+
 def discrete_answers(state: InformationState) -> list[Answers]:
     """Return the outcomes of the legal probes, none of which reads numbers."""
     possible = state.posterior > 0.0
@@ -58,7 +63,7 @@ def less_informed(state: InformationState, n_cuts: int) -> list[Answers]:
 
 def _better_informed(state: InformationState, view: ProbeView, n_cuts: int) -> Answers:
     channel, possible = view.channel, state.posterior > 0.0
-    if not isinstance(channel, Readings) or channel.n_labels == 1:
+    if not isinstance(channel, Readings) or not reads_a_number(view):
         return _as_it_is(view, possible)
     prior = channel.alike @ state.posterior
     more = informed(channel, refined_cuts(channel, prior, n_cuts), prior)
@@ -70,7 +75,7 @@ def _better_informed(state: InformationState, view: ProbeView, n_cuts: int) -> A
 
 def _less_informed(state: InformationState, view: ProbeView, n_cuts: int) -> Answers:
     channel, possible = view.channel, state.posterior > 0.0
-    if not isinstance(channel, Readings) or channel.n_labels == 1:
+    if not isinstance(channel, Readings) or not reads_a_number(view):
         return _as_it_is(view, possible)
     prior, deciding = channel.alike @ state.posterior, decision_cuts(state, [view])[0]
     cuts = refined_cuts(channel, prior, n_cuts)
