@@ -22,7 +22,7 @@ from aquamend.errors import AquaMendError, UnknownName
 from aquamend.inference import InformationState
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.model import Cause, Declaration
-from aquamend.policies import AquaMend
+from aquamend.policies import AquaMend, Certified
 from aquamend.records import STRATUM
 from aquamend.worlds.pouring import task
 from aquamend.worlds.pouring.model.fitted import load_fitted
@@ -43,6 +43,8 @@ METHODS = ("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain
 Q1_SCENES = 8
 BESIDE = ("greedy-repair", "lookahead-2", "certified")
 """Stronger ones beside them: the troubleshooter with a joint posterior, two steps ahead, and planning with bounds."""
+SEARCH_BYTES = 2e8
+"""What planning with bounds may hold at one decision: some seconds of search, after which it acts on what it has."""
 
 
 class Family(StrEnum):
@@ -258,7 +260,7 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         expected_risk=False,
         probabilities=PROBABILITIES,
         detailed=True,
-        own={"linear-chain": OnTheChain},
+        own={"linear-chain": OnTheChain, "certified": partial(Certified, memory=SEARCH_BYTES)},
         groups={"stage": STRATUM, "family": STRATUM, "severity": STRATUM},
         frozen=frozen_rules,
         **rest,  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from aquamend.inference import InformationState
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
-from aquamend.planning.limits import Limits
+from aquamend.planning.limits import MEMORY, Limits
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import CertifiedPlan, search
 from aquamend.policies.policy import Description
@@ -153,8 +153,8 @@ def _table(root: InformationState) -> PlanTable | None:
 
 
 @remembered
-def _searched(state: InformationState, gap: float, deadline_s: float) -> CertifiedPlan:
-    return search(state, Limits(gap=gap, deadline_s=deadline_s))
+def _searched(state: InformationState, gap: float, deadline_s: float, memory: float = MEMORY) -> CertifiedPlan:
+    return search(state, Limits(gap=gap, deadline_s=deadline_s, memory=memory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +167,8 @@ class Certified:
 
     gap: float = 0.01
     deadline_s: float = math.inf
+    memory: float = MEMORY
+    """Bytes that a search may hold: a limit on its work that ends it at the same place everywhere."""
 
     description: ClassVar[Description] = Description(
         "Certified (anytime)",
@@ -178,9 +180,9 @@ class Certified:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the first step of the best plan found."""
-        probe = _searched(state, self.gap, self.deadline_s).probe
+        probe = _searched(state, self.gap, self.deadline_s, self.memory).probe
         return best_terminal(state).decision if probe is None else Reprobe(probe)
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss, at most the gap apart unless the search ended early."""
-        return _searched(state, self.gap, self.deadline_s).bounds
+        return _searched(state, self.gap, self.deadline_s, self.memory).bounds
