@@ -1,5 +1,7 @@
 """What suites of acted-out episodes show beyond their means: parts, scenes, probabilities and times."""
 
+from pathlib import Path
+
 import pytest
 from tests.analysis.report.conftest import record
 
@@ -8,13 +10,14 @@ from aquamend.analysis.probabilities import doubts, event_qualities
 from aquamend.analysis.report.analysed import analysed
 from aquamend.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend.analysis.report.document import Folded, Table
-from aquamend.analysis.report.executions import doubt_curves, quality_table
+from aquamend.analysis.report.executions import doubt_curves, quality_table, setting_table
 from aquamend.analysis.report.paired import comparisons, over_all, paired_table
 from aquamend.analysis.report.suite_section import suite_section
 from aquamend.analysis.report.timing import counts_table, divisions, timing_dots, timing_table
 from aquamend.analysis.summary import summarise, summarise_together
 from aquamend.analysis.table import table_of
 from aquamend.errors import InvalidRun
+from aquamend.records import Run
 from aquamend.statistics import brier, paired_bootstrap, stratified_bootstrap
 
 STAGES = ("early", "late")
@@ -179,3 +182,32 @@ def test_a_narrowed_run_says_so_and_is_not_called_complete(run):
     assert "| pouring-v2 | **narrowed** |" in text
     run.manifest["full"]["scenarios"] = 8
     assert "| pouring-v2 | yes |" in as_markdown(report_of(analysed_runs([run])))
+
+
+def met_again(*losses_by_setting):
+    records = [
+        {
+            "suite": "q1-v2",
+            "scenario": 10 * s + i,
+            "seed": 0,
+            "policy": "aquamend",
+            "loss": x,
+            "group": {"setting": name},
+        }
+        for s, (name, losses) in enumerate(losses_by_setting)
+        for i, x in enumerate(losses)
+    ]
+    return table_of(Run(Path("somewhere"), {"suite": "q1-v2", "groups": {"setting": "setting"}}, records, [], []))
+
+
+def test_every_setting_is_compared_with_the_first_scene_by_scene():
+    found = setting_table(met_again(("original", [1.0, 2.0, 3.0]), ("dispersed", [1.0, 2.5, 3.25])))
+    (row,) = [[cell.text for cell in row] for row in found.rows]
+    low, high = paired_bootstrap([0.0, 0.5, 0.25], resamples=10_000, seed=20260920)
+    assert row == ["dispersed", "2/3", "+0.250", f"[{low:.3f}, {high:.3f}]", "+0.186 [0.023, 0.441]"]
+
+
+def test_settings_with_other_scenes_or_without_a_loss_are_not_compared():
+    assert setting_table(met_again(("original", [1.0, 2.0]), ("dispersed", [1.0]))) is None
+    assert setting_table(met_again(("original", [1.0]), ("dispersed", ["inf"]))) is None
+    assert setting_table(met_again(("original", [1.0, 2.0]))) is None

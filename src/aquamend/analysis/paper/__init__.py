@@ -1,13 +1,14 @@
 """What the paper reports, as data: its tables, its families of tests, and why ours need not agree with them."""
 
 from aquamend.analysis.paper.differences import differences_from_paper
-from aquamend.analysis.paper.execution import FIRST_COMMANDS, paper_quality, paper_times
+from aquamend.analysis.paper.execution import FIRST_COMMANDS, Q1_DIFFERENCES, paper_quality, paper_times
 from aquamend.analysis.paper.rows import PaperPair, PaperRow, PaperTable, family_of
 from aquamend.analysis.paper.tables import PAPER_TABLES, family_order, holm_family, paper_table
 
 __all__ = [
     "FIRST_COMMANDS",
     "PAPER_TABLES",
+    "Q1_DIFFERENCES",
     "PaperPair",
     "PaperRow",
     "PaperTable",

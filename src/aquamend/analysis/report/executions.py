@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from aquamend.analysis.figures import Curve, curve_plot
-from aquamend.analysis.paper import FIRST_COMMANDS, family_of, paper_quality
+from aquamend.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
 from aquamend.analysis.probabilities import Doubt, EventQuality, doubts, event_qualities
 from aquamend.analysis.report.document import Cell, Column, Figure, Table
 from aquamend.analysis.report.plots import label_of
-from aquamend.analysis.report.wording import count, decimal, policy_name
-from aquamend.analysis.table import RunTable, knows_the_truth
+from aquamend.analysis.report.wording import count, decimal, interval, policy_name, signed
+from aquamend.analysis.table import Floats, RunTable, knows_the_truth
+from aquamend.statistics import paired_bootstrap, rounded
 
 MOST_DRAWN = 3
+EXPLORED, EXPLORING_SEED = 10_000, 20260920
+"""The paper's protocol for what distorted posteriors change, which it calls exploratory."""
 UNAVAILABLE = "unavailable"
 ORIGINAL = "original"
 """The posterior that nothing was done to."""
@@ -88,6 +93,43 @@ def _curves(one: Doubt) -> Sequence[Curve]:
         for kind, path in kinds
         if path
     ]
+
+
+def setting_table(table: RunTable) -> Table | None:
+    """Return by how much each distortion of the posterior changes the loss on the same scenes; only of Q1 suites."""
+    groups, policy = table.distinct_groups, table.reference
+    if family_of(table.run.suite) != "q1" or policy is None or any(len(group) != 1 for group in groups):
+        return None
+    losses = [table.column("loss")[table.members(group), table.policies.index(policy)] for group in groups]
+    if (
+        len(groups) < 2
+        or len({len(loss) for loss in losses}) != 1
+        or not all(np.isfinite(loss).all() for loss in losses)
+    ):
+        return None
+    name = next(iter(groups[0]))
+    settings = [str(group[name]) for group in groups]
+    rows = [
+        (setting, *_changed_by(loss - losses[0]), _as_printed(Q1_DIFFERENCES.get(setting)))
+        for setting, loss in zip(settings[1:], losses[1:], strict=True)
+    ]
+    heads = map(Column, ("scenes that differ", "mean difference", "95 % interval"))
+    columns = (Column(name, numeric=False), *heads, Column("paper’s difference", paper=True))
+    caption = (
+        f"{policy_name(policy)}: loss under each {name} minus that under “{settings[0]}”, scene by scene, over "
+        f"{len(losses[0])} scenes. Intervals are exploratory ({EXPLORED:,} paired resamples): no test is made of them."
+    )
+    return Table(caption, columns, tuple(tuple(map(Cell, row)) for row in rows))
+
+
+def _changed_by(differences: Floats) -> tuple[str, str, str]:
+    low, high = paired_bootstrap(differences, resamples=EXPLORED, seed=EXPLORING_SEED)
+    changed = int(np.count_nonzero(rounded(differences)))
+    return f"{changed}/{len(differences)}", signed(float(differences.mean())), interval(low, high)
+
+
+def _as_printed(found: tuple[float, float, float] | None) -> str:
+    return "–" if found is None else f"{signed(found[0])} {interval(*found[1:])}"
 
 
 def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | None:

@@ -8,7 +8,13 @@ from aquamend.analysis.report import paired, theorems
 from aquamend.analysis.report.analysed import Analysed
 from aquamend.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
-from aquamend.analysis.report.executions import doubt_curves, failure_table, first_command_table, quality_table
+from aquamend.analysis.report.executions import (
+    doubt_curves,
+    failure_table,
+    first_command_table,
+    quality_table,
+    setting_table,
+)
 from aquamend.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
 from aquamend.analysis.report.provenance import notices
 from aquamend.analysis.report.scenarios import main_pair, measures_of, most_differing
@@ -33,9 +39,8 @@ def suite_section(found: Analysed) -> Section:
     if not found.run.records:
         return Section(found.title, found.anchor, (*lead, Paragraph("There are no records yet.")))
     parts = (
-        _results(found), _paired(found), _probabilities(found), _timing(found), _checks(found), _differences(found),
-        _first_commands(found), _failures(found),
-        _scenarios(found),
+        _results(found), _settings(found), _paired(found), _probabilities(found), _timing(found), _checks(found),
+        _differences(found), _first_commands(found), _failures(found), _scenarios(found),
     )  # fmt: skip
     return Section(found.title, found.anchor, tuple(lead), tuple(part for part in parts if part is not None))
 
@@ -68,6 +73,15 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
     if means is None and not many:
         means = mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
     return [means, None if any(found.table.groups) else gap_distribution(f"{found.anchor}-gap", found.table)]
+
+
+def _settings(found: Analysed) -> Section | None:
+    table = setting_table(found.table)
+    return (
+        None
+        if table is None
+        else Section("What distorting the posterior changes", f"{found.anchor}-settings", (table,))
+    )
 
 
 def _first_commands(found: Analysed) -> Section | None:

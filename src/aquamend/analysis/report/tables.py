@@ -30,7 +30,7 @@ Attribution says something where at least two causes besides false alarms occur;
 which a cause is a label that no probe can see.
 """
 COMPACT = ("success", "expected_risk", "mean_loss", "normalised_error")
-COMPACT_EPISODES = ("success", "mean_loss", "escalation_rate", "probes", "undone")
+COMPACT_EPISODES = ("success", "mean_loss", "normalised_loss", "escalation_rate", "probes", "undone")
 COUNTED = ("probes", "undone")
 """Those of the compact ones that stand without the paper's."""
 LEADING = ("expected_risk", "mean_loss", "normalised_error")
