@@ -45,7 +45,7 @@ def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> l
 
     The problem is made anew for every call, so nothing is remembered: the alarm is conditioned on, what is compiled for
     a problem is compiled, and what belongs to the alarm is taken in, all inside the clock. It counts this thread's own
-    time on the processor, since scenes are played beside each other. Policies take turns, and ``start`` says who begins.
+    time on the processor, since scenes are played beside each other. Policies take turns, ``start`` says who begins.
     """
     times: dict[str, list[float]] = {name: [] for name in names}
     for call in range(COLD_CALLS):
