@@ -171,11 +171,12 @@ def power_faults(reference, seen, probe, said, tolerance):
     powers = reference.power(probe, seen)
     if "gaussian" in reference.problem["kernels"][probe]:
         strictly = reference.power(probe, seen, threshold=0.5 + 1e-9)
+        least = 1e-6  # what is rarer is no more likely to be rejected than by a glitch, of which the reference knows none
     else:
-        strictly = powers
+        strictly, least = powers, 1e-9
     for name, power in powers.items():
         actual = said.get(name, "missing")
-        if 0 < invalidity(reference, name, seen) < 1e-9:
+        if 0 < invalidity(reference, name, seen) < least:
             continue
         if power is not None and strictly[name] - tolerance <= actual <= power + tolerance:
             continue
@@ -258,11 +259,11 @@ def observable(references, observe):
 
 
 def conceivable(reference, seen, probe, outcome):
-    """Return whether some hypothesis allows the outcome; a reading within six deviations counts as allowed."""
+    """Return whether some hypothesis allows the outcome; a reading within five deviations, so that no glitch is meant."""
     kernel = reference.problem["kernels"][probe]
     alive = [name for name, mass in reference.posterior(seen).items() if mass > 0]
     if "gaussian" in kernel:
-        return any(abs(outcome - mean) <= 6 * sd for mean, sd in map(kernel["gaussian"].get, alive))
+        return any(abs(outcome - mean) <= 5 * sd for mean, sd in map(kernel["gaussian"].get, alive))
     if outcome not in kernel["outcomes"]:
         return False
     return any(kernel["likelihood"][name][kernel["outcomes"].index(outcome)] > 0 for name in alive)

@@ -282,8 +282,9 @@ class Readings:
 
     def density(self, readings: Floats) -> Floats:
         """Return the density of each reading under each label, shape ``(n_readings, n_labels)``."""
-        z = (readings[:, None] - self.mean) / self.sd
-        density = self.by_label(np.exp(-0.5 * z * z) * self.height, 1)
+        with np.errstate(over="ignore"):  # farther away than there are numbers is density zero all the same
+            z = (readings[:, None] - self.mean) / self.sd
+            density = self.by_label(np.exp(-0.5 * z * z) * self.height, 1)
         if self.outliers == 0.0:
             return density
         far = (readings - self.centre) / self.width
