@@ -171,7 +171,9 @@ def power_faults(reference, seen, probe, said, tolerance):
     powers = reference.power(probe, seen)
     if "gaussian" in reference.problem["kernels"][probe]:
         strictly = reference.power(probe, seen, threshold=0.5 + 1e-9)
-        least = 1e-6  # what is rarer is no more likely to be rejected than by a glitch, of which the reference knows none
+        least = (
+            1e-6  # what is rarer is no more likely to be rejected than by a glitch, of which the reference knows none
+        )
     else:
         strictly, least = powers, 1e-9
     for name, power in powers.items():
@@ -257,7 +259,7 @@ def observable(references, observe):
             found[name] = reference
     return found
 
-
+    """Return whether some hypothesis allows the outcome: a reading within five deviations, which is no glitch."""
 def conceivable(reference, seen, probe, outcome):
     """Return whether some hypothesis allows the outcome; a reading within five deviations, so that no glitch is meant."""
     kernel = reference.problem["kernels"][probe]
