@@ -171,9 +171,7 @@ def power_faults(reference, seen, probe, said, tolerance):
     powers = reference.power(probe, seen)
     if "gaussian" in reference.problem["kernels"][probe]:
         strictly = reference.power(probe, seen, threshold=0.5 + 1e-9)
-        least = (
-            1e-6  # what is rarer is no more likely to be rejected than by a glitch, of which the reference knows none
-        )
+        least = 1e-6  # what is rarer may be rejected after a glitch, and the reference knows of none
     else:
         strictly, least = powers, 1e-9
     for name, power in powers.items():
@@ -259,9 +257,9 @@ def observable(references, observe):
             found[name] = reference
     return found
 
-    """Return whether some hypothesis allows the outcome: a reading within five deviations, which is no glitch."""
+
 def conceivable(reference, seen, probe, outcome):
-    """Return whether some hypothesis allows the outcome; a reading within five deviations, so that no glitch is meant."""
+    """Return whether some hypothesis allows the outcome: a reading within five deviations, which is no glitch."""
     kernel = reference.problem["kernels"][probe]
     alive = [name for name, mass in reference.posterior(seen).items() if mass > 0]
     if "gaussian" in kernel:
