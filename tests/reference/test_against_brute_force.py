@@ -290,7 +290,7 @@ def test_decision_after_observations(folder, discrete, policy, observe):
 @pytest.mark.parametrize("observe", [(), (("p0", 0.7),)], ids=["at first", "after an observation"])
 def test_decision_with_gaussian_probes(folder, gaussian, policy, observe):
     possible = observable(gaussian, observe)
-    assert len(possible) > 20
+    assert len(possible) > 15
     compare_decisions(folder, possible, policy, observe=observe, tolerance=1e-6)
 
 
