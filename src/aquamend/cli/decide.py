@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.given import check_shape, problem_at, state_after
 from aquamend.cli.options import AsJson, Files, Observations, PolicyName
 from aquamend.cli.output import print_json, print_text
-from aquamend.cli.problems import problem_at
 from aquamend.cli.searching import INTERRUPTED, searching
 from aquamend.errors import AquaMendError
 

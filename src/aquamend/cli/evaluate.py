@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.given import problem_at
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json, print_text
-from aquamend.cli.problems import problem_at
 from aquamend.cli.searching import following
 from aquamend.errors import NotDiscrete
 

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.given import check_shape, problem_at, state_after
 from aquamend.cli.options import Observations
-from aquamend.cli.problems import problem_at
 from aquamend.errors import AquaMendError
 
 

@@ -10,9 +10,8 @@ import typer
 
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
-from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.given import check_shape, problem_at, state_after
 from aquamend.cli.options import Observations, PolicyName
-from aquamend.cli.problems import problem_at
 
 
 class GraphFormat(StrEnum):

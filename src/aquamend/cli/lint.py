@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.observations import check_shape, state_after
+from aquamend.cli.given import check_shape, problem_at, state_after
 from aquamend.cli.options import AsJson, Files, Observations
 from aquamend.cli.output import print_json
-from aquamend.cli.problems import problem_at
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.given import problem_at
 from aquamend.cli.options import AsJson, Files
 from aquamend.cli.output import print_json
-from aquamend.cli.problems import problem_at
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:

@@ -1,15 +1,35 @@
-"""Answers given on the command line, as ``PROBE=OUTCOME``."""
+"""What commands are given: a problem, from a file or from standard input, and the answers since its alarm."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aquamend.errors import AquaMendError, UnknownName
+from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName
 
 if TYPE_CHECKING:
     from aquamend.inference import InformationState, Observation
     from aquamend.problem import Problem
+
+STANDARD_INPUT = "-"
+"""What stands for standard input where a file is named."""
+
+
+def problem_at(file: str) -> Problem:
+    """Return the problem that a file describes, or standard input; ``InvalidProblem`` with every fault."""
+    from aquamend.problem_file import load_problem, read_problem
+
+    return read_problem(_standard_input()) if file == STANDARD_INPUT else load_problem(file)
+
+
+def _standard_input() -> str:
+    from aquamend.problem_file.text import MAX_BYTES, decoded
+
+    raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise InvalidProblem([Fault("file", "standard input is too large", "give a smaller problem")])
+    return decoded(raw)
 
 
 class BadObservation(AquaMendError, ValueError):
