@@ -64,10 +64,13 @@ $(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt
 demo: $(STAMP)
 	@$(BIN)/aquamend demo
 
-test: lint types layers pytest
+# The three checks run side by side; what they find comes before the tests.
+test: $(STAMP)
+	@$(MAKE) --no-print-directory -j3 lint types layers
+	@$(MAKE) --no-print-directory pytest
 
-test-all: PYTEST_ARGS += -m ""
-test-all: test
+test-all: $(STAMP)
+	@$(MAKE) --no-print-directory test PYTEST_ARGS='$(PYTEST_ARGS) -m ""'
 
 # What runs beside a robot is tested with the oldest libraries it may find there.
 LOWEST := .venv-lowest

@@ -30,23 +30,23 @@ STRESS_EPISODES = 60
 
 
 class Enough(KeyboardInterrupt):
-    """The processor time is spent."""
+    """The time is spent."""
 
 
 def reached(
     state: InformationState, *, gap: float = 0.0, share: float = 0.0, deadline_s: float
 ) -> tuple[float, float, float]:
-    """Return the bounds that a search reaches within so many seconds of processor time, and how many it took.
+    """Return the bounds that a search reaches within so many seconds of this thread, and how many it took.
 
     It ends early with a gap as small as ``gap``, or as this share of the upper bound.
     Seconds by the clock would depend on what else the machine does.
     """
-    start = time.process_time()
+    start = time.thread_time()
     last = Bounds(-math.inf, math.inf), 0.0
 
     def listen(bounds: Bounds, _: float) -> None:
         nonlocal last
-        took = time.process_time() - start
+        took = time.thread_time() - start
         if took > deadline_s:
             raise Enough
         last = bounds, took

@@ -18,12 +18,7 @@ from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypoth
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
 from tests.reference.generator import format_2_problem
-from tests.tiers import QUICK
-
-# The same examples every time, however busy the machine: a pull request fails for what it changed.
-# `--hypothesis-profile=default` searches anew.
-settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("repeatable")
+from tests.tiers import QUICK, cases
 
 TESTS = Path(__file__).parent
 OUTER = ("results", "examples")
@@ -40,10 +35,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say which tier runs, for `tests.tiers.cases`."""
+    """Say which tier runs, for `tests.tiers.cases`, and how random tests draw."""
     os.environ.pop(QUICK, None)
     if "not slow" in config.getoption("markexpr"):
         os.environ[QUICK] = "1"
+    # The same examples every time, however busy the machine: a pull request fails for what it changed.
+    # `--hypothesis-profile=default` searches anew.
+    rules = {"derandomize": True, "deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("repeatable", max_examples=cases(40, 100), **rules)
+    settings.load_profile(config.getoption("--hypothesis-profile") or "repeatable")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.tiers import cases
 
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Escalate
@@ -331,7 +332,7 @@ def test_a_discount_that_is_none_is_refused(lid_state, discount):
 
 def test_gaussian_readings_become_intervals_that_lose_little(random_problem):
     measured = 0
-    for seed in range(30):
+    for seed in range(cases(12, 30)):
         state = InformationState.alarmed(random_problem(random.Random(seed), gaussian=True, probes=1))
         values = probe_values(state)
         if not state.legal_probes or math.isinf(values.stop_loss):
@@ -341,7 +342,7 @@ def test_gaussian_readings_become_intervals_that_lose_little(random_problem):
         one_step = min(values.stop_loss, *values.expected_loss)
         assert Exact().bounds(state).lower - 1e-7 <= Solver(model).loss() <= one_step + 1e-7
         measured += one_step < values.stop_loss
-    assert measured > 3
+    assert measured >= cases(1, 4)
 
 
 @pytest.mark.parametrize("seed", range(12))

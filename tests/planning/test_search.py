@@ -23,6 +23,7 @@ from aquamend import (
     RecoveryGraph,
     evaluate,
 )
+from aquamend.benchmarks.catalogue import SUITES
 from aquamend.decision import best_terminal, probe_values
 from aquamend.planning import evidence_tree, exact
 from aquamend.planning import search as search_module
@@ -33,6 +34,15 @@ from aquamend.policies import Lookahead
 from aquamend.problem_file import load_problem, parse_problem
 from tests.planning.conftest import random_state
 from tests.tiers import cases
+
+
+@pytest.fixture(autouse=True, scope="module")
+def untabulated():
+    """Leave out the table of all evidence states, which would answer for most problems here before a search begins."""
+    methods = search_module.METHODS
+    search_module.METHODS = tuple(m for m in methods if not isinstance(m, search_module.Table))
+    yield
+    search_module.METHODS = methods
 
 
 def optimum(state: InformationState) -> float:
@@ -159,7 +169,7 @@ def scale_state(seed: int, uses: float = 1) -> InformationState:
     return InformationState.alarmed(Problem(graph, JointModel(hypotheses, {"weigh": Gaussian(rows)})))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(cases(5, 12)))
 def test_one_use_of_a_scale_is_bounded_by_its_exact_value_and_closely(seed):
     state = scale_state(seed)
     values = probe_values(state)
@@ -256,10 +266,11 @@ def test_the_wrong_certificate_that_was_found_is_right():
 
 
 def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_formats):
-    accepted = dict.fromkeys(search_module.METHODS, 0)
+    methods = (*search_module.METHODS, search_module.Table())
+    accepted = dict.fromkeys(methods, 0)
     for seed in range(40):
         state, reference = both_formats(seed)
-        for method in search_module.METHODS:
+        for method in methods:
             if not method.accepts(state):
                 continue
             accepted[method] += 1
@@ -267,6 +278,38 @@ def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_fo
                 assert plan.bounds.lower <= reference.optimum() + 1e-9, (seed, method)
                 assert plan.bounds.upper >= reference.optimum() - 1e-9, (seed, method)
     assert min(n for method, n in accepted.items() if not isinstance(method, search_module.Readings)) > 0
+
+
+def test_a_table_of_all_evidence_states_is_the_optimum_with_its_first_probe():
+    probed = 0
+    for seed in range(20):
+        state = random_state(seed)
+        (plan,) = search_module.Table().improve(state, Limits())
+        searched = search(state, Limits(gap=1e-9))
+        assert plan.bounds.lower == plan.bounds.upper == pytest.approx(searched.bounds.upper, abs=1e-9)
+        if plan.probe is not None:
+            first = state.legal_probes.index(plan.probe)
+            assert Lookahead(20).losses(state)[first] == pytest.approx(plan.bounds.upper, abs=1e-9)
+            probed += 1
+    assert probed > 5
+
+
+def test_a_table_is_not_begun_without_the_room_or_the_time_for_it():
+    table, state = search_module.Table(), random_state(0)
+    assert len(list(table.improve(state, Limits()))) == 1
+    assert not list(table.improve(state, Limits(memory=100.0)))
+    assert not list(table.improve(state, Limits(deadline_s=0.0)))
+    assert not table.accepts(endless_state(0))
+    assert not table.accepts(scale_state(1))
+
+
+def test_a_chain_of_probes_that_rule_out_one_change_each_takes_few_rounds():
+    """Along the best probes such a tree has a single leaf; expanding it alone would take hundreds of rounds."""
+    state, heard = SUITES["m1-depth-scaled-v1"].make(0, 5).state, []
+    with progress(lambda bounds, _: heard.append(bounds)):
+        search(state, Limits(gap=0.01))
+    assert heard[-1].gap <= 0.01
+    assert len(heard) < 60
 
 
 def test_a_reading_is_a_matter_for_the_two_trees_alone():

@@ -331,6 +331,7 @@ def test_a_session_killed_at_any_point_goes_on_where_it_was(folder, verifying):
     assert kills >= points // every >= 110 // every
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verifying", [True, False], ids=["verified", "unverified"])
 def test_a_session_killed_at_random_times_goes_on_where_it_was(folder, verifying):
     assert killed_at_random(folder, MAP, verifying=verifying, seed=1, wanted=20) >= 20

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import cases
 
 from aquamend import Continue, Escalate, InformationState, NewDeclaration, Reprobe, Restart, RollBack, load_problem
 from aquamend.decision.steps import step_from_data, step_to_data
@@ -304,7 +305,7 @@ def test_changed_data_give_an_event_or_one_of_our_errors(told, seed):
     assert refused > 50
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(cases(5, 12)))
 def test_changed_sessions_come_to_something_or_give_one_of_our_errors(told, seed):
     rng = random.Random(seed)
     problems = [event_from_data(data[0]).state.problem for data in told]

@@ -3,6 +3,7 @@
 import math
 import struct
 import zlib
+from functools import cache
 
 from aquamend.recovery import Charge, Receipt
 from aquamend.replay.story import Kind, Moment, Node, Option, Posterior, Statement, Story
@@ -22,6 +23,7 @@ EXPLANATIONS = (
 )
 
 
+@cache  # its pictures take a while to draw
 def sample_story() -> Story:
     """Return the story; the parts of every option add up to its loss."""
     return Story(

@@ -442,7 +442,7 @@ KINDS = [{}, {"may_bar": 0.3}, {"supported": 0.6}, {"supported": 0.6, "may_bar":
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=cases(18, 50), deadline=None)
+@settings(max_examples=cases(10, 50), deadline=None)
 @given(seed=seeds, cheap=st.booleans())
 def test_the_distance_is_the_least_over_all_rules_of_all_alternatives(kind, seed, cheap):
     state = random_state(seed, cheap=cheap, **kind)
@@ -455,7 +455,7 @@ def test_the_distance_is_the_least_over_all_rules_of_all_alternatives(kind, seed
     assert (math.inf if found.distance is None else found.distance) == pytest.approx(least, abs=1e-7)
 
 
-@settings(max_examples=cases(37, 100), deadline=None)
+@settings(max_examples=cases(20, 100), deadline=None)
 @given(seed=seeds, may_bar=st.sampled_from([0.0, 0.3]))
 def test_with_support_the_distance_is_the_least_over_all_decisions_and_their_conditions(seed, may_bar):
     state = random_state(seed, may_bar=may_bar, supported=0.6, needing=0.6, sensing_budget=0.0)
@@ -492,7 +492,7 @@ SAMPLED = [{}, {"supported": 0.6}, {"supported": 0.6, "needing": 0.5}, {"gaussia
 
 
 @pytest.mark.parametrize("kind", SAMPLED)
-@settings(max_examples=cases(15, 40), deadline=None)
+@settings(max_examples=cases(8, 40), deadline=None)
 @given(seed=seeds, cheap=st.booleans())
 @example(seed=10492, cheap=True)  # one belief gains support where another loses it: no reading lies between the two
 def test_no_posterior_nearer_than_the_certified_distance_flips_the_decision(kind, seed, cheap):
@@ -508,7 +508,7 @@ def test_no_posterior_nearer_than_the_certified_distance_flips_the_decision(kind
 
 
 @pytest.mark.parametrize("kind", SAMPLED)
-@settings(max_examples=cases(15, 40), deadline=None)
+@settings(max_examples=cases(8, 40), deadline=None)
 @given(seed=seeds, cheap=st.booleans())
 def test_at_the_witness_or_just_past_it_another_alternative_is_as_good(kind, seed, cheap):
     state = random_state(seed, cheap=cheap, **kind)
@@ -524,7 +524,7 @@ def test_at_the_witness_or_just_past_it_another_alternative_is_as_good(kind, see
         assert not found.exact or found.distance == 0.0
 
 
-@settings(max_examples=cases(22, 60), deadline=None)
+@settings(max_examples=cases(12, 60), deadline=None)
 @given(seed=seeds, cheap=st.booleans(), few=st.sampled_from(["rules", "programs", "decisions"]))
 def test_what_cannot_be_searched_is_bracketed(seed, cheap, few):
     """With the work capped, the certified distance stays below the exact one and the one found above it."""
@@ -564,7 +564,7 @@ def identity(step):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, {"supported": 0.6, "needing": 0.5}])
-@settings(max_examples=cases(15, 40), deadline=None)
+@settings(max_examples=cases(8, 40), deadline=None)
 @given(seed=seeds)
 def test_the_step_changes_at_the_thresholds_and_not_before(kind, seed):
     state = random_state(seed, cheap=True, **kind)
@@ -601,7 +601,7 @@ def test_thresholds_name_the_step_beyond_them(lid):
     assert threshold.above_step == words(RollBack(("lid",)))
 
 
-@settings(max_examples=cases(30, 80), deadline=None)
+@settings(max_examples=cases(16, 80), deadline=None)
 @given(seed=seeds, n=st.integers(2, 8))
 def test_the_closed_form_solves_the_linear_program_of_one_inequality(seed, n):
     rng = np.random.default_rng(seed)
@@ -615,7 +615,7 @@ def test_the_closed_form_solves_the_linear_program_of_one_inequality(seed, n):
         assert shift.witness.min() >= -1e-12
 
 
-@settings(max_examples=cases(30, 80), deadline=None)
+@settings(max_examples=cases(16, 80), deadline=None)
 @given(seed=seeds, n=st.integers(2, 8), k=st.integers(1, 5), terms=st.integers(1, 3))
 def test_the_bound_of_the_multipliers_meets_the_distance_of_the_solution(seed, n, k, terms):
     """Against Σ_y min_j t_yj, that is against every choice of one row for each term."""

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from tests.tiers import cases
 
 from aquamend.decision import Continue, Reprobe, RollBack
 from aquamend.errors import UnknownName
@@ -249,8 +250,11 @@ FAILURES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=str)
-@pytest.mark.parametrize("verifies", [False, True])
+EACH = [(f, also) for k, f in enumerate(FAILURES) for also in (False, True) if (k + also) % cases(2, 1) == 0]
+"""Each failure with and without verification; in the quick tier with one of the two."""
+
+
+@pytest.mark.parametrize(("failure", "verifies"), EACH, ids=str)
 def test_whatever_fails_the_contract_is_kept(failure, verifies):
     def make():
         return FakeRobot(sample_problems()[-1], seed=2, failures=[failure], verifies=verifies)

@@ -247,7 +247,7 @@ class Endings:
     def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
         """Return the losses of keeping and of correcting each priced belief in each branch.
 
-        ``answered``, whose last axis is the probes, says who has; ``relaxed`` leaves the rules of support out;
+        ``answered``, whose last axis is the probes, says who has; ``relaxed`` lets all who have answered be believed;
         ``overwrite`` lets the sums be used up.
         """
         by_column = np.ascontiguousarray(sums.T) if overwrite else sums.T.copy()
@@ -274,8 +274,9 @@ class Endings:
         obstacles = np.zeros((rules.lacking.stop, len(sums)), dtype=bool)
         obstacles[1 : len(self.source)] = ~np.atleast_2d(answered).T
         obstacles[len(self.source)] = True  # nobody never answers
-        if len(self.support.beliefs) and not relaxed:
-            obstacles[rules.conditions] = self.conditions_of(sums)
+        if len(self.support.beliefs):
+            if not relaxed:
+                obstacles[rules.conditions] = self.conditions_of(sums)
             silent, unsound = obstacles[rules.unusable]
             obstacles[rules.lacking] = _reduced(np.logical_and, silent | unsound, self.support.first)
         return obstacles
@@ -316,8 +317,8 @@ class Endings:
         """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``.
 
         ``sums`` are the branch weights (unnormalised) times ``features``; ``answered`` says who has, for all branches
-        or row by row. ``relaxed`` leaves the rules of support out and admits last resorts everywhere: never more, and
-        concave in the weights.
+        or row by row. ``relaxed`` leaves out the conditions of support, so that evidence is usable once it is there,
+        and admits last resorts everywhere: never more, and concave in the weights.
         """
         if len(sums) > 2 * ROWS_AT_ONCE:
             rows = [slice(low, low + ROWS_AT_ONCE) for low in range(0, len(sums), ROWS_AT_ONCE)]
@@ -443,7 +444,7 @@ class Endings:
         return np.array(rows).reshape(len(rows), len(columns))
 
     def clairvoyant(self, answered: Bools) -> Floats:
-        """Return a lower bound on min_u ℓ(u, s), shape ``(n_hypotheses,)``; the rules of support are left out.
+        """Return a lower bound on min_u ℓ(u, s), shape ``(n_hypotheses,)``; the conditions of support are left out.
 
         Exact without them, except where cuts would be needed: a hypothesis with few failures has few closures, and its
         loss is exact; with more, each failed belief costs at least the cheaper of its residual and its own correction,

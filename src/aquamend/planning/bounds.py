@@ -55,7 +55,7 @@ def informed_losses(state: InformationState) -> Floats:
     return np.where((state.posterior > 0.0) & np.isfinite(losses), losses, 0.0)
 
 
-def settles(state: InformationState, allowed: Bools, answered: Bools, *, relaxed: bool = False) -> Bools:
+def settles(state: InformationState, allowed: Bools, answered: Bools) -> Bools:
     """Return which sets of hypotheses leave one terminal decision best under all their possible members.
 
     ``allowed`` is ``(n_sets, n_hypotheses)``; ``answered`` says who has by then, for all sets or row by row. Summed
@@ -66,9 +66,9 @@ def settles(state: InformationState, allowed: Bools, answered: Bools, *, relaxed
     endings = endings_of(state.problem)
     members = (allowed & (state.posterior > 0.0)).astype(float)
     informed = members @ informed_losses(state)
-    stop = endings.values(members @ endings.features, answered, relaxed=relaxed)
+    stop = endings.values(members @ endings.features, answered)
     settled = (stop <= informed + 1e-12 + 1e-15 * np.abs(informed)) & members.any(axis=1)
-    if not relaxed and endings.conditions.shape[1]:
+    if endings.conditions.shape[1]:
         holding = members @ endings.conditions
         settled &= ((holding == 0) | (holding == members.sum(axis=1, keepdims=True))).all(axis=1)
     return np.asarray(settled)

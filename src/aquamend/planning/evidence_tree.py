@@ -6,9 +6,9 @@ A node is an evidence state: a posterior, and how often each probe has been used
 
 so valid bounds at the leaves give valid bounds at the root. A leaf is worth at most V_stop, as one may stop there, and
 at least the smaller of V_stop and "pay for the cheapest probe, then know everything". Each round expands the leaves
-that matter most: those reached most probably by the probes that look best by their lower bounds, times how far apart
-their bounds are (as HSVI and BRTDP choose). Two orders of the same answers lead to one node. Nothing here needs the
-loss to be concave, so the rules of support and last resorts are priced as they are.
+that matter most: those reached most probably by the probes that look best by their lower bounds (and now and then by
+others), times how far apart their bounds are, much as HSVI and BRTDP choose. Two orders of the same answers lead to one
+node. Nothing here needs the loss to be concave, so the rules of support and last resorts are priced as they are.
 
 A worked example: one belief, failed with probability 0.4, costs 10 if kept and 3 to correct; a probe that costs 1 is
 right in nine of ten cases. The root is worth at most V_stop = min(4, 3) = 3 and at least 1 + 0.4 · 3 = 2.2. Expanding
@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
-from aquamend.decision.probe_value import could_answer
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.growing import Growing
@@ -42,6 +41,8 @@ FIRST_ANSWERS = 1000
 """A round may add this many answers, and this share of those there are."""
 SHARE = 0.8
 """Part of the open gap that a round works on, the largest first."""
+SECOND_BEST = 0.1
+"""How often a probe is taken that does not look best. Where it never is, a chain of probes has one leaf a round."""
 NUMBERS_AT_ONCE = 4_000_000
 """Joint probabilities worked on at once."""
 FEW_USES = 3
@@ -90,12 +91,12 @@ class EvidenceTree:
     """The nodes expanded so far, and their bounds. Rows of node arrays are nodes, the root first."""
 
     def __init__(self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False) -> None:
-        """Begin with the root. ``relaxed`` prices stopping with the rules of support left out."""
+        """Begin with the root. ``relaxed`` prices stopping with the conditions of support left out."""
         self.state, self.endings, self.answers = state, endings_of(state.problem), answers
         self.cost = np.array([view.cost for view in state.legal])
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
-        self._relaxed, self._informed, self._could = relaxed, informed_losses(state), could_answer(state)
+        self._relaxed, self._informed = relaxed, informed_losses(state)
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self.table = np.concatenate([own.likelihood.T for own in answers])
@@ -103,26 +104,28 @@ class EvidenceTree:
         self._width = np.array([own.likelihood.shape[1] for own in answers], dtype=np.intp)
         self._first = np.cumsum(self._width) - self._width
         self.whose = np.repeat(np.arange(n_probes), self._width)
-        self._posterior, self._used = Growing((n_hypotheses,), float), Growing((n_probes,), np.int32)
-        self._values = Growing((3,), float)
+        self._parent, self._answer = Growing((), np.intp), Growing((), np.intp)
+        self._used, self._values = Growing((n_probes,), np.int32), Growing((3,), float)
         self._row, self._node = Growing((), np.intp), Growing((), np.intp)
         """Of each node, its row among those expanded, -1 for a leaf; and of each of those, its node."""
+        self._posterior = Growing((n_hypotheses,), float)
+        """Of those expanded; a leaf's follows from its parent's, and most leaves are never asked for it."""
         self._least, self._most = Growing((n_probes,), float), Growing((n_probes,), float)
         """What each probe costs at least and at most, at the nodes expanded."""
         self._layers: dict[int, _Layer] = {}
         self._known = _Known(self)
         self._n_answers = 0
-        self.add(state.posterior[None, :], np.zeros((1, n_probes), dtype=np.int32))
+        nowhere = np.full(1, -1, dtype=np.intp)
+        self.add(nowhere, nowhere, state.posterior[None, :], np.zeros((1, n_probes), dtype=np.int32))
 
     @property
     def n_nodes(self) -> int:
         """How many evidence states there are."""
         return len(self._values)
 
-    @property
-    def posterior(self) -> Floats:
-        """Shape ``(n_nodes, n_hypotheses)``."""
-        return self._posterior.rows
+    def posteriors(self, expanded: Indices) -> Floats:
+        """Return the posteriors of some nodes that have been expanded, ``(n, n_hypotheses)``."""
+        return np.asarray(self._posterior.rows[self._row.rows[expanded]])
 
     @property
     def used(self) -> Counts:
@@ -138,8 +141,9 @@ class EvidenceTree:
     @property
     def memory(self) -> float:
         """Bytes in use, or soon to be."""
-        width = len(self._informed) + len(self.answers) + 8
-        return float(16 * self.n_nodes * width + 32 * self._n_answers)
+        n_hypotheses, n_probes = len(self._informed), len(self.answers)
+        of_nodes = self.n_nodes * (2 * n_probes + 40) + len(self._node) * (n_hypotheses + 2 * n_probes + 1) * 4
+        return float(4 * of_nodes + 32 * self._n_answers)
 
     def best_probe(self) -> str | None:
         """Return the first probe of the best policy found; None where that is to stop."""
@@ -166,22 +170,24 @@ class EvidenceTree:
         """Return the fewest leaves that hold most of the gap, up to a round's share of work; by depth."""
         weight = np.where(self._row.rows < 0, self._reached() * self._gaps(), 0.0)
         leaves = np.flatnonzero(weight > 0.0)
+        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / len(self.table))
+        if len(leaves) > most:
+            leaves = np.sort(leaves[np.argpartition(-weight[leaves], most)[:most]])
         order = leaves[np.argsort(-weight[leaves], kind="stable")]
         enough = int(np.searchsorted(np.cumsum(weight[order]), SHARE * weight.sum())) + 1
-        work = FIRST_ANSWERS + GROWTH * self._n_answers
-        chosen = order[: min(enough, 1 + int(work / sum(own.likelihood.shape[1] for own in self.answers)))]
+        chosen = order[:enough]
         return np.asarray(chosen[np.argsort(self.used[chosen].sum(axis=1), kind="stable")])
 
     def _reached(self) -> Floats:
-        """Return how probably each node is reached by the probes that look best."""
+        """Return how probably each node is reached by the probes that look best, others that may be worth it less."""
         reached, upper = np.zeros(self.n_nodes), self._values.rows[:, UPPER]
         reached[0] = 1.0
         best = self._least.rows.argmin(axis=1)
         for depth in sorted(self._layers):
             row, probe = self._layers[depth].which
             node = self._node.rows[row]
-            on = (probe == best[row]) & (self._least.rows[row, probe] < upper[node])
-            reached += self._layers[depth].flow(np.where(on, reached[node], 0.0), self.n_nodes)
+            taken = np.where(probe == best[row], 1.0, SECOND_BEST) * (self._least.rows[row, probe] < upper[node])
+            reached += self._layers[depth].flow(taken * reached[node], self.n_nodes)
         return reached
 
     def _back_up(self) -> None:
@@ -199,11 +205,12 @@ class EvidenceTree:
 
     def _expand(self, leaves: Indices) -> None:
         """Add the answers of all probes that may be worth while at these leaves, which are sorted by depth."""
-        posterior, depth = self.posterior[leaves], self.used[leaves].sum(axis=1)
+        posterior, depth = self._posteriors_of_leaves(leaves), self.used[leaves].sum(axis=1)
         least = (posterior @ self._informed)[:, None] + self.cost
         worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
         self._row.rows[leaves] = len(self._node) + np.arange(len(leaves))
         self._node.add(leaves)
+        self._posterior.add(posterior)
         self._least.add(np.where(worth, least, math.inf))
         self._most.add(np.full(worth.shape, math.inf))
         row, probe = np.nonzero(worth)  # one expansion each, by depth as the leaves are
@@ -220,22 +227,29 @@ class EvidenceTree:
             expansions = self._row.rows[leaves[row[a:b]]], probe[a:b], at_once[a:b], width[a:b]
             self._layers.setdefault(int(d), _Layer()).add(*expansions, child[answers], chance[answers])
 
+    def _posteriors_of_leaves(self, leaves: Indices) -> Floats:
+        if leaves[0] == 0:  # the root, which is expanded first and alone
+            return self.state.posterior[None, :]
+        weight = self.posteriors(self._parent.rows[leaves]) * self.table[self._answer.rows[leaves]]
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
     def _legal(self, used: Counts) -> Bools:
         legal = used < self.uses
         if math.isfinite(self.state.budget_left):
             legal = legal & ((used @ self.cost)[:, None] + self.cost <= self.state.budget_left)
         return np.asarray(legal)
 
-    def add(self, posterior: Floats, used: Counts) -> None:
-        """Add leaves with their first bounds."""
-        endings, answered = self.endings, self._could
-        if not endings.plain and not self._relaxed:
+    def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
+        """Add leaves with their first bounds; each follows an answer at its parent."""
+        endings, answered = self.endings, self.state.answered
+        if not endings.plain:
             answered = np.repeat(self.state.answered[None, :], len(used), axis=0)
             answered[:, self._index] |= used > 0
         stop = endings.values(posterior @ endings.features, answered, relaxed=self._relaxed)
         cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
         lower = np.minimum(stop, posterior @ self._informed + cheapest)
-        self._posterior.add(posterior)
+        self._parent.add(parent)
+        self._answer.add(answer)
         self._used.add(used)
         self._values.add(np.column_stack([stop, lower, stop]))
         self._row.add(np.full(len(stop), -1, dtype=np.intp))
@@ -274,7 +288,7 @@ class _Known:
     def _found(self, parent: Indices, answer: Indices) -> Indices:
         tree, table, weights = self._tree, self._tree.table, None
         if self._by_posterior:
-            weights = tree.posterior[parent] * table[answer]
+            weights = tree.posteriors(parent) * table[answer]
             keys = self._of_posteriors(weights, tree.used[parent], tree.whose[answer])
         else:
             keys = self._key.rows[parent] + self._answer_keys[answer]
@@ -288,10 +302,10 @@ class _Known:
             self._ids = np.insert(self._ids, places, ids[new])
             self._sorted = np.insert(self._sorted, places, unique[new])
             self._key.add(unique[new])
-            child = tree.posterior[parent[where]] * table[answer[where]] if weights is None else weights[where]
+            child = tree.posteriors(parent[where]) * table[answer[where]] if weights is None else weights[where]
             used = tree.used[parent[where]]
             used[np.arange(len(where)), tree.whose[answer[where]]] += 1
-            tree.add(child / child.sum(axis=1, keepdims=True), used)
+            tree.add(parent[where], answer[where], child / child.sum(axis=1, keepdims=True), used)
         return np.asarray(ids[inverse.ravel()])
 
     def _of_posteriors(self, weights: Floats, used: Counts, probe: Indices) -> Keys:

@@ -17,7 +17,9 @@ A worked example: two labels, normal with standard deviation 1 around 0 and 1, e
 the better informed channel says "about −1", "about 0.5" or "about 2" in 79 % of all cases and the truth in the others;
 with cuts a quarter apart from −3 to 4 it tells the truth in 0.2 %.
 
-All this needs a loss that is concave in the posterior: with rules of support it is priced with those left out.
+The lower bound needs a loss that is concave in the posterior: the conditions of support are left out there. The upper
+one holds a policy to them by the evidence that it goes by, the interval; so where there are such rules, the optimum
+that is bounded is that over policies which may round what they read.
 """
 
 from __future__ import annotations

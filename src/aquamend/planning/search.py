@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from aquamend.decision.endings import TIE, endings_of
-from aquamend.decision.probe_value import best_probe, probe_values
+from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.evidence_tree import EvidenceTree
+from aquamend.planning.exact import n_sums, sensing_at, solve
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
@@ -74,6 +75,30 @@ class Information:
         yield CertifiedPlan(None, Bounds(information_bound(state), math.inf))
 
 
+class Table:
+    """Price every evidence state there is, from the last probe back to the first; where they are few enough."""
+
+    bytes_a_sum = 24.0
+    seconds_a_sum = 5e-8
+    """What it takes at most, to know beforehand whether there is room and time: it ends with all or with nothing."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether no probe reads numbers or may be used without end."""
+        return bool(state.legal) and sensing_at(state) is not None
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield the optimum."""
+        sensing = sensing_at(state)
+        sums = math.inf if sensing is None else n_sums(state, sensing)
+        if sums * self.bytes_a_sum > limits.memory or sums * self.seconds_a_sum > limits.left_s:
+            return
+        table = solve(state)
+        if table is not None:
+            first = best_probe(table.probe_losses(), best_terminal(state).loss)
+            probe = None if first is None else table.sensing.probes[first]
+            yield CertifiedPlan(probe, Bounds(table.loss, table.loss))
+
+
 class IndependentParts:
     """Plan for independent parts that share costs only; without a sensing budget, which would join them too."""
 
@@ -123,7 +148,8 @@ class Readings:
     """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
     first_cuts = 48
-    """Cuts of all probes together to begin with: a tree three uses deep is then a matter of a second."""
+    """Cuts of all probes together that may be worth while, to begin with: a tree three uses deep is then a matter of a
+    second."""
     finest = 5
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
     enough = 0.2
@@ -140,7 +166,9 @@ class Readings:
         """
         endings = endings_of(state.problem)
         ruled = bool(len(endings.support.beliefs) or endings.last_resorts)  # then being told more need not help
-        first = max(4, self.first_cuts // max(1, sum(map(reads_a_number, state.legal))))
+        least, most = clairvoyant_loss(state), quick_bounds(state).upper
+        used = sum(reads_a_number(view) and view.cost + least < most for view in state.legal)
+        first = max(4, self.first_cuts // max(1, used))
         below = _Side(lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled), first)
         above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), first)
         reached = Bounds(-math.inf, math.inf)
@@ -183,7 +211,7 @@ class _Side:
             self.tree = self.planted(self.cuts)
 
 
-METHODS: tuple[Method, ...] = (OneStep(), Information(), IndependentParts(), Evidence(), Readings())
+METHODS: tuple[Method, ...] = (OneStep(), Table(), Information(), IndependentParts(), Evidence(), Readings())
 
 
 @dataclass(eq=False)

@@ -172,7 +172,7 @@ class Certified:
 
     description: ClassVar[Description] = Description(
         "Certified (anytime)",
-        "Search until upper and lower bound on the optimum are within 0.01, without tabulating every evidence state.",
+        "Search until upper and lower bound on the optimum are within 0.01, or memory is used up.",
         "#2fa596",
         "8",
         plans_ahead=True,
