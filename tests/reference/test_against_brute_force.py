@@ -27,9 +27,9 @@ UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""
 
 SECOND_DISCRETE, SECOND_GAUSSIAN, SECOND_LAST = 28, cases(8, 26), cases(12, 40)
-"""Problems of format 2: some with discrete probes (a thousand in the second tier), with Gaussian ones, or one last."""
+"""Problems of format 2: some with discrete probes (many more in the second tier), with Gaussian ones, or one last."""
 
-MANY_DISCRETE, MANY_GAUSSIAN = 1000, 150
+MANY_DISCRETE, MANY_GAUSSIAN = 500, 150
 SECOND_POLICIES = ("aquamend", "exact", "lookahead-2", "no-reprobe", "all-candidates", "restart")
 SECOND_OBSERVATIONS = [
     (("p0", "o0"),),

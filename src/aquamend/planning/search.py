@@ -80,7 +80,7 @@ class Table:
 
     bytes_a_sum = 24.0
     seconds_a_sum = 5e-8
-    """What it takes at most, to know beforehand whether there is room and time: it ends with all or with nothing."""
+    """About what it takes, to know beforehand whether there is room and time: it ends with all or with nothing."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether no probe reads numbers or may be used without end."""
