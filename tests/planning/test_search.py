@@ -312,6 +312,15 @@ def test_a_chain_of_probes_that_rule_out_one_change_each_takes_few_rounds():
     assert len(heard) < 60
 
 
+@pytest.mark.slow
+def test_where_rules_keep_the_gap_open_the_upper_bound_still_comes_down_to_its_own():
+    """A tree with 96 cuts a probe, solved by itself, has 3.5523 to 3.5532."""
+    state = InformationState.alarmed(load_problem(Path(__file__).parents[2] / "examples" / "least_full_cup.yaml"))
+    bounds = search(state, Limits()).bounds
+    assert bounds.upper == pytest.approx(3.5528, abs=0.003)
+    assert 0.03 < bounds.gap / bounds.upper < 0.05
+
+
 def test_a_reading_is_a_matter_for_the_two_trees_alone():
     accepting = [method for method in search_module.METHODS if method.accepts(scale_state(1))]
     assert search_module.Readings in map(type, accepting)

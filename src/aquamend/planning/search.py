@@ -154,6 +154,8 @@ class Readings:
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
     enough = 0.2
     """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts."""
+    done = 0.02
+    """And so near that it ends, where the cuts are the finest."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether a probe reads numbers."""
@@ -173,13 +175,15 @@ class Readings:
         above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), first)
         reached = Bounds(-math.inf, math.inf)
         while below.open or above.open:
-            near = self.enough * max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
+            gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
             side = max((s for s in (below, above) if s.open), key=lambda own: own.tree.bounds.gap)
-            if side.tree.bounds.gap <= near:
-                side = max((s for s in (below, above) if s.open), key=lambda own: (own.gain, -own.cuts))
-                side.refine(first << self.finest)
-            elif below.tree.memory + above.tree.memory > limits.memory or not side.tree.grow():
-                side.refine(0 if side.tree.bounds.gap > near else first << self.finest)
+            coarse = [s for s in (below, above) if s.open and s.cuts < first << self.finest]
+            if coarse and side.tree.bounds.gap <= self.enough * gap:
+                max(coarse, key=lambda own: (own.gain, -own.cuts)).refine()
+            elif side.tree.bounds.gap <= self.done * gap or below.tree.memory + above.tree.memory > limits.memory:
+                side.open = False
+            else:
+                side.open = side.tree.grow()
             reached &= Bounds(below.tree.bounds.lower, above.tree.bounds.upper)
             below.best, above.best = max(below.best, reached.lower), max(above.best, -reached.upper)
             yield CertifiedPlan(above.tree.best_probe(), reached)
@@ -201,14 +205,12 @@ class _Side:
     def __post_init__(self) -> None:
         self.tree = self.planted(self.cuts)
 
-    def refine(self, most: int) -> None:
-        """Begin again with twice the cuts, or end."""
+    def refine(self) -> None:
+        """Begin again with twice the cuts."""
         self.cuts *= 2
-        self.open = self.cuts <= most
-        if self.open:
-            self.gain = self.best - self.before if self.before > -math.inf else math.inf
-            self.before = self.best
-            self.tree = self.planted(self.cuts)
+        self.gain = self.best - self.before if self.before > -math.inf else math.inf
+        self.before = self.best
+        self.tree = self.planted(self.cuts)
 
 
 METHODS: tuple[Method, ...] = (OneStep(), Table(), Information(), IndependentParts(), Evidence(), Readings())
