@@ -54,12 +54,6 @@ def n_cells(sensing: Sensing) -> float:
     )
 
 
-def n_sums(state: InformationState, sensing: Sensing) -> float:
-    """Return how many numbers it takes to price all of them."""
-    n_features = int(endings_of(state.problem).features.shape[1])
-    return n_cells(sensing) * (n_features + len(sensing.probes))
-
-
 def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing | None:
     """Return the legal probes as planning sees them; None if one reads numbers or may be used without end."""
     left = [min(view.most_runs, depth) for view in state.legal]
@@ -156,14 +150,17 @@ class PlanTable:
         return cell
 
 
-def solve(state: InformationState, *, depth: float = math.inf, most_cells: float | None = None) -> PlanTable | None:
+def solve(
+    state: InformationState, *, depth: float = math.inf, most_cells: float | None = None, most_sums: float = MOST_SUMS
+) -> PlanTable | None:
     """Return the optimal plan of at most ``depth`` further probes; None if its lattice is too large or endless."""
     sensing, endings = sensing_at(state, depth=depth), endings_of(state.problem)
-    if sensing is None or n_sums(state, sensing) > MOST_SUMS:
-        return None
-    if n_cells(sensing) > (MOST_CELLS if most_cells is None else most_cells):
+    if sensing is None:
         return None
     functionals = np.hstack([endings.features, sensing.closed_loss])
+    most = min(MOST_CELLS if most_cells is None else most_cells, min(MOST_SUMS, most_sums) / functionals.shape[1])
+    if n_cells(sensing) > most:
+        return None
     limit = int(min(depth, sum(sensing.uses)))
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)
     likelihoods = [d.likelihood(rows) for d, rows in zip(shape.digits, sensing.open_likelihood, strict=True)]

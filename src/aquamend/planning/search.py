@@ -19,7 +19,7 @@ from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.evidence_tree import EvidenceTree
-from aquamend.planning.exact import n_sums, sensing_at, solve
+from aquamend.planning.exact import solve
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
@@ -84,15 +84,11 @@ class Table:
 
     def accepts(self, state: InformationState) -> bool:
         """Whether no probe reads numbers or may be used without end."""
-        return bool(state.legal) and sensing_at(state) is not None
+        return bool(state.legal) and not reads_numbers(state) and all(view.most_runs < math.inf for view in state.legal)
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield the optimum."""
-        sensing = sensing_at(state)
-        sums = math.inf if sensing is None else n_sums(state, sensing)
-        if sums * self.bytes_a_sum > limits.memory or sums * self.seconds_a_sum > limits.left_s:
-            return
-        table = solve(state)
+        table = solve(state, most_sums=min(limits.memory / self.bytes_a_sum, limits.left_s / self.seconds_a_sum))
         if table is not None:
             first = best_probe(table.probe_losses(), best_terminal(state).loss)
             probe = None if first is None else table.sensing.probes[first]

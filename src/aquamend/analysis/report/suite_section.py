@@ -77,11 +77,8 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
 
 def _settings(found: Analysed) -> Section | None:
     table = setting_table(found.table)
-    return (
-        None
-        if table is None
-        else Section("What distorting the posterior changes", f"{found.anchor}-settings", (table,))
-    )
+    title = "What distorting the posterior changes"
+    return None if table is None else Section(title, f"{found.anchor}-settings", (table,))
 
 
 def _first_commands(found: Analysed) -> Section | None:
