@@ -27,6 +27,10 @@ def channel(request):
     return KERNELS[request.param].channel(NAMES)
 
 
+def refined(channel, n):
+    return refined_cuts([channel], [channel.alike @ PRIOR], n)[0]
+
+
 def made_of(channel, cuts):
     """Return a better informed channel by hypotheses: its answers, and what it tells outright."""
     made = informed(channel, cuts, channel.alike @ PRIOR)
@@ -40,7 +44,7 @@ def one_step(likelihood, told, losses) -> float:
 
 
 def test_the_better_informed_channel_conserves_probability(channel):
-    answers, told = made_of(channel, refined_cuts(channel, channel.alike @ PRIOR, 20))
+    answers, told = made_of(channel, refined(channel, 20))
     assert answers.min() >= 0.0
     assert told.min() >= 0.0
     assert answers.sum(axis=1) + told == pytest.approx(np.ones(3), abs=1e-9)
@@ -53,7 +57,7 @@ def test_what_a_reading_is_worth_lies_between_its_two_channels(channel, seed):
     truth = one_step(garbled(channel, fine), np.zeros(3), losses)
     gaps = []
     for n in (12, 24, 48):
-        cuts = refined_cuts(channel, channel.alike @ PRIOR, n)
+        cuts = refined(channel, n)
         below = one_step(*made_of(channel, cuts), losses)
         above = one_step(garbled(channel, cuts), np.zeros(3), losses)
         assert below <= truth + 1e-9
@@ -78,7 +82,11 @@ def test_the_gap_of_a_scale_closes(uses):
 
 
 def test_the_example_of_the_module_is_what_the_code_computes():
-    two = Gaussian({"low": (0.0, 1.0), "high": (1.0, 1.0)}).channel(("low", "high"))
-    even = np.array([0.5, 0.5])
-    assert even @ informed(two, np.array([-1.0, 0.5, 2.0]), even).told == pytest.approx(0.205, abs=1e-3)
-    assert even @ informed(two, np.arange(-3.0, 4.01, 0.25), even).told == pytest.approx(0.002, abs=1e-3)
+    means = {"low": (0.0, 1.0), "middle": (1.0, 1.0), "high": (2.0, 1.0)}
+    three, even, cuts = Gaussian(means).channel(tuple(means)), np.full(3, 1.0 / 3.0), np.array([-2.0, 1.0, 4.0])
+    assert even @ informed(three, cuts, even).told == pytest.approx(0.24, abs=0.005)
+    assert even @ informed(three, np.arange(-4.0, 6.01, 0.5), even).told == pytest.approx(0.006, abs=5e-4)
+    two = Gaussian({name: means[name] for name in ("low", "middle")}).channel(("low", "middle"))
+    beyond = two.intervals(cuts)[:, [0, -1]].sum(axis=1)
+    assert informed(two, cuts, even[:2]).told.mean() == pytest.approx(0.016, abs=5e-4)
+    assert beyond.mean() == pytest.approx(0.013, abs=5e-4)

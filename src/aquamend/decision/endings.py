@@ -174,6 +174,11 @@ class Endings:
         return not len(self.supported) and not len(self.support.beliefs)
 
     @cached_property
+    def ruled(self) -> bool:
+        """Whether the posterior may forbid an option, by a rule of support or because only the last resort is left."""
+        return bool(len(self.support.beliefs) or self.last_resorts)
+
+    @cached_property
     def _columns(self) -> tuple[slice, slice, slice, slice, slice]:
         widths = (len(self.beliefs), len(self.new_values), self.n_sources, len(self.varying), len(self.barring))
         ends = np.cumsum([1, *widths]).tolist()

@@ -8,7 +8,10 @@ so valid bounds at the leaves give valid bounds at the root. A leaf is worth at 
 at least the smaller of V_stop and "pay for the cheapest probe, then know everything". Each round expands the leaves
 that matter most: those reached most probably by the probes that look best by their lower bounds (and now and then by
 others), times how far apart their bounds are, much as HSVI and BRTDP choose. Two orders of the same answers lead to one
-node. Nothing here needs the loss to be concave, so the rules of support and last resorts are priced as they are.
+node. Answers that would matter less than what the round works on stay together: they cost at least what they would if
+everything were known after them, and at most stopping without knowing which it was. When they come to matter most, the
+probe is asked again. Nothing here needs the loss to be concave, so the rules of support and last resorts are priced as
+they are; but then no answers stay together, for a policy must not overlook what breaks a rule.
 
 A worked example: one belief, failed with probability 0.4, costs 10 if kept and 3 to correct; a probe that costs 1 is
 right in nine of ten cases. The root is worth at most V_stop = min(4, 3) = 3 and at least 1 + 0.4 · 3 = 2.2. Expanding
@@ -43,6 +46,8 @@ SHARE = 0.8
 """Part of the open gap that a round works on, the largest first."""
 SECOND_BEST = 0.1
 """How often a probe is taken that does not look best. Where it never is, a chain of probes has one leaf a round."""
+APART = 0.3
+"""An answer gets a node of its own if it matters at least this much, beside the least that a round works on."""
 NUMBERS_AT_ONCE = 4_000_000
 """Joint probabilities worked on at once."""
 FEW_USES = 3
@@ -53,38 +58,72 @@ STOP, LOWER, UPPER = range(3)
 
 
 class _Layer:
-    """Expansions after the same number of uses: each one probe at one node, with its answers one under the other."""
+    """Expansions after the same number of uses: each one probe at one node, with its answers one under the other.
+
+    Made again with more of its answers apart, an expansion stays, but is no longer followed.
+    """
 
     def __init__(self) -> None:
-        self._row, self._probe, self._cost = Growing((), np.intp), Growing((), np.intp), Growing((), float)
+        self._row, self._probe, self._followed = Growing((), np.intp), Growing((), np.intp), Growing((), bool)
+        self._fixed, self._left = Growing((2,), float), Growing((2,), float)
         self._first, self._width = Growing((), np.intp), Growing((), np.intp)
         self._child, self._probability = Growing((), np.intp), Growing((), float)
 
-    def add(self, row: Indices, probe: Indices, cost: Floats, width: Indices, child: Indices, chance: Floats) -> None:
-        """Add expansions: the node's row, what probing costs, and where so many answers lead with which probability."""
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def add(
+        self, row: Indices, probe: Indices, fixed: Floats, left: Floats, width: Indices, child: Indices, chance: Floats
+    ) -> None:
+        """Add expansions: the node's row, the probe, and where so many answers lead with which probability.
+
+        ``fixed`` is what probing and the answers left together cost at least and at most, and ``left`` how probable
+        those are and how many.
+        """
         self._first.add(len(self._child) + np.cumsum(np.append(0, width[:-1])))
         for column, values in zip(
-            (self._row, self._probe, self._cost, self._width, self._child, self._probability),
-            (row, probe, cost, width, child, chance),
+            (self._row, self._probe, self._followed, self._fixed, self._left, self._width),
+            (row, probe, np.ones(len(row), dtype=bool), fixed, left, width),
             strict=True,
         ):
             column.add(values)
+        self._child.add(child)
+        self._probability.add(chance)
+
+    def drop(self, expansions: Indices) -> None:
+        """Follow these no longer."""
+        self._followed.rows[expansions] = False
 
     @property
     def which(self) -> tuple[Indices, Indices]:
         """Row and probe of every expansion."""
         return self._row.rows, self._probe.rows
 
-    def losses(self, value: Floats) -> Floats:
+    @property
+    def followed(self) -> Bools:
+        """Whether each expansion is the last of its probe at its node."""
+        return self._followed.rows
+
+    @property
+    def left(self) -> Floats:
+        """Shape ``(3, n)``; how probable the answers left together are, how many, and the gap in what they cost."""
+        return np.vstack([self._left.rows.T, _apart(*self._fixed.rows.T)])
+
+    def losses(self, value: Floats, bound: int) -> Floats:
         """Return what each expansion costs if the nodes after it are worth so much."""
         probability = self._probability.rows
         after = np.where(probability > 0.0, value[self._child.rows], 0.0) * probability
-        return np.asarray(self._cost.rows + np.add.reduceat(after, self._first.rows))
+        return np.asarray(self._fixed.rows[:, bound - LOWER] + np.add.reduceat(after, self._first.rows))
 
     def flow(self, weight: Floats, n_nodes: int) -> Floats:
         """Return what reaches each node if each expansion sends out so much."""
         sent = self._probability.rows * np.repeat(weight, self._width.rows)
         return np.bincount(self._child.rows, weights=sent, minlength=n_nodes).astype(float)
+
+
+def _apart(lower: Floats, upper: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.minimum(np.where(lower < upper, upper - lower, 0.0), LARGEST)
 
 
 class EvidenceTree:
@@ -97,6 +136,7 @@ class EvidenceTree:
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
         self._relaxed, self._informed = relaxed, informed_losses(state)
+        self._ruled = not relaxed and self.endings.ruled
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self.table = np.concatenate([own.likelihood.T for own in answers])
@@ -112,6 +152,8 @@ class EvidenceTree:
         """Of those expanded; a leaf's follows from its parent's, and most leaves are never asked for it."""
         self._least, self._most = Growing((n_probes,), float), Growing((n_probes,), float)
         """What each probe costs at least and at most, at the nodes expanded."""
+        self._expansion = Growing((n_probes,), np.intp)
+        """And which expansion that is, in its layer; -1 where there is none."""
         self._layers: dict[int, _Layer] = {}
         self._known = _Known(self)
         self._n_answers = 0
@@ -142,7 +184,7 @@ class EvidenceTree:
     def memory(self) -> float:
         """Bytes in use, or soon to be."""
         n_hypotheses, n_probes = len(self._informed), len(self.answers)
-        of_nodes = self.n_nodes * (2 * n_probes + 40) + len(self._node) * (n_hypotheses + 2 * n_probes + 1) * 4
+        of_nodes = self.n_nodes * (2 * n_probes + 40) + len(self._node) * (n_hypotheses + 12 * n_probes + 1) * 4
         return float(4 * of_nodes + 32 * self._n_answers)
 
     def best_probe(self) -> str | None:
@@ -154,58 +196,68 @@ class EvidenceTree:
 
     def grow(self) -> bool:
         """Expand what matters most and carry the bounds to the root; False where nothing is left to do."""
-        leaves = self._chosen()
-        if not len(leaves):
+        reached, sent = self._reached()
+        gaps = _apart(*self._values.rows.T[LOWER:])
+        left = np.concatenate([np.empty((3, 0)), *(self._layers[d].left for d in sorted(self._layers))], axis=1)
+        weight = np.append(np.where(self._row.rows < 0, reached * gaps, 0.0), sent * left[2])
+        chosen = self._chosen(weight)
+        if not len(chosen):
             return False
-        self._expand(leaves)
+        least, n_nodes = APART * weight[chosen].min(), self.n_nodes
+        leaves, again = chosen[chosen < n_nodes], chosen[chosen >= n_nodes] - n_nodes
+        if len(again):  # one of them at least is as probable as all are on average
+            probability, number, _ = left[:, again]
+            self._ask_again(again, probability * np.minimum(least / weight[n_nodes + again], 1.0 / number))
+        if len(leaves):
+            leaves = leaves[np.argsort(self.used[leaves].sum(axis=1), kind="stable")]
+            self._expand(leaves, least / weight[leaves])
         self._back_up()
         return True
 
-    def _gaps(self) -> Floats:
-        lower, upper = self._values.rows.T[LOWER:]
-        with np.errstate(invalid="ignore"):
-            return np.minimum(np.where(lower < upper, upper - lower, 0.0), LARGEST)
-
-    def _chosen(self) -> Indices:
-        """Return the fewest leaves that hold most of the gap, up to a round's share of work; by depth."""
-        weight = np.where(self._row.rows < 0, self._reached() * self._gaps(), 0.0)
-        leaves = np.flatnonzero(weight > 0.0)
-        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / len(self.table))
-        if len(leaves) > most:
-            leaves = np.sort(leaves[np.argpartition(-weight[leaves], most)[:most]])
-        order = leaves[np.argsort(-weight[leaves], kind="stable")]
+    def _chosen(self, weight: Floats) -> Indices:
+        """Return the fewest that hold most of the weight, up to a round's share of work; sorted."""
+        heavy = np.flatnonzero(weight > 0.0)
+        a_node = max(1.0, self._n_answers / len(self._node)) if len(self._node) else float(len(self.table))
+        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / a_node)
+        if len(heavy) > most:
+            heavy = heavy[np.argpartition(-weight[heavy], most)[:most]]
+        order = heavy[np.argsort(-weight[heavy], kind="stable")]
         enough = int(np.searchsorted(np.cumsum(weight[order]), SHARE * weight.sum())) + 1
-        chosen = order[:enough]
-        return np.asarray(chosen[np.argsort(self.used[chosen].sum(axis=1), kind="stable")])
+        return np.sort(order[:enough])
 
-    def _reached(self) -> Floats:
-        """Return how probably each node is reached by the probes that look best, others that may be worth it less."""
+    def _reached(self) -> tuple[Floats, Floats]:
+        """Return how probably each node is reached by the probes that look best, others that may be worth it less.
+
+        And how probably each expansion is, by depth.
+        """
         reached, upper = np.zeros(self.n_nodes), self._values.rows[:, UPPER]
         reached[0] = 1.0
-        best = self._least.rows.argmin(axis=1)
+        best, sent = self._least.rows.argmin(axis=1), [np.empty(0)]
         for depth in sorted(self._layers):
-            row, probe = self._layers[depth].which
+            layer = self._layers[depth]
+            row, probe = layer.which
             node = self._node.rows[row]
             taken = np.where(probe == best[row], 1.0, SECOND_BEST) * (self._least.rows[row, probe] < upper[node])
-            reached += self._layers[depth].flow(taken * reached[node], self.n_nodes)
-        return reached
+            sent.append(taken * layer.followed * reached[node])
+            reached += layer.flow(sent[-1], self.n_nodes)
+        return reached, np.concatenate(sent)
 
     def _back_up(self) -> None:
         """Carry bounds from the leaves to the root, deepest expansions first; they only ever get tighter."""
         values, least, most = self._values.rows, self._least.rows, self._most.rows
         for depth in sorted(self._layers, reverse=True):
             row, probe = self._layers[depth].which
-            least[row, probe] = np.maximum(least[row, probe], self._layers[depth].losses(values[:, LOWER]))
-            most[row, probe] = np.minimum(most[row, probe], self._layers[depth].losses(values[:, UPPER]))
+            least[row, probe] = np.maximum(least[row, probe], self._layers[depth].losses(values[:, LOWER], LOWER))
+            most[row, probe] = np.minimum(most[row, probe], self._layers[depth].losses(values[:, UPPER], UPPER))
             rows = np.unique(row)
             nodes = self._node.rows[rows]
             best = np.minimum(values[nodes, STOP], least[rows].min(axis=1))
             values[nodes, LOWER] = np.maximum(values[nodes, LOWER], best)
             values[nodes, UPPER] = np.minimum(values[nodes, UPPER], most[rows].min(axis=1))
 
-    def _expand(self, leaves: Indices) -> None:
-        """Add the answers of all probes that may be worth while at these leaves, which are sorted by depth."""
-        posterior, depth = self._posteriors_of_leaves(leaves), self.used[leaves].sum(axis=1)
+    def _expand(self, leaves: Indices, rare: Floats) -> None:
+        """Ask all probes that may be worth while at these leaves, sorted by depth; answers so rare stay together."""
+        posterior = self._posteriors_of_leaves(leaves)
         least = (posterior @ self._informed)[:, None] + self.cost
         worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
         self._row.rows[leaves] = len(self._node) + np.arange(len(leaves))
@@ -213,19 +265,65 @@ class EvidenceTree:
         self._posterior.add(posterior)
         self._least.add(np.where(worth, least, math.inf))
         self._most.add(np.full(worth.shape, math.inf))
-        row, probe = np.nonzero(worth)  # one expansion each, by depth as the leaves are
-        at_once, width = (self.cost + posterior @ self._told)[row, probe], self._width[probe]
-        ends = np.cumsum(width)
-        column = np.repeat(self._first[probe] - ends + width, width) + np.arange(width.sum())
-        at = np.repeat(row, width)
-        chance = (posterior @ self.table.T)[at, column]
-        child = self._known.children(leaves[at], column, chance)
+        self._expansion.add(np.full(worth.shape, -1, dtype=np.intp))
+        at, probe = np.nonzero(worth)  # one expansion each, by depth as the leaves are
+        self._ask(leaves[at], probe, posterior, at, rare[at])
+
+    def _ask_again(self, expansions: Indices, rare: Floats) -> None:
+        """Make expansions again, with those answers apart that are no longer so rare."""
+        which = [self._layers[depth].which for depth in sorted(self._layers)]
+        row, probe = (np.concatenate(column)[expansions] for column in zip(*which, strict=True))
+        self._ask(self._node.rows[row], probe, self._posterior.rows[row], np.arange(len(row)), rare)
+
+    def _ask(self, nodes: Indices, probe: Indices, posterior: Floats, at: Indices, rare: Floats) -> None:
+        """Add one expansion for each node and probe, by depth; ``at`` tells the row of its posterior."""
+        depth, full = self.used[nodes].sum(axis=1), self._width[probe]
+        first = np.cumsum(full) - full
+        whose = np.repeat(np.arange(len(probe)), full)
+        column = np.repeat(self._first[probe] - first, full) + np.arange(len(whose))
+        chance = (posterior @ self.table.T)[at[whose], column]
+        rare = np.zeros(len(probe)) if self._ruled else np.minimum(rare, np.maximum.reduceat(chance, first))
+        apart = chance >= rare[whose]
+        apart |= (np.add.reduceat(~apart & (chance > 0.0), first, dtype=np.intp) == 1)[whose]  # one alone
+        fixed = np.repeat((self.cost + posterior @ self._told)[at, probe][:, None], 2, axis=1)
+        left = np.flatnonzero(~apart & (chance > 0.0))
+        some, mass, costs = self._together(nodes, probe, posterior, at, whose[left], column[left])
+        fixed[some] += costs
+        together = np.zeros((len(probe), 2))
+        together[some, 0], together[:, 1] = mass, np.bincount(whose[left], minlength=len(probe))
+        width = np.add.reduceat(apart, first, dtype=np.intp)
+        child = self._known.children(nodes[whose[apart]], column[apart], chance[apart])
         self._n_answers += len(child)
+        ends, chance = np.append(0, np.cumsum(width)), chance[apart]
         for d in np.unique(depth).tolist():
-            a, b = np.searchsorted(depth[row], [d, d + 1])
-            answers = slice(*np.append(0, ends)[[a, b]])
-            expansions = self._row.rows[leaves[row[a:b]]], probe[a:b], at_once[a:b], width[a:b]
-            self._layers.setdefault(int(d), _Layer()).add(*expansions, child[answers], chance[answers])
+            layer = self._layers.setdefault(int(d), _Layer())
+            a, b = np.searchsorted(depth, [d, d + 1])
+            rows, answers = self._row.rows[nodes[a:b]], slice(ends[a], ends[b])
+            before = self._expansion.rows[rows, probe[a:b]]
+            layer.drop(before[before >= 0])
+            self._expansion.rows[rows, probe[a:b]] = len(layer) + np.arange(b - a)
+            layer.add(rows, probe[a:b], fixed[a:b], together[a:b], width[a:b], child[answers], chance[answers])
+
+    def _together(
+        self, nodes: Indices, probe: Indices, posterior: Floats, at: Indices, whose: Indices, column: Indices
+    ) -> tuple[Indices, Floats, Floats]:
+        """Return the expansions that leave answers together, how probable those are, and what they cost: at least as if
+        one then knew everything, at most if one stops without knowing which it was.
+        """
+        some, group = np.unique(whose, return_inverse=True)
+        if not len(some):
+            return some, np.empty(0), np.empty((0, 2))
+        asked, likelihood = probe[some], np.empty((len(some), self.table.shape[1]))
+        left = np.zeros((len(some), int(self._width.max())))
+        left[group, column - self._first[probe[whose]]] = 1.0
+        for m in np.unique(asked).tolist():
+            own, answers = asked == m, slice(self._first[m], self._first[m] + self._width[m])
+            likelihood[own] = left[own, : self._width[m]] @ self.table[answers]
+        weight = likelihood * posterior[at[some]]
+        mass, used = weight.sum(axis=1), self.used[nodes[some]]
+        used[np.arange(len(some)), asked] += 1
+        stop = self._stop(weight / mass[:, None], used)
+        return some, mass, np.column_stack([weight @ self._informed, mass * stop])
 
     def _posteriors_of_leaves(self, leaves: Indices) -> Floats:
         if leaves[0] == 0:  # the root, which is expanded first and alone
@@ -239,13 +337,17 @@ class EvidenceTree:
             legal = legal & ((used @ self.cost)[:, None] + self.cost <= self.state.budget_left)
         return np.asarray(legal)
 
-    def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
-        """Add leaves with their first bounds; each follows an answer at its parent."""
+    def _stop(self, posterior: Floats, used: Counts) -> Floats:
+        """Return the loss of stopping in each evidence state."""
         endings, answered = self.endings, self.state.answered
         if not endings.plain:
             answered = np.repeat(self.state.answered[None, :], len(used), axis=0)
             answered[:, self._index] |= used > 0
-        stop = endings.values(posterior @ endings.features, answered, relaxed=self._relaxed)
+        return np.asarray(endings.values(posterior @ endings.features, answered, relaxed=self._relaxed))
+
+    def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
+        """Add leaves with their first bounds; each follows an answer at its parent."""
+        stop = self._stop(posterior, used)
         cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
         lower = np.minimum(stop, posterior @ self._informed + cheapest)
         self._parent.add(parent)

@@ -1,21 +1,24 @@
 """Probes that read numbers, as two discrete ones: one that tells less than the reading, and one that tells more.
 
 Both cut the readings into intervals. Knowing only the interval of a reading is knowing less, so a plan made with it can
-be followed: its loss is an upper bound. For a lower bound, take an interval with readings y, a position θ(y) in it that
-runs from 0 to 1, and a reference density g(y). If for every label (every different row of the kernel)
+be followed: its loss is an upper bound. For a lower bound, take an interval with readings y, a position θ(y) between 0
+and 1, and a reference density g(y). If for every label (every different row of the kernel)
 
     k(y | label) ≥ g(y) ( (1 − θ(y)) u_0(label) + θ(y) u_1(label) )      for all y in the interval,
 
 then a reading y may be thought of as a lottery: with the weight on the right it says just "u_0" or "u_1", and with what
 is left over it tells the whole truth. The outcome of the lottery is at least as informative as y, and so its optimum is
-a lower bound: the loss is concave in the posterior. The ratio k/g is almost a straight line on a short interval, so
-what is left over shrinks with the square of its width. Densities and g are bounded by chords between close edges, so
-the inequality is checked at those edges alone, with what a chord may be above its curve taken off. Neighbouring
-intervals share the answer at their common cut, the smaller of the two, so n cuts make n answers.
+a lower bound: the loss is concave in the posterior. Here g is what is to be expected, and θ follows the posterior of
+the label that changes most from one end to the other. So a posterior that moves on a straight line leaves nothing over,
+however wide the interval: two labels always do, and where more overlap it is what bends that is left over. The best
+line below the ratio k / g of a label touches the lower hull of that curve at the mean position. Everything is taken
+to be straight between close edges, so the inequality is checked at those edges alone. Neighbouring intervals share the
+answer at their common cut, the smaller of the two, so n cuts make n answers.
 
-A worked example: two labels, normal with standard deviation 1 around 0 and 1, equally likely. Cut at −1, 0.5 and 2,
-the better informed channel says "about −1", "about 0.5" or "about 2" in 79 % of all cases and the truth in the others;
-with cuts a quarter apart from −3 to 4 it tells the truth in 0.2 %.
+A worked example: three labels, normal with standard deviation 1 around 0, 1 and 2, equally likely. Cut at −2, 1 and 4,
+the better informed channel says "about −2", "about 1" or "about 4" in 76 % of all cases and the truth in the others;
+with cuts half apart from −4 to 6 it tells the truth in 0.6 %. Of the first two labels alone, the same three cuts leave
+1.6 % over, most of it beyond them.
 
 The lower bound needs a loss that is concave in the posterior: the conditions of support are left out there. The upper
 one holds a policy to them by the evidence that it goes by, the interval; so where there are such rules, the optimum
@@ -24,6 +27,9 @@ that is bounded is that over policies which may round what they read.
 
 from __future__ import annotations
 
+import heapq
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,17 +39,14 @@ from aquamend.model.kernels import Readings
 
 Floats = NDArray[np.float64]
 
-FINE = 16
-"""Parts of an interval, between whose edges densities are bounded by straight lines."""
-THETA = np.arange(FINE + 1) / FINE
-RARE = 1e-6
-"""Readings less probable than this on either side are taken to tell the truth."""
-SURE = 0.9
-"""How much less it matters to be told the likeliest label than another."""
+PARTS = np.arange(17) / 16.0
+"""Edges within an interval, between which densities are bounded by straight lines."""
 RARE_LABEL = 1e-3
 """The least that a label counts where cuts are placed, beside the most probable one."""
-SECANTS = ((0, 16), (4, 12), (7, 9), (2, 6), (10, 14), (0, 2), (14, 16), (0, 8), (8, 16))
-"""Edges through which lines are tried, each lowered until it is below the ratio everywhere."""
+BETWEEN = 8
+"""Parts of what is between two sampled readings, where cuts tell most."""
+PLACES = np.arange(1, 8) / 8.0
+"""Where an interval may be cut in two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +54,9 @@ class Informed:
     """A channel that tells more than the readings it stands for."""
 
     answers: Floats
-    """Shape ``(n_labels, n_cuts)``; the probability of being told "about that cut"."""
+    """Shape ``(n_labels, n_cuts + 1)``; the probability of being told "about that cut", and last of a mere glitch."""
     told: Floats
     """Shape ``(n_labels,)``; the probability of being told the whole truth."""
-    left_over: Floats
-    """Shape ``(n_cuts - 1,)``; how much of that comes from each interval, at the posterior it was made for, and counts:
-    to be told what is all but certain anyway is worth little."""
 
 
 def garbled(channel: Readings, cuts: Floats) -> Floats:
@@ -66,103 +66,164 @@ def garbled(channel: Readings, cuts: Floats) -> Floats:
 
 def informed(channel: Readings, cuts: Floats, prior: Floats) -> Informed:
     """Return a better informed channel with an answer at each cut; ``prior`` are the probabilities of the labels."""
-    edges = cuts[:-1, None] + np.diff(cuts)[:, None] * THETA
-    beneath = channel.beneath(edges)  # straight between edges, and so is the reference: what is to be expected
-    reference = beneath @ prior + 1e-3 * beneath.mean(axis=2) + 1e-300
-    at_low, at_high = _heard(reference, np.diff(edges, axis=1))
-    low, high = _lines(beneath, reference, at_low, at_high)
-    ends = np.zeros((2, len(cuts), beneath.shape[2]))
-    ends[0, :-1], ends[1, 1:] = low, high
-    shared = np.minimum(ends[0], ends[1])
-    shared[0], shared[-1] = ends[0, 0], ends[1, -1]
-    answers = (np.append(at_low, 0.0) + np.append(0.0, at_high))[:, None] * shared
-    told = np.maximum(1.0 - answers.sum(axis=0), 0.0)
-    inside = channel.intervals(cuts)[:, 1:-1].T
-    said = at_low[:, None] * shared[:-1] + at_high[:, None] * shared[1:]
-    left_over = np.maximum(inside - said, 0.0) * prior
-    return Informed(answers.T, told, left_over.sum(axis=1) - SURE * left_over.max(axis=1))
+    weight, edges = _weight(prior), _edges(cuts[:-1], cuts[1:])
+    ends = np.zeros((2, len(cuts), len(weight)))
+    ends[0, :-1], ends[1, 1:] = _said(edges, channel.beneath(edges), weight)
+    size = (ends @ weight)[:, :, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direction = np.where(size > 0.0, ends / size, np.inf).min(axis=0)
+    answers = np.where(np.isfinite(direction), direction, 0.0) * size.sum(axis=0)
+    inside = np.diff(np.arctan((cuts[[0, -1]] - channel.centre) / channel.width))[0] / math.pi
+    glitch = np.full((len(weight), 1), channel.outliers * (1.0 - inside))  # beyond all cuts, whatever the label
+    told = np.maximum(1.0 - answers.sum(axis=0) - glitch[:, 0], 0.0)
+    return Informed(np.hstack([answers.T, glitch]), told)
 
 
-def _heard(reference: Floats, width: Floats) -> tuple[Floats, Floats]:
-    """Return the integrals of g (1 − θ) and of g θ over each interval; both factors are straight between edges."""
-    low, high = reference[:, :-1], reference[:, 1:]
-    start, end = THETA[:-1], THETA[1:]
-    rising = width * ((low * start + high * end) / 3.0 + (low * end + high * start) / 6.0)
-    return (width * (low + high) / 2.0 - rising).sum(axis=1), rising.sum(axis=1)
+def _weight(prior: Floats) -> Floats:
+    weight = np.maximum(prior, RARE_LABEL * prior.max())
+    return np.asarray(weight / weight.sum())
 
 
-def _lines(beneath: Floats, reference: Floats, at_low: Floats, at_high: Floats) -> tuple[Floats, Floats]:
-    """Return lines u with g u nowhere above the density, by their values at 0 and 1: the best of some for each label.
+def _edges(low: Floats, high: Floats) -> Floats:
+    return np.asarray(low[:, None] + (high - low)[:, None] * PARTS)
 
-    Between two edges g u is a parabola, above its chord by at most a quarter of −Δg Δu where that is positive.
+
+def _said(edges: Floats, density: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return how often each interval says "about its low end" and "about its high one", ``(n_intervals, n_labels)``."""
+    expected = density @ weight
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(expected[:, :, None] > 0.0, density / expected[:, :, None], 0.0)
+    position = _positions(ratio * weight)
+    to_low, to_high = _area(expected * (1.0 - position), edges), _area(expected * position, edges)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(to_low + to_high > 0.0, to_high / (to_low + to_high), 0.5)
+    start, end = _best_lines(position, ratio, mean)
+    return to_low[:, None] * start, to_high[:, None] * end
+
+
+def _positions(posterior: Floats) -> Floats:
+    """Return where between its ends the label is that changes most, ``(n_intervals, n_edges)``."""
+    change = posterior[:, -1] - posterior[:, 0]
+    most = np.abs(change).argmax(axis=1)
+    every = np.arange(len(most))
+    moved = posterior[every, :, most] - posterior[every, 0, most][:, None]
+    by = change[every, most][:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(np.where(np.abs(by) > 1e-12, moved / by, PARTS), 0.0, 1.0)
+
+
+def _area(height: Floats, edges: Floats) -> Floats:
+    return np.asarray(((height[:, 1:] + height[:, :-1]) * np.diff(edges, axis=1)).sum(axis=1) / 2.0)
+
+
+def _best_lines(position: Floats, ratio: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """Return the highest lines nowhere above the ratios, by their values at positions 0 and 1, not below zero.
+
+    How high is measured at the mean position: there the best one is on the lower hull, so two edges carry it, one on
+    either side.
     """
-    ratio = beneath / reference[:, :, None]
-    step = np.abs(np.diff(reference, axis=1))
-    rises = np.diff(reference, axis=1) > 0.0
-    best = np.zeros(ratio[:, 0].shape)
-    low, high = np.zeros_like(best), np.zeros_like(best)
-    for a, b in SECANTS:
-        slope = (ratio[:, b] - ratio[:, a]) / (THETA[b] - THETA[a])
-        start = ratio[:, a] - slope * THETA[a]
-        line = np.maximum(start[:, None] + slope[:, None] * THETA[:, None], 0.0)
-        against = np.where(rises[:, :, None] == (slope < 0.0)[:, None], step[:, :, None], 0.0)
-        over = against * np.abs(slope)[:, None] / (4.0 * FINE)
-        product = line * reference[:, :, None]
-        product[:, :-1] += over
-        product[:, 1:] += over
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(product > 0.0, beneath / product, 1.0).min(axis=1)
-        share = np.where((start >= 0.0) & (start + slope >= 0.0), np.minimum(share, 1.0), 0.0)
-        value = share * (at_low[:, None] * start + at_high[:, None] * (start + slope))
-        better = value > best
-        best = np.where(better, value, best)
-        low, high = np.where(better, share * start, low), np.where(better, share * (start + slope), high)
-    return low, high
+    left, right = position[:, :, None], position[:, None, :]
+    beside = (left <= mean[:, None, None]) & (right >= mean[:, None, None])
+    apart = right - left
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(apart > 1e-12, (mean[:, None, None] - left) / apart, 0.5)[..., None]
+        height = ratio[:, :, None] * (1.0 - share) + ratio[:, None] * share
+    pairs = np.where(beside[..., None], height, np.inf).reshape(len(mean), -1, ratio.shape[2])
+    first, second = np.divmod(pairs.argmin(axis=1), position.shape[1])
+    row, label = np.arange(len(mean))[:, None], np.arange(ratio.shape[2])
+    low, high = ratio[row, first, label], ratio[row, second, label]
+    run = position[row, second] - position[row, first]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(run > 1e-12, (high - low) / run, 0.0)
+    start = np.where(run > 1e-12, low - slope * position[row, first], np.minimum(low, high))
+    end = start + slope
+    at_start, at_end = 1.0 - position[..., None], position[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        only_start = np.where(at_start > 1e-12, ratio / at_start, np.inf).min(axis=1)
+        only_end = np.where(at_end > 1e-12, ratio / at_end, np.inf).min(axis=1)
+    start, end = (
+        np.where(end < 0.0, only_start, np.where(start < 0.0, 0.0, start)),
+        np.where(end < 0.0, 0.0, np.where(start < 0.0, only_end, end)),
+    )
+    line = start[:, None] * at_start + end[:, None] * at_end
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # and rounding must not lift it above
+        room = np.minimum(np.where(line > 0.0, ratio / line, 1.0).min(axis=1), 1.0)
+    return start * room, end * room
 
 
-def telling_cuts(channel: Readings, prior: Floats, n: int) -> Floats:
-    """Return at most n cuts among the sampled readings, each where it tells most of the label, given those before.
+def telling_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int) -> list[Floats]:
+    """Return the cuts of each channel, n in all: one after the other, each where it tells most of a label.
 
     What a cut tells is the mutual information of label and interval; a label that is hardly possible counts a little.
     """
-    weight = np.maximum(prior, RARE_LABEL * prior.max())[:, None]
-    below = np.concatenate([np.zeros((len(prior), 1)), np.cumsum(weight * channel.cells, axis=1)], axis=1)
-    edges = [0, below.shape[1] - 1]
-    found = {(edges[0], edges[1]): _best_cut(below, *edges)}
-    while len(edges) - 2 < n:
-        (low, high), (gain, cut) = max(found.items(), key=lambda item: item[1][0])
-        if gain <= 0.0:
+    grids = [_grid(channel) for channel in channels]
+    mass = [
+        np.cumsum(np.pad(_weight(prior)[:, None] * channel.intervals(grid), ((0, 0), (1, 0))), axis=1)
+        for channel, prior, grid in zip(channels, priors, grids, strict=True)
+    ]
+    best = [_best_cut(k, below, 0, below.shape[1] - 1) for k, below in enumerate(mass)]
+    heapq.heapify(best)
+    chosen: list[list[int]] = [[] for _ in channels]
+    for _ in range(n if channels else 0):
+        gain, k, low, cut, high = best[0]
+        if gain >= 0.0:
             break
-        del found[low, high]
-        found[low, cut], found[cut, high] = _best_cut(below, low, cut), _best_cut(below, cut, high)
-        edges.append(cut)
-    return np.asarray(channel.sampled[0][np.sort(edges)[1:-1] - 1])
+        chosen[k].append(cut)
+        heapq.heapreplace(best, _best_cut(k, mass[k], low, cut))
+        heapq.heappush(best, _best_cut(k, mass[k], cut, high))
+    return [grid[np.sort(np.array(own, dtype=np.intp)) - 1] for grid, own in zip(grids, chosen, strict=True)]
 
 
-def _best_cut(below: Floats, low: int, high: int) -> tuple[float, int]:
-    """Return what the most telling cut between two edges tells, and which it is."""
+def _grid(channel: Readings) -> Floats:
+    """Return the readings where a cut may be: the sampled ones, and some between each two."""
+    sampled = channel.sampled[0]
+    return np.interp(np.arange((len(sampled) - 1) * BETWEEN + 1) / BETWEEN, np.arange(len(sampled)), sampled)
+
+
+def _best_cut(k: int, below: Floats, low: int, high: int) -> tuple[float, int, int, int, int]:
+    """Return what the most telling cut between two edges tells, with a minus, and where it is."""
     if high - low < 2:
-        return 0.0, low
+        return 0.0, k, low, low, high
     start, middle, end = below[:, [low]], below[:, low + 1 : high], below[:, [high]]
-    gain = _order(middle - start) + _order(end - middle) - _order(end - start)
-    best = int(gain.argmax())
-    return float(gain[best]), low + 1 + best
+    doubt = _doubt((middle - start).T) + _doubt((end - middle).T) - _doubt((end - start).T)
+    best = int(doubt.argmin())
+    return float(doubt[best]), k, low, low + 1 + best, high
 
 
-def _order(weight: Floats) -> Floats:
-    """Return Σ w log(w / Σ w) over labels, the more the surer the label is; ``(n,)`` for weights ``(n_labels, n)``."""
-    total = weight.sum(axis=0)
+def _doubt(weight: Floats) -> Floats:
+    """Return the entropy of the label, times what all labels weigh together, along the last axis."""
+    total = weight.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=0))
+        return np.asarray(-np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=-1))
 
 
-def refined_cuts(channel: Readings, prior: Floats, n: int) -> Floats:
-    """Return at least n cuts: some telling ones, the ends, and intervals halved for as long as they leave most over."""
-    below = np.cumsum(prior @ channel.cells)[:-1]
-    ends = np.interp([RARE, 1.0 - RARE], below, channel.sampled[0])
-    cuts = np.union1d(ends, telling_cuts(channel, prior, max(2, n // 2)))
-    while len(cuts) < n:
-        left_over = informed(channel, cuts, prior).left_over
-        worst = np.argsort(-left_over, kind="stable")[: max(1, min(len(cuts) // 2, n - len(cuts)))]
-        cuts = np.union1d(cuts, 0.5 * (cuts[worst] + cuts[worst + 1]))
-    return np.asarray(cuts)
+def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int) -> list[Floats]:
+    """Return the cuts of each channel, n in all: telling ones to begin with, then where being told more matters most.
+
+    That is by the doubt about the label that readings would leave and the lottery does not.
+    """
+    ends = [np.array([channel.centre - channel.width, channel.centre + channel.width]) for channel in channels]
+    telling = telling_cuts(channels, priors, max(2 * len(channels), n // 2))
+    cuts = [np.union1d(*both) for both in zip(ends, telling, strict=True)]
+    worst = []
+    for k, (channel, prior, own) in enumerate(zip(channels, priors, cuts, strict=True)):
+        lost = _lost(channel, own[:-1], own[1:], _weight(prior))
+        worst += [(-loss, k, low, high) for loss, low, high in zip(lost.tolist(), own[:-1], own[1:], strict=True)]
+    heapq.heapify(worst)
+    for _ in range(n - sum(map(len, cuts)) if channels else 0):
+        _, k, low, high = heapq.heappop(worst)
+        places = low + (high - low) * PLACES
+        starts, stops = np.append(np.full(len(PLACES), low), places), np.append(places, np.full(len(PLACES), high))
+        lost = _lost(channels[k], starts, stops, _weight(priors[k])).reshape(2, -1)
+        best = int(lost.sum(axis=0).argmin())
+        heapq.heappush(worst, (-lost[0, best], k, low, places[best]))
+        heapq.heappush(worst, (-lost[1, best], k, places[best], high))
+        cuts[k] = np.append(cuts[k], places[best])
+    return [np.sort(own) for own in cuts]
+
+
+def _lost(channel: Readings, low: Floats, high: Floats, weight: Floats) -> Floats:
+    edges = _edges(low, high)
+    density = channel.beneath(edges)
+    said = np.stack(_said(edges, density, weight))
+    return np.asarray(_area(_doubt(density * weight), edges) - _doubt(said * weight).sum(axis=0))

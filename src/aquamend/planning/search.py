@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from aquamend.decision.endings import TIE, endings_of
-from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
+from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
@@ -24,7 +24,7 @@ from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
-from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_a_number, reads_numbers
+from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +143,9 @@ class Evidence:
 class Readings:
     """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
-    first_cuts = 48
-    """Cuts of all probes together that may be worth while, to begin with: a tree three uses deep is then a matter of a
-    second."""
+    first_cuts = 40
+    """Cuts of all probes together, to begin with, in the tree that is told less; in the other twice as many, as its
+    bound is the coarser one."""
     finest = 5
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
     enough = 0.2
@@ -162,19 +162,17 @@ class Readings:
 
         When both are near theirs, the one that gained more when its cuts were last doubled begins again with more.
         """
-        endings = endings_of(state.problem)
-        ruled = bool(len(endings.support.beliefs) or endings.last_resorts)  # then being told more need not help
-        least, most = clairvoyant_loss(state), quick_bounds(state).upper
-        used = sum(reads_a_number(view) and view.cost + least < most for view in state.legal)
-        first = max(4, self.first_cuts // max(1, used))
-        below = _Side(lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled), first)
-        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), first)
+        ruled = endings_of(state.problem).ruled  # then being told more need not help
+        below = _Side(
+            lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled), 2 * self.first_cuts, self.finest
+        )
+        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), self.first_cuts, self.finest, slack=0.3)
         reached = Bounds(-math.inf, math.inf)
         while below.open or above.open:
             gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
-            side = max((s for s in (below, above) if s.open), key=lambda own: own.tree.bounds.gap)
-            coarse = [s for s in (below, above) if s.open and s.cuts < first << self.finest]
-            if coarse and side.tree.bounds.gap <= self.enough * gap:
+            side = max((s for s in (below, above) if s.open), key=lambda own: own.off)
+            coarse = [s for s in (below, above) if s.open and s.doublings]
+            if coarse and side.off <= self.enough * gap:
                 max(coarse, key=lambda own: (own.gain, -own.cuts)).refine()
             elif side.tree.bounds.gap <= self.done * gap or below.tree.memory + above.tree.memory > limits.memory:
                 side.open = False
@@ -187,10 +185,13 @@ class Readings:
 
 @dataclass(eq=False)
 class _Side:
-    """One of the two trees, with so many cuts."""
+    """One of the two trees, with so many cuts, which may be doubled so often."""
 
     planted: Callable[[int], EvidenceTree]
     cuts: int
+    doublings: int
+    slack: float = 1.0
+    """About which part of its own gap is due to the bound that counts: a tree finds good plans before it knows."""
     open: bool = True
     gain: float = math.inf
     """By how much its bound moved when the cuts were last doubled."""
@@ -201,9 +202,14 @@ class _Side:
     def __post_init__(self) -> None:
         self.tree = self.planted(self.cuts)
 
+    @property
+    def off(self) -> float:
+        """How far the bound that counts is from what these cuts allow, about."""
+        return self.slack * self.tree.bounds.gap
+
     def refine(self) -> None:
         """Begin again with twice the cuts."""
-        self.cuts *= 2
+        self.cuts, self.doublings = 2 * self.cuts, self.doublings - 1
         self.gain = self.best - self.before if self.before > -math.inf else math.inf
         self.before = self.best
         self.tree = self.planted(self.cuts)

@@ -7,18 +7,25 @@ less depends on how many cuts there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.branches import decision_cuts
+from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.inference import InformationState, ProbeView
 from aquamend.model.kernels import Outcomes, Readings
-from aquamend.planning.readings import garbled, informed, refined_cuts
+from aquamend.planning.bounds import quick_bounds
+from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
 
 Floats = NDArray[np.float64]
 
+Placing = Callable[[Sequence[Readings], Sequence[Floats], int], list[Floats]]
+
+FEW = 3
+"""Probes that cost more than could be won at the alarm share this many times fewer cuts."""
 MOST_LABELS = 12
 """Labels of a probe up to which the truth that is told now and then is its label, and not everything."""
 
@@ -52,35 +59,47 @@ def discrete_answers(state: InformationState) -> list[Answers]:
 
 
 def better_informed(state: InformationState, n_cuts: int) -> list[Answers]:
-    """Return the legal probes, telling at least as much as they do, with about so many cuts."""
-    return [_better_informed(state, view, n_cuts) for view in state.legal]
+    """Return the legal probes, telling at least as much as they do, with so many cuts in all and a few more."""
+    cuts = _shared_out(state, n_cuts, refined_cuts)
+    return [_better_informed(state, view, own) for view, own in zip(state.legal, cuts, strict=True)]
 
 
 def less_informed(state: InformationState, n_cuts: int) -> list[Answers]:
-    """Return the legal probes, telling at most as much as they do, with about so many cuts."""
-    return [_less_informed(state, view, n_cuts) for view in state.legal]
+    """Return the legal probes, telling at most as much as they do, with so many cuts in all and a few more."""
+    cuts = _shared_out(state, n_cuts, telling_cuts)
+    deciding = decision_cuts(state, state.legal)
+    if sum(0 if own is None else len(own) for own in deciding) <= n_cuts:  # where the decision changes one step ahead
+        cuts = [own if more is None else np.union1d(own, more) for own, more in zip(cuts, deciding, strict=True)]
+    return [_less_informed(state, view, own) for view, own in zip(state.legal, cuts, strict=True)]
 
 
-def _better_informed(state: InformationState, view: ProbeView, n_cuts: int) -> Answers:
+def _shared_out(state: InformationState, n_cuts: int, placed: Placing) -> list[Floats]:
+    """Return the cuts of all legal probes. Those that are dear at the alarm, if not in every case, share a few."""
+    most = quick_bounds(state).upper - clairvoyant_loss(state)
+    cuts: dict[int, Floats] = {}
+    for dear, n in ((False, n_cuts), (True, n_cuts // FEW)):
+        read = [k for k, view in enumerate(state.legal) if reads_a_number(view) and (view.cost >= most) == dear]
+        channels = [channel for k in read if isinstance(channel := state.legal[k].channel, Readings)]
+        priors = [channel.alike @ state.posterior for channel in channels]
+        cuts.update(zip(read, placed(channels, priors, n), strict=True))
+    return [cuts.get(k, np.empty(0)) for k in range(len(state.legal))]
+
+
+def _better_informed(state: InformationState, view: ProbeView, cuts: Floats) -> Answers:
     channel, possible = view.channel, state.posterior > 0.0
     if not isinstance(channel, Readings) or not reads_a_number(view):
         return _as_it_is(view, possible)
-    prior = channel.alike @ state.posterior
-    more = informed(channel, refined_cuts(channel, prior, n_cuts), prior)
+    more = informed(channel, cuts, channel.alike @ state.posterior)
     if channel.n_labels > MOST_LABELS:
         return Answers(_happening(more.answers[channel.of], possible), more.told[channel.of])
     labels = channel.alike.T * more.told  # told by its label only: what else is true stays open
     return Answers(_happening(np.hstack([more.answers[channel.of], labels]), possible), np.zeros(len(possible)))
 
 
-def _less_informed(state: InformationState, view: ProbeView, n_cuts: int) -> Answers:
+def _less_informed(state: InformationState, view: ProbeView, cuts: Floats) -> Answers:
     channel, possible = view.channel, state.posterior > 0.0
     if not isinstance(channel, Readings) or not reads_a_number(view):
         return _as_it_is(view, possible)
-    prior, deciding = channel.alike @ state.posterior, decision_cuts(state, [view])[0]
-    cuts = refined_cuts(channel, prior, n_cuts)
-    if deciding is not None and len(deciding) <= n_cuts:  # where the decision changes one step ahead
-        cuts = np.union1d(cuts, deciding)
     return Answers(_happening(garbled(channel, cuts), possible), np.zeros(len(possible)))
 
 
