@@ -30,8 +30,10 @@ from aquamend.model.kernels import Outcomes
 from aquamend.planning import evidence_tree, exact
 from aquamend.planning import search as search_module
 from aquamend.planning.bounds import Bounds
+from aquamend.planning.evidence_tree import EvidenceTree
 from aquamend.planning.limits import Limits, progress
 from aquamend.planning.search import search
+from aquamend.planning.sensors import discrete_answers
 from aquamend.policies import Lookahead
 from aquamend.problem_file import load_problem, parse_problem
 from tests.planning.conftest import random_state
@@ -153,6 +155,36 @@ def test_no_policy_beats_the_lower_bound(seed):
     lower = search(state, Limits(gap=0.1)).bounds.lower
     for policy in (AquaMend(), Lookahead(2), Exact()):
         assert evaluate(policy, state).expected_loss >= lower - 1e-9
+
+
+def wordy_state(seed: int) -> InformationState:
+    """Four hypotheses and three probes with twelve outcomes each, many of them rare."""
+    rng = np.random.default_rng(seed)
+    probes = ["p", "q", "r"]
+    graph = RecoveryGraph(
+        [Belief("a", residual=8.0), Belief("b", residual=5.0)],
+        [Action("lift", undo=2.0, executed=True)],
+        [Probe(name, cost=0.2, max_uses=1) for name in probes],
+        [(p, "a", "detection") for p in probes] + [(belief, "lift", "belief_to_action") for belief in ("a", "b")],
+    )
+    failed = [(), ("a",), ("b",), ("a", "b")]
+    priors = rng.dirichlet(np.full(4, 2.0))
+    hypotheses = [Hypothesis(f"h{s}", float(p), f) for s, (p, f) in enumerate(zip(priors, failed, strict=True))]
+    kernels = {name: Discrete([f"y{k}" for k in range(12)], rng.dirichlet(np.full(12, 0.3), 4)) for name in probes}
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses, kernels)))
+
+
+@pytest.mark.parametrize("seed", range(cases(4, 20)))
+def test_rare_answers_left_together_are_bounded_and_come_apart_in_the_end(seed):
+    state = wordy_state(seed)
+    best, tree = optimum(state), EvidenceTree(state, discrete_answers(state))
+    tree.grow()
+    assert 1 < tree.n_nodes < 1 + 36
+    while tree.grow():
+        assert tree.bounds.lower <= best + 1e-9
+        assert tree.bounds.upper >= best - 1e-9
+    assert tree.bounds.gap <= 1e-9
+    assert tree.bounds.upper == pytest.approx(best, abs=1e-9)
 
 
 def scale_state(seed: int, uses: float = 1) -> InformationState:

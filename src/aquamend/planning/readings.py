@@ -211,6 +211,8 @@ def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
         worst += [(-loss, k, low, high) for loss, low, high in zip(lost.tolist(), own[:-1], own[1:], strict=True)]
     heapq.heapify(worst)
     for _ in range(n - sum(map(len, cuts)) if channels else 0):
+        if worst[0][0] >= 0.0:
+            break
         _, k, low, high = heapq.heappop(worst)
         places = low + (high - low) * PLACES
         starts, stops = np.append(np.full(len(PLACES), low), places), np.append(places, np.full(len(PLACES), high))
