@@ -6,7 +6,7 @@ import pytest
 from aquamend import Gaussian, InformationState, Mixture, Samples
 from aquamend.decision import probe_values
 from aquamend.planning.limits import Limits
-from aquamend.planning.readings import garbled, informed, refined_cuts
+from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
 from aquamend.planning.search import search
 from tests.planning.test_search import scale_state
 
@@ -72,6 +72,18 @@ def test_any_cuts_give_a_channel_that_tells_at_least_as_much(channel, cut):
     losses, cuts = rng.uniform(0.0, 10.0, (3, 3)), np.sort(rng.uniform(-8.0, 10.0, cut))
     truth = one_step(garbled(channel, np.linspace(-40.0, 40.0, 20_001)), np.zeros(3), losses)
     assert one_step(*made_of(channel, cuts), losses) <= truth + 1e-9
+
+
+def test_readings_share_the_cuts_by_what_they_tell():
+    sharp, blunt = (Gaussian({"low": (0.0, sd), "high": (2.0, sd)}).channel(("low", "high")) for sd in (1.0, 20.0))
+    prior = np.array([0.5, 0.5])
+    for place in (telling_cuts, refined_cuts):
+        of_sharp, of_blunt = place([sharp, blunt], [prior, prior], 24)
+        assert len(of_sharp) + len(of_blunt) == 24
+        assert len(of_sharp) > 2 * len(of_blunt)
+        assert (np.diff(of_sharp) > 0.0).all()
+    assert set(telling_cuts([sharp], [prior], 5)[0]) < set(telling_cuts([sharp], [prior], 20)[0])
+    assert telling_cuts([], [], 5) == refined_cuts([], [], 5) == []
 
 
 @pytest.mark.parametrize("uses", [1, 2])
