@@ -164,12 +164,11 @@ def wordy_state(seed: int) -> InformationState:
     graph = RecoveryGraph(
         [Belief("a", residual=8.0), Belief("b", residual=5.0)],
         [Action("lift", undo=2.0, executed=True)],
-        [Probe(name, cost=0.2, max_uses=1) for name in probes],
+        [Probe(name, cost=0.05, max_uses=1) for name in probes],
         [(p, "a", "detection") for p in probes] + [(belief, "lift", "belief_to_action") for belief in ("a", "b")],
     )
     failed = [(), ("a",), ("b",), ("a", "b")]
-    priors = rng.dirichlet(np.full(4, 2.0))
-    hypotheses = [Hypothesis(f"h{s}", float(p), f) for s, (p, f) in enumerate(zip(priors, failed, strict=True))]
+    hypotheses = [Hypothesis(f"h{s}", 0.25, f) for s, f in enumerate(failed)]
     kernels = {name: Discrete([f"y{k}" for k in range(12)], rng.dirichlet(np.full(12, 0.3), 4)) for name in probes}
     return InformationState.alarmed(Problem(graph, JointModel(hypotheses, kernels)))
 
