@@ -66,7 +66,7 @@ def test_what_a_reading_is_worth_lies_between_its_two_channels(channel, seed):
     assert gaps[2] <= 0.5 * gaps[0] + 1e-3
 
 
-@pytest.mark.parametrize("cut", range(2, 40, 7))
+@pytest.mark.parametrize("cut", range(1, 40, 7))
 def test_any_cuts_give_a_channel_that_tells_at_least_as_much(channel, cut):
     rng = np.random.default_rng(cut)
     losses, cuts = rng.uniform(0.0, 10.0, (3, 3)), np.sort(rng.uniform(-8.0, 10.0, cut))

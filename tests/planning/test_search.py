@@ -186,6 +186,32 @@ def test_rare_answers_left_together_are_bounded_and_come_apart_in_the_end(seed):
     assert tree.bounds.upper == pytest.approx(best, abs=1e-9)
 
 
+def tied_state(n: int, uses: float) -> InformationState:
+    """One probe with n outcomes that are equally probable, and another that is more."""
+    graph = RecoveryGraph(
+        [Belief("a", residual=8.0)],
+        [Action("lift", undo=2.0, executed=True)],
+        [Probe("p", cost=0.1, max_uses=uses)],
+        [("p", "a", "detection"), ("a", "lift", "belief_to_action")],
+    )
+    rows = np.array([[0.7, *[0.3 / n] * n], [0.4, *[0.6 / n] * n]])
+    hypotheses = [Hypothesis("sound", 0.7), Hypothesis("failed", 0.3, ("a",))]
+    kernels = {"p": Discrete([f"y{k}" for k in range(n + 1)], rows)}
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses, kernels)))
+
+
+@pytest.mark.parametrize("n", [4, 5, 7, 10, 23])
+def test_equally_probable_answers_come_apart_as_well(n):
+    state = tied_state(n, uses=3)
+    best, tree = optimum(state), EvidenceTree(state, discrete_answers(state))
+    rounds = 0
+    while tree.grow():
+        rounds += 1
+        assert rounds < 200
+    assert tree.bounds.gap <= 1e-9
+    assert tree.bounds.upper == pytest.approx(best, abs=1e-9)
+
+
 def scale_state(seed: int, uses: float = 1) -> InformationState:
     """Three weights and one scale: which of two beliefs failed, if any."""
     rng = np.random.default_rng(seed)

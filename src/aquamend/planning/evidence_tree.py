@@ -22,7 +22,7 @@ root is now worth at most 1 + 0.42 · 3 + 0.58 · 0.69 = 2.66; the next round lo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,12 +60,12 @@ STOP, LOWER, UPPER = range(3)
 class _Layer:
     """Expansions after the same number of uses: each one probe at one node, with its answers one under the other.
 
-    Made again with more of its answers apart, an expansion stays, but is no longer followed.
+    Made again with more of its answers apart, an expansion stays, but is no longer followed: the newer one is tighter.
     """
 
     def __init__(self) -> None:
         self._row, self._probe, self._followed = Growing((), np.intp), Growing((), np.intp), Growing((), bool)
-        self._fixed, self._left = Growing((2,), float), Growing((2,), float)
+        self._fixed, self._rest = Growing((2,), float), Growing((2,), float)
         self._first, self._width = Growing((), np.intp), Growing((), np.intp)
         self._child, self._probability = Growing((), np.intp), Growing((), float)
 
@@ -73,17 +73,17 @@ class _Layer:
         return len(self._row)
 
     def add(
-        self, row: Indices, probe: Indices, fixed: Floats, left: Floats, width: Indices, child: Indices, chance: Floats
+        self, row: Indices, probe: Indices, fixed: Floats, rest: Floats, width: Indices, child: Indices, chance: Floats
     ) -> None:
         """Add expansions: the node's row, the probe, and where so many answers lead with which probability.
 
-        ``fixed`` is what probing and the answers left together cost at least and at most, and ``left`` how probable
-        those are and how many.
+        ``fixed`` is what probing and the answers that stay together cost at least and at most, and ``rest`` how
+        probable those are and how many.
         """
         self._first.add(len(self._child) + np.cumsum(np.append(0, width[:-1])))
         for column, values in zip(
-            (self._row, self._probe, self._followed, self._fixed, self._left, self._width),
-            (row, probe, np.ones(len(row), dtype=bool), fixed, left, width),
+            (self._row, self._probe, self._followed, self._fixed, self._rest, self._width),
+            (row, probe, np.ones(len(row), dtype=bool), fixed, rest, width),
             strict=True,
         ):
             column.add(values)
@@ -105,9 +105,9 @@ class _Layer:
         return self._followed.rows
 
     @property
-    def left(self) -> Floats:
-        """Shape ``(3, n)``; how probable the answers left together are, how many, and the gap in what they cost."""
-        return np.vstack([self._left.rows.T, _apart(*self._fixed.rows.T)])
+    def rest(self) -> Floats:
+        """Shape ``(3, n)``; of the answers that stay together, how probable they are, how many, and their gap."""
+        return np.vstack([self._rest.rows.T, _gap(*self._fixed.rows.T)])
 
     def losses(self, value: Floats, bound: int) -> Floats:
         """Return what each expansion costs if the nodes after it are worth so much."""
@@ -121,7 +121,7 @@ class _Layer:
         return np.bincount(self._child.rows, weights=sent, minlength=n_nodes).astype(float)
 
 
-def _apart(lower: Floats, upper: Floats) -> Floats:
+def _gap(lower: Floats, upper: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.minimum(np.where(lower < upper, upper - lower, 0.0), LARGEST)
 
@@ -136,7 +136,7 @@ class EvidenceTree:
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
         self._relaxed, self._informed = relaxed, informed_losses(state)
-        self._ruled = not relaxed and self.endings.ruled
+        self._all_apart = not relaxed and self.endings.ruled
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self.table = np.concatenate([own.likelihood.T for own in answers])
@@ -152,8 +152,6 @@ class EvidenceTree:
         """Of those expanded; a leaf's follows from its parent's, and most leaves are never asked for it."""
         self._least, self._most = Growing((n_probes,), float), Growing((n_probes,), float)
         """What each probe costs at least and at most, at the nodes expanded."""
-        self._expansion = Growing((n_probes,), np.intp)
-        """And which expansion that is, in its layer; -1 where there is none."""
         self._layers: dict[int, _Layer] = {}
         self._known = _Known(self)
         self._n_answers = 0
@@ -197,16 +195,16 @@ class EvidenceTree:
     def grow(self) -> bool:
         """Expand what matters most and carry the bounds to the root; False where nothing is left to do."""
         reached, sent = self._reached()
-        gaps = _apart(*self._values.rows.T[LOWER:])
-        left = np.concatenate([np.empty((3, 0)), *(self._layers[d].left for d in sorted(self._layers))], axis=1)
-        weight = np.append(np.where(self._row.rows < 0, reached * gaps, 0.0), sent * left[2])
+        gaps = _gap(*self._values.rows.T[LOWER:])
+        rest = np.concatenate([np.empty((3, 0)), *(self._layers[d].rest for d in sorted(self._layers))], axis=1)
+        weight = np.append(np.where(self._row.rows < 0, reached * gaps, 0.0), sent * rest[2])
         chosen = self._chosen(weight)
         if not len(chosen):
             return False
         least, n_nodes = APART * weight[chosen].min(), self.n_nodes
         leaves, again = chosen[chosen < n_nodes], chosen[chosen >= n_nodes] - n_nodes
         if len(again):  # one of them at least is as probable as all are on average
-            probability, number, _ = left[:, again]
+            probability, number, _ = rest[:, again]
             self._ask_again(again, probability * np.minimum(least / weight[n_nodes + again], 1.0 / number))
         if len(leaves):
             leaves = leaves[np.argsort(self.used[leaves].sum(axis=1), kind="stable")]
@@ -217,8 +215,8 @@ class EvidenceTree:
     def _chosen(self, weight: Floats) -> Indices:
         """Return the fewest that hold most of the weight, up to a round's share of work; sorted."""
         heavy = np.flatnonzero(weight > 0.0)
-        a_node = max(1.0, self._n_answers / len(self._node)) if len(self._node) else float(len(self.table))
-        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / a_node)
+        answers_each = max(1.0, self._n_answers / len(self._node)) if len(self._node) else float(len(self.table))
+        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / answers_each)
         if len(heavy) > most:
             heavy = heavy[np.argpartition(-weight[heavy], most)[:most]]
         order = heavy[np.argsort(-weight[heavy], kind="stable")]
@@ -265,61 +263,80 @@ class EvidenceTree:
         self._posterior.add(posterior)
         self._least.add(np.where(worth, least, math.inf))
         self._most.add(np.full(worth.shape, math.inf))
-        self._expansion.add(np.full(worth.shape, -1, dtype=np.intp))
         at, probe = np.nonzero(worth)  # one expansion each, by depth as the leaves are
-        self._ask(leaves[at], probe, posterior, at, rare[at])
+        self._ask(leaves[at], probe, rare[at])
 
     def _ask_again(self, expansions: Indices, rare: Floats) -> None:
         """Make expansions again, with those answers apart that are no longer so rare."""
-        which = [self._layers[depth].which for depth in sorted(self._layers)]
-        row, probe = (np.concatenate(column)[expansions] for column in zip(*which, strict=True))
-        self._ask(self._node.rows[row], probe, self._posterior.rows[row], np.arange(len(row)), rare)
+        layers = [self._layers[depth] for depth in sorted(self._layers)]
+        row, probe = (np.concatenate(column)[expansions] for column in zip(*(x.which for x in layers), strict=True))
+        ends = np.cumsum([len(layer) for layer in layers])
+        by_layer = np.split(expansions, np.searchsorted(expansions, ends[:-1]))
+        for layer, end, own in zip(layers, ends, by_layer, strict=True):
+            layer.drop(own - (end - len(layer)))
+        self._ask(self._node.rows[row], probe, rare)
 
-    def _ask(self, nodes: Indices, probe: Indices, posterior: Floats, at: Indices, rare: Floats) -> None:
-        """Add one expansion for each node and probe, by depth; ``at`` tells the row of its posterior."""
-        depth, full = self.used[nodes].sum(axis=1), self._width[probe]
+    def _ask(self, nodes: Indices, probe: Indices, rare: Floats) -> None:
+        """Add one expansion for each node and probe, by depth; answers so rare stay together."""
+        at_once = max(1, NUMBERS_AT_ONCE // (self.table.shape[1] + int(self._width.max())))
+        for low in range(0, len(nodes), at_once):
+            some = slice(low, low + at_once)
+            self._ask_some(nodes[some], probe[some], rare[some])
+
+    def _ask_some(self, nodes: Indices, probe: Indices, rare: Floats) -> None:
+        depth, full, posterior = self.used[nodes].sum(axis=1), self._width[probe], self.posteriors(nodes)
         first = np.cumsum(full) - full
         whose = np.repeat(np.arange(len(probe)), full)
         column = np.repeat(self._first[probe] - first, full) + np.arange(len(whose))
-        chance = (posterior @ self.table.T)[at[whose], column]
-        rare = np.zeros(len(probe)) if self._ruled else np.minimum(rare, np.maximum.reduceat(chance, first))
-        apart = chance >= rare[whose]
-        apart |= (np.add.reduceat(~apart & (chance > 0.0), first, dtype=np.intp) == 1)[whose]  # one alone
-        fixed = np.repeat((self.cost + posterior @ self._told)[at, probe][:, None], 2, axis=1)
-        left = np.flatnonzero(~apart & (chance > 0.0))
-        some, mass, costs = self._together(nodes, probe, posterior, at, whose[left], column[left])
+        chance, cost = np.empty(len(whose)), self.cost[probe]
+        for m, own, answers in self._by_probe(probe):
+            chance[first[own][:, None] + np.arange(self._width[m])] = posterior[own] @ self.table[answers].T
+            cost[own] += posterior[own] @ self._told[:, m]
+        apart = self._apart(chance, first, whose, rare)
+        together = np.flatnonzero(~apart & (chance > 0.0))
+        some, mass, costs = self._together(nodes, probe, posterior, whose[together], column[together])
+        fixed, rest = np.repeat(cost[:, None], 2, axis=1), np.zeros((len(probe), 2))
         fixed[some] += costs
-        together = np.zeros((len(probe), 2))
-        together[some, 0], together[:, 1] = mass, np.bincount(whose[left], minlength=len(probe))
+        rest[some, 0], rest[:, 1] = mass, np.bincount(whose[together], minlength=len(probe))
         width = np.add.reduceat(apart, first, dtype=np.intp)
         child = self._known.children(nodes[whose[apart]], column[apart], chance[apart])
         self._n_answers += len(child)
         ends, chance = np.append(0, np.cumsum(width)), chance[apart]
         for d in np.unique(depth).tolist():
-            layer = self._layers.setdefault(int(d), _Layer())
             a, b = np.searchsorted(depth, [d, d + 1])
             rows, answers = self._row.rows[nodes[a:b]], slice(ends[a], ends[b])
-            before = self._expansion.rows[rows, probe[a:b]]
-            layer.drop(before[before >= 0])
-            self._expansion.rows[rows, probe[a:b]] = len(layer) + np.arange(b - a)
-            layer.add(rows, probe[a:b], fixed[a:b], together[a:b], width[a:b], child[answers], chance[answers])
+            layer = self._layers.setdefault(int(d), _Layer())
+            layer.add(rows, probe[a:b], fixed[a:b], rest[a:b], width[a:b], child[answers], chance[answers])
+
+    def _by_probe(self, probe: Indices) -> Iterator[tuple[int, Bools, slice]]:
+        """Yield each probe that is asked, where it is, and its answers' rows in the table."""
+        for m in np.unique(probe).tolist():
+            yield m, probe == m, slice(self._first[m], self._first[m] + self._width[m])
+
+    def _apart(self, chance: Floats, first: Indices, whose: Indices, rare: Floats) -> Bools:
+        """Return which answers get a node of their own: the most probable one, those not so rare, and one alone."""
+        if self._all_apart:
+            return np.ones(len(chance), dtype=bool)
+        rare = np.minimum(rare, np.maximum.reduceat(chance, first))
+        apart = chance >= ((1.0 - 1e-9) * rare)[whose]  # equally probable ones together, whatever rounding says
+        alone = np.add.reduceat(~apart & (chance > 0.0), first, dtype=np.intp) == 1
+        return np.asarray(apart | alone[whose])
 
     def _together(
-        self, nodes: Indices, probe: Indices, posterior: Floats, at: Indices, whose: Indices, column: Indices
+        self, nodes: Indices, probe: Indices, posterior: Floats, whose: Indices, column: Indices
     ) -> tuple[Indices, Floats, Floats]:
-        """Return the expansions that leave answers together, how probable those are, and what they cost: at least as if
+        """Return the expansions where answers stay together, how probable those are, and what they cost: at least as if
         one then knew everything, at most if one stops without knowing which it was.
         """
         some, group = np.unique(whose, return_inverse=True)
         if not len(some):
             return some, np.empty(0), np.empty((0, 2))
         asked, likelihood = probe[some], np.empty((len(some), self.table.shape[1]))
-        left = np.zeros((len(some), int(self._width.max())))
-        left[group, column - self._first[probe[whose]]] = 1.0
-        for m in np.unique(asked).tolist():
-            own, answers = asked == m, slice(self._first[m], self._first[m] + self._width[m])
-            likelihood[own] = left[own, : self._width[m]] @ self.table[answers]
-        weight = likelihood * posterior[at[some]]
+        among = np.zeros((len(some), int(self._width.max())))
+        among[group, column - self._first[probe[whose]]] = 1.0
+        for m, own, answers in self._by_probe(asked):
+            likelihood[own] = among[own, : self._width[m]] @ self.table[answers]
+        weight = likelihood * posterior[some]
         mass, used = weight.sum(axis=1), self.used[nodes[some]]
         used[np.arange(len(some)), asked] += 1
         stop = self._stop(weight / mass[:, None], used)

@@ -13,7 +13,8 @@ the label that changes most from one end to the other. So a posterior that moves
 however wide the interval: two labels always do, and where more overlap it is what bends that is left over. The best
 line below the ratio k / g of a label touches the lower hull of that curve at the mean position. Everything is taken
 to be straight between close edges, so the inequality is checked at those edges alone. Neighbouring intervals share the
-answer at their common cut, the smaller of the two, so n cuts make n answers.
+answer at their common cut: of what both say there, each brought to the same weight, the smaller number for each label.
+So n cuts make n answers.
 
 A worked example: three labels, normal with standard deviation 1 around 0, 1 and 2, equally likely. Cut at −2, 1 and 4,
 the better informed channel says "about −2", "about 1" or "about 4" in 76 % of all cases and the truth in the others;
@@ -42,11 +43,11 @@ Floats = NDArray[np.float64]
 PARTS = np.arange(17) / 16.0
 """Edges within an interval, between which densities are bounded by straight lines."""
 RARE_LABEL = 1e-3
-"""The least that a label counts where cuts are placed, beside the most probable one."""
-BETWEEN = 8
-"""Parts of what is between two sampled readings, where cuts tell most."""
+"""The least that a label counts in what is to be expected, beside the most probable one."""
 PLACES = np.arange(1, 8) / 8.0
 """Where an interval may be cut in two."""
+BETWEEN, NUMBERS = 8, 50_000
+"""Parts of what is between two sampled readings, where cuts may tell most; fewer where that is too many numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ def _best_lines(position: Floats, ratio: Floats, mean: Floats) -> tuple[Floats, 
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(apart > 1e-12, (mean[:, None, None] - left) / apart, 0.5)[..., None]
         height = ratio[:, :, None] * (1.0 - share) + ratio[:, None] * share
-    pairs = np.where(beside[..., None], height, np.inf).reshape(len(mean), -1, ratio.shape[2])
+    pairs = np.where(beside[..., None], height, np.inf).reshape(len(mean), position.shape[1] ** 2, ratio.shape[2])
     first, second = np.divmod(pairs.argmin(axis=1), position.shape[1])
     row, label = np.arange(len(mean))[:, None], np.arange(ratio.shape[2])
     low, high = ratio[row, first, label], ratio[row, second, label]
@@ -158,7 +159,7 @@ def telling_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
     """
     grids = [_grid(channel) for channel in channels]
     mass = [
-        np.cumsum(np.pad(_weight(prior)[:, None] * channel.intervals(grid), ((0, 0), (1, 0))), axis=1)
+        np.cumsum(np.pad(_weight(prior)[:, None] * _cells(channel, grid), ((0, 0), (1, 0))), axis=1)
         for channel, prior, grid in zip(channels, priors, grids, strict=True)
     ]
     best = [_best_cut(k, below, 0, below.shape[1] - 1) for k, below in enumerate(mass)]
@@ -177,7 +178,12 @@ def telling_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
 def _grid(channel: Readings) -> Floats:
     """Return the readings where a cut may be: the sampled ones, and some between each two."""
     sampled = channel.sampled[0]
-    return np.interp(np.arange((len(sampled) - 1) * BETWEEN + 1) / BETWEEN, np.arange(len(sampled)), sampled)
+    parts = min(BETWEEN, max(1, NUMBERS // (len(sampled) * len(channel.owner))))
+    return np.interp(np.arange((len(sampled) - 1) * parts + 1) / parts, np.arange(len(sampled)), sampled)
+
+
+def _cells(channel: Readings, grid: Floats) -> Floats:
+    return channel.cells if len(grid) == len(channel.sampled[0]) else channel.intervals(grid)
 
 
 def _best_cut(k: int, below: Floats, low: int, high: int) -> tuple[float, int, int, int, int]:
@@ -215,7 +221,7 @@ def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
             break
         _, k, low, high = heapq.heappop(worst)
         places = low + (high - low) * PLACES
-        starts, stops = np.append(np.full(len(PLACES), low), places), np.append(places, np.full(len(PLACES), high))
+        starts, stops = np.append(np.full_like(places, low), places), np.append(places, np.full_like(places, high))
         lost = _lost(channels[k], starts, stops, _weight(priors[k])).reshape(2, -1)
         best = int(lost.sum(axis=0).argmin())
         heapq.heappush(worst, (-lost[0, best], k, low, places[best]))
@@ -225,7 +231,9 @@ def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
 
 
 def _lost(channel: Readings, low: Floats, high: Floats, weight: Floats) -> Floats:
-    edges = _edges(low, high)
-    density = channel.beneath(edges)
+    """Return how much doubt each interval loses; about, as only the place of a cut depends on it."""
+    edges, (grid, sampled) = _edges(low, high), channel.sampled
+    log = np.log(np.maximum(sampled, 1e-300))
+    density = np.exp(np.stack([np.interp(edges, grid, own) for own in log.T], axis=2))
     said = np.stack(_said(edges, density, weight))
     return np.asarray(_area(_doubt(density * weight), edges) - _doubt(said * weight).sum(axis=0))

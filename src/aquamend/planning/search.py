@@ -144,8 +144,11 @@ class Readings:
     """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
     first_cuts = 40
-    """Cuts of all probes together, to begin with, in the tree that is told less; in the other twice as many, as its
-    bound is the coarser one."""
+    """Cuts of all probes together, to begin with, in the tree that is told less."""
+    more_below = 2
+    """How many times more there are in the other, whose bound is the coarser one."""
+    slack = 0.3
+    """About which part of a tree's gap is due to its upper bound: it finds good plans before it knows that they are."""
     finest = 5
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
     enough = 0.2
@@ -158,15 +161,17 @@ class Readings:
         return reads_numbers(state)
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
-        """Yield after every round of either tree: whichever is further from its own optimum goes next.
+        """Yield after every round of either tree: the one whose bound is further from its own optimum goes next.
 
         When both are near theirs, the one that gained more when its cuts were last doubled begins again with more.
         """
         ruled = endings_of(state.problem).ruled  # then being told more need not help
         below = _Side(
-            lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled), 2 * self.first_cuts, self.finest
+            lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled),
+            self.more_below * self.first_cuts,
+            self.finest,
         )
-        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), self.first_cuts, self.finest, slack=0.3)
+        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
         reached = Bounds(-math.inf, math.inf)
         while below.open or above.open:
             gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
@@ -191,7 +196,7 @@ class _Side:
     cuts: int
     doublings: int
     slack: float = 1.0
-    """About which part of its own gap is due to the bound that counts: a tree finds good plans before it knows."""
+    """About which part of its own gap is due to the bound that counts."""
     open: bool = True
     gain: float = math.inf
     """By how much its bound moved when the cuts were last doubled."""
