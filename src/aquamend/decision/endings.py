@@ -191,13 +191,13 @@ class Endings:
         return np.array([at[value.belief] for value in self.new_values], dtype=np.intp)
 
     @cached_property
-    def _ruled(self) -> Indices:
+    def _ruled_values(self) -> Indices:
         """The new values of beliefs that need support."""
         return np.flatnonzero(np.isin(self._owner, self.support.beliefs))
 
     @cached_property
     def _rules(self) -> _Rules:
-        needing, ruled, n_probes = self.support.beliefs, self._ruled, len(self.source)
+        needing, ruled, n_probes = self.support.beliefs, self._ruled_values, len(self.source)
         conditions = slice(1 + n_probes, 1 + n_probes + len(self.condition_columns[0]))
         lacking = slice(conditions.stop, conditions.stop + len(needing))
         sources = conditions.start + len(needing)
@@ -233,7 +233,7 @@ class Endings:
     @cached_property
     def condition_columns(self) -> tuple[Indices, Floats]:
         """Which features the conditions of support are about, and the weight that each carries."""
-        own, ruled = self.support.beliefs, self._ruled
+        own, ruled = self.support.beliefs, self._ruled_values
         sources = np.arange(self._columns[2].start, self._columns[2].stop)
         columns = np.concatenate([1 + own, sources, self._columns[1].start + ruled]).astype(np.intp)
         return columns, np.concatenate([self.weight[own], np.ones(self.n_sources), self.weight[self._owner[ruled]]])
