@@ -9,10 +9,11 @@ and 1, and a reference density g(y). If for every label (every different row of 
 then a reading y may be thought of as a lottery: with the weight on the right it says just "u_0" or "u_1", and with what
 is left over it tells the whole truth. The outcome of the lottery is at least as informative as y, and so its optimum is
 a lower bound: the loss is concave in the posterior. Here g is what is to be expected, and θ follows the posterior of
-the label that changes most from one end to the other. So a posterior that moves on a straight line leaves nothing over,
-however wide the interval: two labels always do, and where more overlap it is what bends that is left over. The best
-line below the ratio k / g of a label touches the lower hull of that curve at the mean position. Everything is taken
-to be straight between close edges, so the inequality is checked at those edges alone. Neighbouring intervals share the
+the label that changes most from one end to the other. So a posterior that moves on a straight line leaves nothing
+over: of two labels it always does, and where more overlap it is what bends that is left over. The best line below the
+ratio k / g of a label touches the lower hull of that curve at the mean position. Everything is taken to be straight
+between close edges, so the inequality is checked at those edges alone, and what density is above those straight lines
+is left over too: little, unless the interval is many standard deviations wide. Neighbouring intervals share the
 answer at their common cut: of what both say there, each brought to the same weight, the smaller number for each label.
 So n cuts make n answers.
 

@@ -45,9 +45,9 @@ def reads_numbers(state: InformationState) -> bool:
     return any(not isinstance(view.channel, Outcomes) for view in state.legal)
 
 
-def reads_a_number(view: ProbeView) -> bool:
-    """Whether it does, and the number tells something."""
-    return isinstance(view.channel, Readings) and view.channel.n_labels > 1
+def _law(view: ProbeView) -> Readings | None:
+    """Return what a probe reads, if that is a number and the number tells something."""
+    return view.channel if isinstance(view.channel, Readings) and view.channel.n_labels > 1 else None
 
 
 def discrete_answers(state: InformationState) -> list[Answers]:
@@ -78,16 +78,15 @@ def _shared_out(state: InformationState, n_cuts: int, placed: Placing) -> list[F
     most = quick_bounds(state).upper - clairvoyant_loss(state)
     cuts: dict[int, Floats] = {}
     for dear, n in ((False, n_cuts), (True, n_cuts // FEW)):
-        read = [k for k, view in enumerate(state.legal) if reads_a_number(view) and (view.cost >= most) == dear]
-        channels = [channel for k in read if isinstance(channel := state.legal[k].channel, Readings)]
-        priors = [channel.alike @ state.posterior for channel in channels]
-        cuts.update(zip(read, placed(channels, priors, n), strict=True))
+        laws = {k: law for k, view in enumerate(state.legal) if (law := _law(view)) and (view.cost >= most) == dear}
+        priors = [law.alike @ state.posterior for law in laws.values()]
+        cuts.update(zip(laws, placed(list(laws.values()), priors, n), strict=True))
     return [cuts.get(k, np.empty(0)) for k in range(len(state.legal))]
 
 
 def _better_informed(state: InformationState, view: ProbeView, cuts: Floats) -> Answers:
-    channel, possible = view.channel, state.posterior > 0.0
-    if not isinstance(channel, Readings) or not reads_a_number(view):
+    channel, possible = _law(view), state.posterior > 0.0
+    if channel is None:
         return _as_it_is(view, possible)
     more = informed(channel, cuts, channel.alike @ state.posterior)
     if channel.n_labels > MOST_LABELS:
@@ -97,8 +96,8 @@ def _better_informed(state: InformationState, view: ProbeView, cuts: Floats) -> 
 
 
 def _less_informed(state: InformationState, view: ProbeView, cuts: Floats) -> Answers:
-    channel, possible = view.channel, state.posterior > 0.0
-    if not isinstance(channel, Readings) or not reads_a_number(view):
+    channel, possible = _law(view), state.posterior > 0.0
+    if channel is None:
         return _as_it_is(view, possible)
     return Answers(_happening(garbled(channel, cuts), possible), np.zeros(len(possible)))
 
