@@ -119,13 +119,13 @@ class NotStructured(AquaMendError):
 
 
 class NotDiscrete(AquaMendError):
-    """An exact enumeration was asked of a problem with continuous probes."""
+    """An exact enumeration was asked of a problem with probes that read numbers."""
 
     def __init__(self, what: str, probes: Iterable[str]) -> None:
         self.probes = tuple(probes)
         listed = ", ".join(repr(p) for p in self.probes)
         super().__init__(
-            f"{what} enumerates all outcomes, but these probes are Gaussian: {listed}; "
+            f"{what} enumerates all outcomes, but these probes read numbers: {listed}; "
             "give them discrete kernels (bins), or ask `decide` for the next step instead"
         )
 

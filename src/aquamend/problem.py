@@ -21,6 +21,10 @@ from aquamend.remembering import Remembering
 Floats = NDArray[np.float64]
 
 
+RESTART = "restart"
+"""The name of the restart, where a plan's would stand."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan:
     """A way of ending the recovery that is priced hypothesis by hypothesis rather than by the graph."""
@@ -34,6 +38,11 @@ class Plan:
     """Executed actions it undoes."""
     last_resort: bool = False
     """Considered only where nothing else is admissible: stopping safely, say, with all that is wrong left wrong."""
+
+    @property
+    def price(self) -> float:
+        """What it costs where it leaves nothing wrong; what it costs beyond that, it leaves."""
+        return float(self.loss.min())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -226,6 +235,11 @@ class Problem(Remembering):
             found.append(probes)
         return tuple(found)
 
+    def followed(self, name: str) -> Plan | None:
+        """Return the plan of this name, or the restart; None where there is none."""
+        own = next((plan for plan in self.plans if plan.name == name), None)
+        return self.restart_plan if name == RESTART else own
+
     def plan_named(self, name: str) -> Plan:
         """Return one of the problem's own plans by name."""
         plans = {plan.name: plan for plan in self.plans}
@@ -242,7 +256,7 @@ class Problem(Remembering):
             return self.restart
         everything = tuple(belief.name for belief in self.graph.beliefs)
         undone = tuple(action.name for action in self.graph.executed)
-        return Plan("restart", np.full(len(self.model.hypotheses), float(self.restart)), everything, undone)
+        return Plan(RESTART, np.full(len(self.model.hypotheses), float(self.restart)), everything, undone)
 
     @property
     def escalate_loss(self) -> float:
@@ -271,11 +285,15 @@ def terminal_faults(sensing_budget: float, restart: float | None, escalate: floa
 def plan_faults(
     plans: Sequence[Plan], restart: Plan | None, beliefs: Collection[str], executed: Collection[str], n_hypotheses: int
 ) -> Iterator[Fault]:
-    """Yield plans named twice, losses that are none, and what the plans say of things that are not there."""
+    """Yield names given twice or to the restart, losses that are none, and words about things that are not there."""
     seen: set[str] = set()
     for i, plan in enumerate(plans):
         if plan.name in seen:
             yield Fault(f"plans[{i}].name", f"{plan.name!r} is given twice", "give every plan a name of its own")
+        if plan.name == RESTART:
+            yield Fault(
+                f"plans[{i}].name", f"{RESTART!r} is what the restart is called", "rename it, or give `restart`"
+            )
         seen.add(plan.name)
         yield from _plan_faults(f"plans[{i}]", plan, beliefs, executed, n_hypotheses)
     if restart is not None:

@@ -234,6 +234,7 @@ def test_a_journal_tells_readings_and_costs_and_people_what_was_found(tmp_path):
     assert [record.found for record in given_.records] == ["slip", "nothing", None]
     assert any(record.readings for record in given_.records)
     assert learned(TRUE, given_.records).used == 2
+    assert given_.digest is None
     with pytest.raises(InvalidData, match="no session 'nobody'"):
         journal_records(path, {"nobody": "slip"})
 

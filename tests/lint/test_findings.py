@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from aquamend import (
@@ -86,6 +87,10 @@ def test_a_restart_that_cannot_be_costs_what_it_would_have_saved():
     # Without undoing a: 8 for x, 6 for y. A restart at 10 would have saved 4.
     assert found(reversible=False, restart=10.0)["restart-impossible"].cost == pytest.approx(4.0)
     assert "restart-impossible" not in found(restart=10.0)
+    # Ruled out by the alarm, the third hypothesis counts nothing: 0.25 · 40 for x against 8.
+    restart = Plan("restart", np.array([8.0, 8.0, np.inf]))
+    alarm = {"ok": 1.0, "one": 1.0, "two": 0.0}
+    assert found(reversible=False, restart=restart, alarm=alarm)["restart-impossible"].cost == pytest.approx(2.0)
 
 
 def test_a_decision_on_a_knifes_edge_is_named():

@@ -180,6 +180,7 @@ ONE_FAULT_2: list[tuple[str, Any, str, str]] = [
     ("plans.0", "by hand", "plans[0]", "'by hand' is not a mapping"),
     ("plans.0.name", DROP, "plans[0].name", "missing"),
     ("plans.0.name", "stop", "plans[1].name", "'stop' is given twice"),
+    ("plans.0.name", "restart", "plans[0].name", "'restart' is what the restart is called"),
     ("plans.0.loss", DROP, "plans[0].loss", "missing"),
     ("plans.0.loss", None, "plans[0].loss", "null is not a number"),
     ("plans.0.loss", {"default": 1, "nothin": 2}, "plans[0].loss.nothin", "'nothin' is not a hypothesis"),

@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from aquamend.decision.steps import RollBack
 from aquamend.decision.terminal import price
 from aquamend.inference import InformationState
 from aquamend.policies import policy_named
+from aquamend.policies.policy import Committed
+from aquamend.problem import Plan
 from aquamend.recovery import Charge, Ending, Journal, MemoryLog, Recovery, Rules, charged, recover
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
-from aquamend.recovery.retelling import retold
+from aquamend.recovery.retelling import expected_loss_of, retold
 from aquamend.recovery.telling import told
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
@@ -114,6 +117,17 @@ def test_without_mishaps_a_recovery_costs_what_was_priced(valued_problem, random
         assert undone == pytest.approx(graph.rollback_cost(wanted))
         assert price(known, decision).loss >= undone - 1e-9
     assert retold(recovery, policy_named("aquamend")).steps == recovery.steps
+
+
+def test_a_plan_is_expected_to_leave_what_it_costs_beyond_its_price(table, scripted):
+    state = table()
+    losses = np.linspace(1.0, 9.0, len(state.posterior))
+    state = replace(state, problem=replace(state.problem, plans=[Plan("by hand", losses)]))
+    policy = Committed(RollBack((), plan="by hand"))
+    recovery = recover(policy, scripted.Scripted(state))
+    assert recovery.cost == 1.0
+    assert expected_loss_of(recovery) == pytest.approx(float(state.posterior @ losses))
+    assert expected_loss_of(recovery) == pytest.approx(retold(recovery, policy).loss)
 
 
 def test_an_operation_done_is_not_paid_again(table, scripted):

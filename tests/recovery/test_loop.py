@@ -10,7 +10,7 @@ import pytest
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe
 from aquamend.inference import Observation
-from aquamend.policies import AquaMend
+from aquamend.policies import AquaMend, Certified
 from aquamend.problem_file import problem_to_data
 from aquamend.recovery import (
     Charge,
@@ -286,6 +286,34 @@ def test_a_probe_that_takes_too_long_has_not_answered(scripted, table):
     release.set()
     assert recovery.ending is Ending.FINISHED
     assert recovery.receipts[0].finding == "TimeoutError: no receipt within 0.01 s"
+
+
+def test_a_timeout_of_the_robots_own_is_told_as_that(scripted, table):
+    def gives_up(act):
+        raise TimeoutError("the camera does not answer")
+
+    finding = "TimeoutError: the camera does not answer"
+    for rules in (Rules(), Rules(timeout_s=60)):
+        robot = scripted.Scripted(table(), script={"look": [gives_up, gives_up]})
+        steps = scripted.Steps([Reprobe("look"), Continue()])
+        assert recover(steps, robot, rules=rules).receipts[0].finding == finding
+        steps = scripted.Steps([Reprobe("look"), Continue()])
+        assert asyncio.run(recover_async(steps, robot, rules=rules)).receipts[0].finding == finding
+
+
+def test_rules_that_ask_a_person_need_a_journal_through_which_to_answer(scripted, table):
+    for rules in (Rules(ask_before_irreversible=True), Rules(ask_before_handing_over=True)):
+        with pytest.raises(AquaMendError, match="who answers through a journal"):
+            recover(scripted.Steps([Continue()]), scripted.Scripted(table()), rules=rules)
+
+
+def test_a_policy_with_settings_of_its_own_has_to_be_given_again(scripted, table):
+    log, robot = MemoryLog(), scripted.Scripted(table())
+    rules = Rules(decisions=0, ask_before_handing_over=True)
+    recover(Certified(gap=0.5), robot, journal=log, session="s", rules=rules, wait_s=0)
+    with pytest.raises(AquaMendError, match=r"Certified\(.*gap=0.5.*give it as `policy`"):
+        resume(log, "s", robot, wait_s=0)
+    assert resume(log, "s", robot, policy=Certified(gap=0.5), wait_s=0).asked is not None
 
 
 def test_an_act_that_takes_too_long_is_in_doubt(scripted, table):

@@ -1,6 +1,7 @@
 """A tracker knows what was really declared and done, and gives the problem of the moment."""
 
 import asyncio
+import contextvars
 import json
 import random
 import threading
@@ -35,6 +36,7 @@ from aquamend.errors import AquaMendError, InvalidProblem, UnknownName, UnknownV
 from aquamend.graph import Edge, EdgeKind
 from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery import ActionStatus, Declare, Finish, Follow, HandOver, Measure, Redo, Tracker, Undo, recover
+from aquamend.recovery.tracker import _UNDER_WAY
 from aquamend.testing import sample_problems
 
 
@@ -273,7 +275,7 @@ def test_a_value_that_no_hypothesis_allows_is_refused(tracker, belief, value):
     assert tracker.versions(belief) == ()
 
 
-@pytest.mark.parametrize("value", [float("nan"), [1.0], object()])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, [1.0], object()])
 def test_what_is_neither_text_nor_a_number_is_refused(tracker, value):
     with pytest.raises(AquaMendError, match="neither text nor a number"):
         tracker.declare("level", value)
@@ -475,6 +477,12 @@ def test_a_derivation_in_a_circle_is_refused(tracker):
         tracker.declare("level", 18.0, inferred_from=["level"])
 
 
+def test_a_declaration_that_is_refused_leaves_nothing_behind(tracker):
+    with pytest.raises(AquaMendError, match="support must run one way"):
+        tracker.declare("level", 18.0, inferred_from=["gripper", "target"])
+    assert tracker.unsaid == ()
+
+
 # Recovering
 
 
@@ -651,6 +659,24 @@ def test_a_kept_tracker_is_on_disk_after_every_call(tmp_path):
     after = Tracker.kept(cups(), path)
     assert after.to_data() == tracker.to_data()
     assert [p.name for p in tmp_path.iterdir()] == ["task.json"]
+
+
+def test_whatever_is_declared_is_kept(tmp_path):
+    for text in ("half\ud800", "\u2028", "\x00"):
+        Tracker.kept(cups(), tmp_path / "task.json").declare("gripper", text)
+        assert Tracker.kept(cups(), tmp_path / "task.json")["gripper"] == text
+
+
+def test_what_has_ended_is_forgotten(tracker):
+    def work():
+        for _ in range(100):
+            tracker.begin("grasp")
+            tracker.done("grasp")
+            tracker.begin("wave")
+            tracker.undone("wave")
+        return len(_UNDER_WAY.get())
+
+    assert contextvars.Context().run(work) <= 2
 
 
 @pytest.mark.parametrize("problem", sample_problems(), ids=lambda problem: problem.name)

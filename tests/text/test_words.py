@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aquamend.text.words import bar, column, listed, percent, quantity, shown
+from aquamend.text.words import bar, column, listed, named, percent, quantity, shown
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,14 @@ def test_a_column_aligns_its_decimals_and_hides_no_small_number():
     assert column([12.5, 0.0, None, math.inf, 0.0001]) == ["12.50", "0", "–", "inf", "<0.01"]
     assert column([0.0123, 0.4]) == ["0.012", "0.400"]
     assert column([]) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("A", "A"), (30.0, "30"), (0.1, "0.1"), (1234567.0, "1234567"), (1234567, "1234567"), (1e-7, "1e-07")],
+)
+def test_numbers_that_are_names_keep_all_their_digits(value, text):
+    assert named(value) == text
 
 
 def test_a_bar_is_empty_or_full_only_for_certainty():

@@ -24,7 +24,7 @@ from aquamend import (
 )
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, correction
 from aquamend.errors import UnknownName
-from aquamend.policies import AquaMend, LinearChain, evaluate
+from aquamend.policies import AquaMend, LinearChain, RollbackOnly, evaluate
 from aquamend.problem import Plan
 from aquamend.recovery import Charge, Judge, Receipt, Robot, charged, recovered
 from aquamend.testing import sample_problems
@@ -172,7 +172,26 @@ def test_a_plan_costs_what_it_says_under_the_truth():
     state = bench_top(plans=[Plan("by hand", np.array([1.0, 5.0]), correct=("level",), undo=("lift",))])
     found = judged(ModelWorld(state, BAD), RollBack(("level",), ("lift",), plan="by hand"))
     assert (found.loss, found.recovery.undone, found.verdict.left) == (5.0, ("lift",), ("lid",))
+    assert [(receipt.charge, receipt.cost) for receipt in found.receipts] == [
+        (Charge.ROLLBACK, 1.0),
+        (Charge.RESIDUAL, 4.0),
+    ]
     assert judged(ModelWorld(state, BAD), RollBack((), plan="by foot")).loss == math.inf
+
+
+def test_undoing_leaves_what_was_wrong_as_often_as_the_problem_says():
+    """As ``evaluate`` prices it: nobody sees that it failed, and the belief is as wrong as it had been."""
+    start = bench_top()
+    graph = start.problem.graph
+    actions = [replace(graph.actions[0], undo_succeeds=0.6), *graph.actions[1:]]
+    start = InformationState.alarmed(replace(start.problem, graph=replace(graph, actions=actions)))
+    exact = evaluate(RollbackOnly(), start)
+    truths = np.random.default_rng(2).choice(2, p=start.posterior, size=2000)
+    episodes = [recovered(RollbackOnly(), ModelWorld(start, int(h), (3, i))) for i, h in enumerate(truths)]
+    losses = [episode.loss for episode in episodes]
+    assert {episode.verdict.left for episode in episodes} == {(), ("level",)}
+    assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * np.std(losses) / math.sqrt(len(losses)))
+    assert np.mean([episode.verdict.success for episode in episodes]) == pytest.approx(exact.success, abs=0.05)
 
 
 def test_names_that_are_not_there_are_told():

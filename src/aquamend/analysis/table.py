@@ -36,8 +36,8 @@ TIMED = ("decision_ms", "peak_kib")
 
 
 def knows_the_truth(policy: str) -> bool:
-    """Return whether a policy is a reference that is told what failed, so that no honest one competes with it."""
-    return policy == ORACLE or policy.endswith("-oracle")
+    """Return whether a policy is the reference that is told what failed, so that no honest one competes with it."""
+    return policy == ORACLE
 
 
 @dataclass(frozen=True, eq=False)

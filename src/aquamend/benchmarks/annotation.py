@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from aquamend.benchmarks.contestants import Committed
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Decision
 from aquamend.decision.terminal import best_terminal
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState, Observation
+from aquamend.policies.policy import Committed
 from aquamend.problem import Problem
 from aquamend.recovery import Measure, Robot, recovered
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from aquamend.decision.steps import Decision, Step
+from aquamend.decision.steps import Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
 from aquamend.inference import InformationState, Observation
@@ -52,17 +52,6 @@ class Oracle:
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """A policy that ends the recovery at once, in a given way."""
-
-    decision: Decision
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return that ending."""
-        return self.decision
-
-
-@dataclass(frozen=True, slots=True)
 class OnTheChain:
     """AquaMend on a graph that knows the order of things and not their causes: every belief is older than every action.
 
@@ -90,7 +79,7 @@ class OnTheChain:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembering:
+class FromMemory:
     """A policy that answers the same evidence on the same problem from memory: one scenario asks for it many times."""
 
     policy: Policy

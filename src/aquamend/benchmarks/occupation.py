@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,8 +36,11 @@ def occupied(folder: RunFolder) -> Iterator[None]:
         if fcntl is not None:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                ours = os.path.samestat(os.fstat(lock.fileno()), (path / LOCK).stat())
             except OSError:
-                raise InvalidRun(path, "another run is at work in it", "wait for it, or give another --out") from None
+                ours = False
+            if not ours:  # somebody else's, or removed by one that has just ended
+                raise InvalidRun(path, "another run is at work in it", "wait for it, or give another --out")
         try:
             _sweep(folder)
             yield

@@ -6,7 +6,7 @@ import math
 from typing import Any, Protocol, runtime_checkable
 
 from aquamend.benchmarks.considering import counted
-from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, Oracle, Remembering
+from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, FromMemory, Oracle
 from aquamend.benchmarks.probabilities import Probabilities, Watched, kept
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
@@ -55,7 +55,7 @@ def play(
     policy = policy or policy_named(name)  # a name that is nobody's is no result of a policy
     try:
         _refuse_to_hurry(policy, scenario.state)
-        remembering = Remembering(policy)
+        remembering = FromMemory(policy)
         watched = Watched(remembering)
         worlds = [truth.enter() for truth in scenario.truths]
         scores = _scores(scenario, [recovered(watched, world) for world in worlds])

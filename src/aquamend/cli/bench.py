@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import INTERRUPTED
 from aquamend.cli.output import print_text
 from aquamend.cli.progress import progress_bar
 from aquamend.errors import AquaMendError
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from aquamend.records import Run
-
-INTERRUPTED = 130
 
 Suite = Annotated[
     str,

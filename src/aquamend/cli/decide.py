@@ -9,9 +9,9 @@ import typer
 
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import check_shape, problem_at, state_after
-from aquamend.cli.options import AsJson, Files, Observations, PolicyName
+from aquamend.cli.options import INTERRUPTED, AsJson, Files, Observations, PolicyName
 from aquamend.cli.output import print_json, print_text
-from aquamend.cli.searching import INTERRUPTED, searching
+from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.bench import INTERRUPTED
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import INTERRUPTED
 from aquamend.cli.output import check_writable
 from aquamend.cli.story_text import StoryPrinter
 from aquamend.errors import AquaMendError

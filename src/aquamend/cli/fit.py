@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aquamend.cli.bench import INTERRUPTED
 from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import INTERRUPTED
 from aquamend.cli.output import check_writable, print_text
 from aquamend.cli.progress import progress_bar
 from aquamend.errors import AquaMendError, UnknownName

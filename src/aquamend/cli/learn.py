@@ -130,10 +130,11 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
 
     from aquamend import __version__
     from aquamend.problem_file import read_problem
+    from aquamend.records import write_atomically
 
     lines = [
         f"Learned by aquamend {__version__} from {found.used} labelled records of {len(given.records)} in"
-        f" {given.source} (sha256 {given.digest}).",
+        f" {given.source}{'' if given.digest is None else f' (sha256 {given.digest})'}.",
         f"Every number is a posterior mean; what the template said counts as {strength:g} records.",
     ]
     if held is not None and held.brier is not None:
@@ -147,7 +148,7 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
     text = head + yaml.safe_dump(found.data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     read_problem(text, suffix=".yaml")
     try:
-        out.write_text(text, encoding="utf-8")
+        write_atomically(out, text.encode())
     except OSError as error:
         raise AquaMendError(f"{out} cannot be written ({error.strerror}); name another file") from None
 

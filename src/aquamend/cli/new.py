@@ -44,6 +44,7 @@ def new(
     """
     from aquamend.problem_file import read_problem
     from aquamend.problem_file.template import template
+    from aquamend.records import write_atomically
 
     complaints = Complaints()
     with complaints.at(HERE):
@@ -53,7 +54,7 @@ def new(
         text = template(_outline(given, ask=sys.stdin.isatty()))
         read_problem(text, suffix=".yaml")  # two things of one name, say, are told before anything is written
         try:
-            file.write_text(text, encoding="utf-8")
+            write_atomically(file, text.encode())
         except OSError as error:
             raise AquaMendError(f"{file} cannot be written ({error.strerror}); name another file") from None
         typer.echo(f"{file} is written. Put your numbers in, then: aquamend validate, lint, decide {file}")

@@ -8,6 +8,9 @@ import typer
 
 from aquamend.policies import POLICIES
 
+INTERRUPTED = 130
+"""Exit status after an interrupt, as shells have it."""
+
 Files = Annotated[
     list[str],
     typer.Argument(metavar="FILE", help="Problem files, JSON or YAML; - for standard input.", show_default=False),

@@ -20,8 +20,6 @@ QUIET_S = 2.0
 """A search that ends sooner says nothing."""
 SELDOM_S = 0.2
 """How often the line is written over at most."""
-INTERRUPTED = 130
-"""Exit status after an interrupt, as shells have it."""
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, expected
 from aquamend.problem import Problem
 from aquamend.remembering import remembered
 
@@ -91,5 +91,4 @@ def _clairvoyant(problem: Problem, answered: bytes) -> Floats:
 
 def clairvoyant_loss(state: InformationState) -> float:
     """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing, or less."""
-    possible = state.posterior > 0.0
-    return float(np.dot(state.posterior[possible], clairvoyant_losses(state)[possible]))
+    return expected(state.posterior, clairvoyant_losses(state))

@@ -22,7 +22,7 @@ from aquamend.decision.endings import (
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.errors import UnknownName
 from aquamend.graph import Correction, RecoveryGraph
-from aquamend.inference import InformationState, best_value
+from aquamend.inference import InformationState, best_value, expected
 from aquamend.inference.refreshing import declarable
 from aquamend.inference.state import REJECT_AT
 from aquamend.problem import NewValue, Problem
@@ -112,20 +112,17 @@ def price(state: InformationState, decision: Decision) -> Stop:
     endings = (*here.endings.others, *here.endings.last_resorts)
     for ending in endings:  # most often it is asked of one of these itself, and comparing them takes longer
         if ending.decision is decision:
-            return Stop(decision, _expected(state, ending.loss), 0.0)
+            return Stop(decision, expected_loss(state, ending.loss), 0.0)
     for ending in endings:
         same = isinstance(decision, RollBack) and decision.plan == getattr(ending.decision, "plan", None)
         if ending.decision == decision or same:
-            return Stop(decision, _expected(state, ending.loss), 0.0)
+            return Stop(decision, expected_loss(state, ending.loss), 0.0)
     return Stop(decision, math.inf, 0.0)
 
 
-def _expected(state: InformationState, loss: Floats) -> float:
-    """Return Σ p ℓ with 0 · ∞ = 0; the worst case once no posterior is left."""
-    if state.contradiction is not None:
-        return float(loss.max())
-    possible = state.posterior > 0.0
-    return float(np.dot(state.posterior[possible], loss[possible]))
+def expected_loss(state: InformationState, loss: Floats) -> float:
+    """Return the expectation of a loss under each hypothesis; the worst case once no posterior is left."""
+    return float(loss.max()) if state.contradiction is not None else expected(state.posterior, loss)
 
 
 def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:

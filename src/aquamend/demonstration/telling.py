@@ -20,7 +20,7 @@ from aquamend.policies.policy import CertifyingPolicy
 from aquamend.recovery import Act, Charge, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
 from aquamend.replay.recording import Recording
 from aquamend.replay.story import Kind, Moment, Posterior, Story
-from aquamend.text.words import percent
+from aquamend.text.words import capital, percent
 from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS
 from aquamend.worlds.pouring.model.problem import AlarmModel
 from aquamend.worlds.pouring.mujoco import dimensions as dim
@@ -88,7 +88,7 @@ class _Teller:
             Moment(
                 leaf.start_s or 0.0,
                 Kind.ACTED,
-                _capital(words.what),
+                capital(words.what),
                 str(words.finding),
                 still=picture.png or None,
                 still_s=picture.time_s if taken else None,
@@ -127,7 +127,7 @@ def begin(episode: Episode, told: Told) -> Beginning:
     teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", said, time_s=localised.start_s)
     found = Receipt(Charge.SENSING, LOCALISE, localised.cost, finding=alarmed.heard.located)
     text = probed(LOCALISE, found, {}, {}, alarmed.body)
-    teller.tell(Moment(localised.end_s or 0.0, Kind.PROBED, _capital(text), "This belongs to every alarm."))
+    teller.tell(Moment(localised.end_s or 0.0, Kind.PROBED, capital(text), "This belongs to every alarm."))
     return Beginning(alarmed, tuple(teller.moments), onlooker, localised, wrong_at_alarm(alarmed))
 
 
@@ -217,7 +217,7 @@ class _Telling:
         alarmed = self.beginning.alarmed
         said, poured = robot.task.values(alarmed.declared) | robot.hands.said, robot.hands.poured_g
         text = probed(step.probe, receipt, said, poured, alarmed.body)
-        teller.tell(Moment(self.now_s, Kind.PROBED, _capital(text), failed=not receipt.succeeded))
+        teller.tell(Moment(self.now_s, Kind.PROBED, capital(text), failed=not receipt.succeeded))
         self.read = text.partition(";")[0]
         return receipt
 
@@ -230,7 +230,7 @@ class _Telling:
         if not receipt.succeeded and all(leaf.succeeded for leaf in receipt.leaves if leaf is not receipt):
             # No primitive failed and told why: the guard has stepped in, or nothing was begun.
             text = str(receipt.finding)
-            self.teller.tell(Moment(self.now_s, Kind.ACTED, _capital(str(act)), text, failed=True))
+            self.teller.tell(Moment(self.now_s, Kind.ACTED, capital(str(act)), text, failed=True))
         return receipt
 
     def judge(self, recovery: Recovery) -> Verdict:
@@ -284,8 +284,4 @@ class _Telling:
 
 
 def _sentence(text: str) -> str:
-    return f"{_capital(text)}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"{capital(text)}."

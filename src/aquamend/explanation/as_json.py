@@ -12,10 +12,9 @@ from aquamend.explanation.alternatives import weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
 from aquamend.inference.refreshing import Standing
 from aquamend.policies.policy import Considered
-from aquamend.records import json_number
+from aquamend.records import UNRESOLVED, json_number
 
 FORMAT = "aquamend-decision/1"
-UNRESOLVED = "unresolved"
 
 
 def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:

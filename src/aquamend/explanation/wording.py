@@ -118,8 +118,8 @@ def _policy_note(report: DecisionReport) -> Iterator[str]:
     if about is not None and about.one_step:
         if not agrees and report.screened_out:
             count = len(report.screened_out)
-            probes = "1 probe" if count == 1 else f"{count} probes"
-            yield f"{probes} were screened out; the least expected loss of all would be to {least}."
+            probes = "1 probe was" if count == 1 else f"{count} probes were"
+            yield f"{probes} screened out; the least expected loss of all would be to {least}."
         return
     ahead = about is not None and about.plans_ahead
     rule = "plans further ahead than the table below" if ahead else "decides by its own rule, not by the table below"

@@ -2,7 +2,7 @@
 
 from aquamend.inference.refreshing import DeclarationStanding, Standing, best_value, standings, usable_probes, versions
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
-from aquamend.inference.state import InformationState, Observation, ProbeView, rejected
+from aquamend.inference.state import InformationState, Observation, ProbeView, expected, rejected
 
 __all__ = [
     "DeclarationStanding",
@@ -13,6 +13,7 @@ __all__ = [
     "Standing",
     "best_value",
     "distorted",
+    "expected",
     "rejected",
     "standings",
     "usable_probes",

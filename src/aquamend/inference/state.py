@@ -340,6 +340,12 @@ def _posterior(problem: Problem, data: object, where: str) -> Floats:
     return posterior
 
 
+def expected(mass: Floats, loss: Floats) -> float:
+    """Return Σ p ℓ with 0 · ∞ = 0."""
+    possible = mass > 0.0
+    return float(np.dot(mass[possible], loss[possible]))
+
+
 def normalised(mass: Floats) -> Floats:
     """Return the mass divided by its sum, read-only."""
     posterior = mass / mass.sum()

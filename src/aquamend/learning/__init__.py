@@ -8,7 +8,7 @@ from aquamend.learning.checking import Calibration, calibration, calibration_of,
 from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares
 from aquamend.learning.fitting import Learned, learned
 from aquamend.learning.journals import journal_records
-from aquamend.learning.mixtures import Part, PartEstimate, mixtures, with_outliers
+from aquamend.learning.mixtures import Part, PartEstimate, mixtures
 from aquamend.learning.readings import Law
 from aquamend.learning.records import Record, Records, read_records
 
@@ -35,5 +35,4 @@ __all__ = [
     "rate",
     "read_records",
     "shares",
-    "with_outliers",
 ]

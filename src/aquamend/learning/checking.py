@@ -13,11 +13,12 @@ from aquamend.errors import IllegalProbe
 from aquamend.inference import InformationState, Observation
 from aquamend.learning.fitting import learned
 from aquamend.learning.readings import Law
-from aquamend.learning.records import Record, in_order
+from aquamend.learning.records import Record, causes_in, in_order
 from aquamend.model.kernels import Readings
 from aquamend.problem import Problem
 from aquamend.remembering import remembered
 from aquamend.statistics.calibration import brier, expected_calibration_error
+from aquamend.text.words import named
 
 HOLD_BACK_EVERY = 4
 """One record in four is held back to check what was learned from the others."""
@@ -81,7 +82,7 @@ def calibration_of(cases: Iterable[tuple[Problem, Record]]) -> Calibration:
     found: list[float] = []
     below: list[float] = []
     for problem, record in cases:
-        truth = _positions(problem).get(_key(str(record.found)))
+        truth = _positions(problem).get(causes_in(str(record.found)))
         if truth is None or not record.alarm:
             continue
         state = _told(InformationState.alarmed(_free(problem)), record)
@@ -101,16 +102,12 @@ def calibration_of(cases: Iterable[tuple[Problem, Record]]) -> Calibration:
     )
 
 
-def _key(found: str) -> frozenset[str]:
-    return frozenset(part.strip() for part in found.split("+"))
-
-
 @remembered
 def _positions(problem: Problem) -> dict[frozenset[str], list[int]]:
     """Return the hypotheses of everything that may be found: several, where probes may repeat themselves."""
     positions: dict[frozenset[str], list[int]] = {}
     for s, hypothesis in enumerate(problem.model.hypotheses):
-        positions.setdefault(_key(hypothesis.part_of or hypothesis.name), []).append(s)
+        positions.setdefault(causes_in(hypothesis.part_of or hypothesis.name), []).append(s)
     return positions
 
 
@@ -135,7 +132,7 @@ def _told(state: InformationState, record: Record) -> InformationState:
 
 def _as_said(state: InformationState, probe: str, answer: str | float) -> str | float:
     reads = isinstance(state.problem.model.channels[probe], Readings)
-    return answer if reads or isinstance(answer, str) else f"{answer:g}"
+    return answer if reads else named(answer)
 
 
 def _below(problem: Problem, record: Record, truth: Sequence[int]) -> list[float]:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from aquamend.errors import InvalidData, meant
 from aquamend.learning.estimates import STRENGTH, Estimate, cost, rate, shares
 from aquamend.learning.readings import DIGITS, Law, learned_readings
-from aquamend.learning.records import Reading, Record
+from aquamend.learning.records import Reading, Record, causes_in
 from aquamend.modelling.rules import Vocabulary, resolved
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem, vocabulary_in
 from aquamend.problem_file.report import FORMATS
+from aquamend.text.words import named
 
 Indices = NDArray[np.intp]
 FEW = 5
@@ -97,17 +98,17 @@ def learned(
 
 def _found(words: Vocabulary, records: Sequence[Record], *, causes: bool) -> tuple[list[Record], Indices, int]:
     """Return the records with a finding, the hypothesis of each, and how many found what was left out."""
-    position = {_key(name): s for s, name in enumerate(words.names)}
+    position = {causes_in(name): s for s, name in enumerate(words.names)}
     known = {part for name in words.names for part in name.split(" + ")}
     kept, truth, strangers = [], [], 0
     for i, record in enumerate(records, start=1):
         if record.found is None:
             continue
-        at = position.get(_key(record.found))
+        at = position.get(causes_in(record.found))
         if at is not None:
             kept.append(record)
             truth.append(at)
-        elif causes and all(part in known for part in _key(record.found)):
+        elif causes and all(part in known for part in causes_in(record.found)):
             strangers += 1
         else:
             near = meant(record.found, words.names)
@@ -116,10 +117,6 @@ def _found(words: Vocabulary, records: Sequence[Record], *, causes: bool) -> tup
     if not kept:
         raise InvalidData("records", "none of them tells what was found")
     return kept, np.array(truth, dtype=np.intp), strangers
-
-
-def _key(name: str) -> frozenset[str]:
-    return frozenset(part.strip() for part in name.split("+"))
 
 
 def _plain(data: Any) -> Any:
@@ -221,7 +218,7 @@ def _kernel(fit: _Fit, probe: str, kernel: dict[str, Any]) -> None:
 def _outcomes(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[str, Sequence[Reading]]) -> None:
     outcomes = [str(outcome) for outcome in kernel["outcomes"]]
     for rule, own in readings.items():
-        said = [_outcome(answer) for answer in own]
+        said = [named(answer) for answer in own]
         unknown = [answer for answer in said if answer not in outcomes]
         if unknown:
             near = meant(unknown[0], outcomes)
@@ -230,10 +227,6 @@ def _outcomes(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[s
         found = shares([said.count(outcome) for outcome in outcomes], kernel["likelihood"][rule], strength=fit.strength)
         where = f"kernels.{probe}.likelihood.{rule}"
         kernel["likelihood"][rule] = [fit.note(f"{where}[{j}]", estimate) for j, estimate in enumerate(found)]
-
-
-def _outcome(answer: Reading) -> str:
-    return answer if isinstance(answer, str) else f"{answer:g}"
 
 
 def _numbers(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[str, Sequence[Reading]]) -> None:

@@ -26,7 +26,7 @@ def journal_records(path: Path, labels: Mapping[str, str] | None = None) -> Reco
         raise InvalidData("labels", f"the journal has no session {next(iter(found))!r}")
     if not records:
         raise InvalidData(str(path), "it holds no session")
-    return Records(tuple(records), path.name, "journal")
+    return Records(tuple(records), path.name)
 
 
 def _record(journal: Journal, session: str, found: str | None) -> Record:
@@ -35,8 +35,10 @@ def _record(journal: Journal, session: str, found: str | None) -> Record:
     act, when = None, None
     for entry in journal.read(session):
         match entry.event:
-            case Alarmed():
+            case Alarmed(state=state):
                 when = entry.time
+                for said in state.evidence:  # measured for the alarm itself
+                    readings[said.probe] = (*readings.get(said.probe, ()), said.outcome)
             case Intended(act=intended):
                 act = intended
             case Done(receipt=receipt, known=True) if receipt.succeeded and act is not None:

@@ -18,7 +18,6 @@ from aquamend.learning.estimates import (
     STRENGTH,
     Estimate,
     Floats,
-    NormalEstimate,
     normal,
     normal_law,
     rate,
@@ -78,14 +77,6 @@ def mixtures(
     found = [_estimates(*each, strength) for each in zip(groups, prior, belongs, strict=True)]
     glitches = min(sum(float((1.0 - own.sum(axis=0)).sum()) for own in belongs), MOST_OUTLIERS * count)
     return found, rate(glitches, count, OUTLIER_SHARE, strength=OUTLIER_STRENGTH)
-
-
-def with_outliers(
-    groups: Sequence[Floats], prior: Sequence[tuple[float, float]], *, strength: float = STRENGTH
-) -> tuple[list[NormalEstimate], Estimate]:
-    """Return one normal for every group of readings, and the share of glitches that all of them have in common."""
-    found, outliers = mixtures(groups, [[Part(1.0, mean, sd)] for mean, sd in prior], strength=strength)
-    return [NormalEstimate(part.mean, part.sd) for (part,) in found], outliers
 
 
 def in_two(readings: Floats, thought: Part) -> list[Part]:

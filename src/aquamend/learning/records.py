@@ -44,8 +44,13 @@ class Records:
 
     records: tuple[Record, ...]
     source: str
-    digest: str
-    """Of the bytes they were read from."""
+    digest: str | None = None
+    """Of the bytes they were read from, where it was a file that does not change."""
+
+
+def causes_in(found: str) -> frozenset[str]:
+    """Return the parts of what was found: causes joined by ``+``, in whatever order."""
+    return frozenset(part.strip() for part in found.split("+"))
 
 
 def read_records(path: Path) -> Records:

@@ -15,11 +15,12 @@ import numpy as np
 from aquamend.decision import TIE, Reprobe, best_terminal, price
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, could_answer, probe_values
-from aquamend.decision.terminal import listed_endings
+from aquamend.decision.terminal import expected_loss, listed_endings
 from aquamend.graph import Correction
 from aquamend.inference import InformationState
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import AquaMend
+from aquamend.problem import Plan
 from aquamend.sensitivity import robustness
 from aquamend.text.words import listed, percent, quantity
 
@@ -152,9 +153,8 @@ def _impossible_restart(state: InformationState) -> Iterator[Finding]:
     problem = state.problem
     if problem.restart is None or problem.restart_plan is not None:
         return
-    loss = float(problem.restart) if isinstance(problem.restart, int | float) else None
-    if loss is None:
-        loss = float(state.posterior @ np.asarray(problem.restart.loss))  # type: ignore[union-attr]
+    given = problem.restart
+    loss = expected_loss(state, given.loss) if isinstance(given, Plan) else float(given)
     stop = best_terminal(state).loss
     saved = max(0.0, stop - loss) if math.isfinite(stop) else math.inf
     barred = listed(problem.graph.irreversible_executed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,11 +19,8 @@ def model_faults(
     kernels: Mapping[str, Kernel],
     alarm: Alarm | None,
     declarations: Sequence[Declaration],
-    *,
-    beliefs: Iterable[Belief] | None = None,
-    probes: Iterable[Probe] | None = None,
 ) -> list[Fault]:
-    """Return every fault of the model; with the graph's nodes, also what the two disagree on."""
+    """Return every fault of the model by itself."""
     names = [hypothesis.name for hypothesis in hypotheses]
     faults = list(_hypothesis_faults(hypotheses))
     for probe, kernel in kernels.items():
@@ -31,8 +28,6 @@ def model_faults(
     if alarm is not None:
         faults += _alarm_faults(alarm, hypotheses)
     faults += _declaration_faults(declarations, dict.fromkeys(names))
-    if beliefs is not None and probes is not None:
-        faults += reference_faults(hypotheses, kernels, alarm, declarations, list(beliefs), list(probes))
     return faults
 
 

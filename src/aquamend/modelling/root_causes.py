@@ -20,6 +20,7 @@ from aquamend.graph import Belief, Value
 from aquamend.model import Cause, Hypothesis
 from aquamend.modelling.rules import Bools, Vocabulary, resolved
 from aquamend.problem import differs
+from aquamend.text.words import named
 
 Floats = NDArray[np.float64]
 NOTHING = "nothing"
@@ -129,9 +130,8 @@ def with_beliefs(vocabulary: Vocabulary, hypotheses: Sequence[Hypothesis], belie
         failed = np.array([belief.name in h.failed for h in hypotheses], dtype=bool)
         if belief.declared is not None:
             failed = np.array([differs(t, belief.declared, belief.tolerance) for t in truth], dtype=bool)
-            for value in dict.fromkeys(truth):
-                text = value if isinstance(value, str) else f"{value:g}"
-                words.setdefault(f"{belief.name}={text}", np.array([t == value for t in truth], dtype=bool))
+            for value in dict.fromkeys(t for t in truth if t is not None):
+                words.setdefault(f"{belief.name}={named(value)}", np.array([t == value for t in truth], dtype=bool))
         if belief.name not in hidden:
             words.setdefault(belief.name, failed)
     return Vocabulary(vocabulary.names, words)

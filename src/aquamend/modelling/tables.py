@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
-from aquamend.graph import Belief, Probe, RecoveryGraph
+from aquamend.graph import Belief, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel
 from aquamend.modelling.root_causes import Effect, RootCause, generated, with_beliefs
 from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
@@ -113,10 +113,3 @@ def joint_model(
         [d if d.invalid_in is None else replace(d, invalid_in=names_where(d.invalid_in, words)) for d in declarations],
         made.left_out,
     )
-
-
-def probe_with_rules(probe: Probe, vocabulary: Vocabulary, *, where: str = "accuracy") -> Probe:
-    """Return a probe whose accuracy, given by rules, stands for every hypothesis that has one of its own."""
-    if not isinstance(probe.accuracy, Mapping):
-        return probe
-    return replace(probe, accuracy=exceptions(probe.accuracy, vocabulary, where=where))

@@ -73,8 +73,8 @@ class Layer:
 
     cells: NDArray[np.intp]
     children: NDArray[np.intp]
-    """Shape ``(n_cells, n_columns)``; cell of every child, ``NO_USE`` cell if the probe has none left, ``DONE`` cell
-    for a probe all of whose outcomes end the sensing."""
+    """Shape ``(n_cells, n_columns)``; cell of every child. Two more cells than there are stand for "not legal", if the
+    probe has no use left (worth infinity), and "done", if all of its outcomes end the sensing (worth zero)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +87,6 @@ class Lattice:
     layers: tuple[Layer, ...]
     first: NDArray[np.intp]
     """Shape ``(n_probes,)``; where each probe's columns start in ``Layer.children``."""
-
-    @property
-    def no_use(self) -> int:
-        """The cell that stands for "not legal"; worth infinity."""
-        return self.n_cells
-
-    @property
-    def done(self) -> int:
-        """The cell that stands for "nothing left open"; worth zero."""
-        return self.n_cells + 1
 
     def spread(self, per_digit: Sequence[Floats]) -> Floats:
         """Return for every cell the sum of its digits' numbers, shape ``(n_cells,)``."""

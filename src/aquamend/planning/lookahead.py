@@ -73,7 +73,7 @@ class _Lookahead:
 def lookahead_losses(state: InformationState, depth: int) -> Floats:
     """Return the expected loss of running each legal probe first and planning ``depth`` probes in all.
 
-    Shape ``(n_legal,)``. A Gaussian probe's readings are cut into intervals: the plan may use which interval a reading
+    Shape ``(n_legal,)``. Readings that are numbers are cut into intervals: the plan may use which interval a reading
     falls in, so its value is that of a policy that can be followed, and at worst a little above the true one.
     """
     views = state.legal

@@ -25,6 +25,7 @@ from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
 from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
+from aquamend.remembering import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +101,11 @@ class IndependentParts:
 
     def accepts(self, state: InformationState) -> bool:
         """Whether there are such parts, and few enough combinations of their evidence states."""
-        return self._found(state) is not None
-
-    def _found(self, state: InformationState) -> tuple[list[Part], list[Automaton]] | None:
-        if math.isfinite(state.problem.sensing_budget):
-            return None
-        parts = independent_parts(state)
-        if len(parts) < 2:
-            return None
-        automata = [found for part in parts if (found := automaton(state, part)) is not None]
-        return (parts, automata) if len(automata) == len(parts) else None
+        return _parts_of(state) is not None
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield after every sweep; it ends where the bounds are as near as rounding lets them."""
-        found = self._found(state)
+        found = _parts_of(state)
         plan = None if found is None else parts_plan(state, *found, within_s=limits.left_s, memory=limits.memory)
         while plan is not None:
             yield from (self._reached(plan.bounds, plan.probe_losses()) for _ in plan.sweep())
@@ -124,6 +116,17 @@ class IndependentParts:
 
     def _reached(self, bounds: Bounds, losses: dict[str, float]) -> CertifiedPlan:
         return CertifiedPlan(min(losses, key=losses.__getitem__, default=None), bounds)
+
+
+@remembered
+def _parts_of(state: InformationState) -> tuple[list[Part], list[Automaton]] | None:
+    if math.isfinite(state.problem.sensing_budget):
+        return None
+    parts = independent_parts(state)
+    if len(parts) < 2:
+        return None
+    automata = [found for part in parts if (found := automaton(state, part)) is not None]
+    return (parts, automata) if len(automata) == len(parts) else None
 
 
 class Evidence:

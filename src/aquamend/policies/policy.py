@@ -24,6 +24,17 @@ class Policy(Protocol):
         """Return what to do now: a legal probe, or a decision that ends the recovery."""
 
 
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A policy that ends the recovery at once, in a given way."""
+
+    decision: Decision
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return that ending."""
+        return self.decision
+
+
 @runtime_checkable
 class CertifyingPolicy(Policy, Protocol):
     """A policy that also bounds what the best possible policy would lose."""

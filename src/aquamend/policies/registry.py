@@ -58,15 +58,28 @@ def policy_named(name: str) -> Policy:
 
 
 def name_of(policy: Policy) -> str:
-    """Return the name that ``policy_named`` knows a policy by: a shipped one's, or its class as ``module:Class``."""
+    """Return the name that ``policy_named`` knows a policy by: a shipped one's, or its class as ``module:Class``.
+
+    A policy with settings of its own, which no name tells, is called by what it says of itself.
+    """
     for name, make in POLICIES.items():
         if type(shipped := make()) is type(policy) and shipped == policy:
             return name
+    name = f"{type(policy).__module__}:{type(policy).__qualname__}"
     if isinstance(policy, Lookahead):
-        return f"lookahead-{policy.depth}"
+        name = f"lookahead-{policy.depth}"
     if isinstance(policy, Robust):
-        return f"robust-{policy.radius:.6f}".rstrip("0").rstrip(".")
-    return f"{type(policy).__module__}:{type(policy).__qualname__}"
+        name = f"robust-{policy.radius:.6f}".rstrip("0").rstrip(".")
+    comparable = type(policy).__eq__ is not object.__eq__
+    return repr(policy) if comparable and not _makes(name, policy) else name
+
+
+def _makes(name: str, policy: Policy) -> bool:
+    """Whether a name alone makes the very same policy."""
+    try:
+        return bool(policy_named(name) == policy)
+    except UnknownName:
+        return False
 
 
 def _imported(name: str) -> Policy:

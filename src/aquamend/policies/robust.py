@@ -25,7 +25,7 @@ from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal, listed_endings
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, expected
 from aquamend.inference.state import REJECT_AT
 from aquamend.policies.policy import Description
 
@@ -74,7 +74,7 @@ class Robust:
         step, loss = options[int((worst <= least + TIE).argmax())]
         values = probe_values(state)
         nominal = min([values.stop_loss, *values.expected_loss.tolist()])
-        own = _expected(state.posterior, loss)
+        own = expected(state.posterior, loss)
         return Weighed(step, least, max(0.0, own - nominal) if math.isfinite(nominal) else 0.0)
 
     def _endings(self, state: InformationState) -> list[tuple[Step, Floats]]:
@@ -130,18 +130,13 @@ def worst_case(posterior: Floats, loss: Floats, radius: float) -> float:
     return float(np.dot(p, own) + np.dot(taken, own[order[-1]] - own[order]))
 
 
-def _expected(posterior: Floats, loss: Floats) -> float:
-    possible = posterior > 0.0
-    return float(np.dot(posterior[possible], loss[possible]))
-
-
 def _admissible(state: InformationState, posterior: Floats, answered: NDArray[np.bool_]) -> list[Ending]:
     """Return the endings that may be taken at a posterior, smaller ones first; last resorts where nothing else may."""
     endings = endings_of(state.problem)
     listed = _listed(state, answered)
     last = {id(ending) for ending in endings.last_resorts}
     allowed = [e for e in listed if all((clause @ posterior < REJECT_AT).any() for clause in e.support)]
-    usual = [e for e in allowed if id(e) not in last and math.isfinite(_expected(posterior, e.loss))]
+    usual = [e for e in allowed if id(e) not in last and math.isfinite(expected(posterior, e.loss))]
     return usual or [e for e in allowed if id(e) in last]
 
 

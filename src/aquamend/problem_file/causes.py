@@ -14,6 +14,7 @@ from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.modelling.root_causes import CauseState, Effect, Generated, RootCause, generated
 from aquamend.modelling.rules import DEFAULT, Vocabulary
 from aquamend.modelling.tables import exceptions, names_where, table, vocabulary_of
+from aquamend.problem_file.plain_data import readable
 from aquamend.problem_file.report import FaultReport, place
 from aquamend.problem_file.schema import PROBLEM, Entry
 
@@ -41,7 +42,7 @@ def read_causes(
     before = report.count
     causes = [_cause(entry, f"causes[{i}]", report) for i, entry in enumerate(top.values.get("causes", ()))]
     effects = [
-        Effect(e.values["when"], tuple(e.values.get("failed", ())), _readable(e.values.get("truth", {})))
+        Effect(e.values["when"], tuple(e.values.get("failed", ())), readable(e.values.get("truth", {})))
         for e in top.values.get("effects", ())
     ]
     if "beliefs" not in incomplete:
@@ -70,12 +71,8 @@ def _cause(entry: Entry, where: str, report: FaultReport) -> RootCause:
 
 def _state(values: Mapping[str, Any]) -> CauseState:
     prior = values.get("prior", 0.0)
-    given = _readable(prior) if isinstance(prior, Mapping) else prior
-    return CauseState(given, tuple(values.get("failed", ())), _readable(values.get("truth", {})))
-
-
-def _readable(rows: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row for name, row in rows.items() if row is not None}
+    given = readable(prior) if isinstance(prior, Mapping) else prior
+    return CauseState(given, tuple(values.get("failed", ())), readable(values.get("truth", {})))
 
 
 def _references(causes: Sequence[RootCause], effects: Sequence[Effect], beliefs: Sequence[Belief]) -> Iterator[Fault]:

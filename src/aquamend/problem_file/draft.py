@@ -17,6 +17,7 @@ from aquamend.modelling.compensations import Compensation
 from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Plan
 from aquamend.problem_file.causes import Tables, read_causes
+from aquamend.problem_file.plain_data import readable
 from aquamend.problem_file.report import FaultReport, place
 from aquamend.problem_file.schema import Entry, kernel_keys, kernel_kinds
 
@@ -140,10 +141,6 @@ def _incomplete(top: Entry, report: FaultReport) -> frozenset[str]:
     return frozenset(sections)
 
 
-def _readable(rows: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row for name, row in rows.items() if row is not None}
-
-
 def _belief(entry: Entry) -> Belief:
     values = entry.values
     return Belief(
@@ -198,7 +195,7 @@ def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
     values = entry.values
     accuracy = values.get("accuracy", 1.0)
     if isinstance(accuracy, Mapping):
-        accuracy = tables.exceptions(_readable(accuracy), f"{where}.accuracy")
+        accuracy = tables.exceptions(readable(accuracy), f"{where}.accuracy")
     return Probe(
         values["name"],
         _late(entry, delay, values.get("cost", 0.0)),
@@ -212,7 +209,7 @@ def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
 def _hypothesis(entry: Entry) -> Hypothesis:
     values = entry.values
     cause = Cause(values.get("cause", Cause.UNKNOWN))
-    truth = _readable(values.get("truth", {}))
+    truth = readable(values.get("truth", {}))
     return Hypothesis(values["name"], values.get("prior", 0.5), tuple(values.get("failed", ())), cause, truth)
 
 

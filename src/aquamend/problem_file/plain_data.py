@@ -135,3 +135,8 @@ def core_scalar(text: str) -> Any:
     if _PREFIXED_WHOLE.fullmatch(text) and len(text) <= 200:
         return WrittenFloat(int(text, 0), text)
     return text
+
+
+def readable(rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows that could be read; of the others, somebody has complained."""
+    return {name: row for name, row in rows.items() if row is not None}

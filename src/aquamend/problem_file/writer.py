@@ -21,7 +21,8 @@ _NEEDED = ("beliefs", "hypotheses")
 def problem_to_data(problem: Problem) -> dict[str, Any]:
     """Return the problem as plain data, ready for JSON or YAML; what equals its default is left out.
 
-    The data have the oldest format that can say all of it. No file says what a recovery under way has declared anew.
+    The data have the oldest format that can say all of it. Hypotheses that were generated from causes are written one
+    by one, without how much was left out; no file says what a recovery under way has declared anew.
     """
     if problem.redeclared:
         name = next(iter(problem.redeclared))

@@ -17,7 +17,7 @@ from aquamend.errors import BadStep, UnknownName
 from aquamend.explanation.wording import told
 from aquamend.graph import RecoveryGraph, Value
 from aquamend.inference import InformationState
-from aquamend.problem import Plan, Problem
+from aquamend.problem import RESTART, Plan, Problem
 from aquamend.recovery.receipts import Charge, Receipt, charged
 
 
@@ -195,9 +195,6 @@ class HandOver(_Act):
 
 Act = Measure | Undo | Declare | Redo | Follow | Finish | HandOver
 
-RESTART = "restart"
-"""What following the problem's restart is called."""
-
 
 def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = (), reason: str = "") -> tuple[Act, ...]:
     """Return what a robot has to do to carry out a step, in order.
@@ -303,8 +300,8 @@ def _finish(graph: RecoveryGraph, undone: tuple[str, ...]) -> Finish:
 
 
 def _follow(name: str, plan: Plan | None, step: RollBack | None = None) -> Follow:
-    """Return a plan as one act; its price is what it costs where it leaves nothing wrong."""
+    """Return a plan as one act, at its price."""
     if plan is not None:
-        return Follow(name, plan.correct, plan.undo, cost=float(plan.loss.min()))
+        return Follow(name, plan.correct, plan.undo, cost=plan.price)
     # One that the problem does not price is the robot's own affair; a restart that is none is infinitely dear.
     return Follow(name, cost=math.inf) if step is None else Follow(name, step.correct, step.undo)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aquamend.decision.steps import Escalate, Reprobe
-from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe
+from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe, UnknownName
 from aquamend.explanation.as_json import explanation_json
 from aquamend.explanation.report import decision_report
 from aquamend.inference import InformationState
@@ -272,7 +272,10 @@ def _begun(
         name, policy = policy, policy_named(policy)
     else:  # a name to resume by is worth looking for only where somebody may resume
         name = type(policy).__name__ if journal is None else name_of(policy)
-    alarmed = Alarmed(state, name, Rules(ask_before_handing_over=journal is not None) if rules is None else rules)
+    rules = Rules(ask_before_handing_over=journal is not None) if rules is None else rules
+    if journal is None and (rules.ask_before_handing_over or rules.ask_before_irreversible):
+        raise AquaMendError("the rules ask a person, who answers through a journal; give one, or rules that ask nobody")
+    alarmed = Alarmed(state, name, rules)
     if journal is None:
         return _Conductor(Recovery.begun(alarmed, session or ""), policy, None, strict, began=time.time())
     session = session or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
@@ -287,12 +290,19 @@ def _taken_up(
     entries = list(journal.read(session))
     now = Recovery.of([entry.event for entry in entries], session)
     if policy is None:
-        policy = policy_named(now.policy if now.ending is None else "aquamend")  # what has ended needs nobody to decide
+        policy = _by_name(now.policy if now.ending is None else "aquamend")  # what has ended needs nobody to decide
     conductor = _Conductor(now, policy, journal, strict, written=len(entries), began=entries[0].time)
     if resumed and now.ending is None:
         conductor.note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
         conductor.settle()
     return conductor
+
+
+def _by_name(name: str) -> Policy:
+    try:
+        return policy_named(name)
+    except UnknownName as error:
+        raise AquaMendError(f"{error}; the session was begun with a policy of your own: give it as `policy`") from None
 
 
 def _understood(reply: object) -> Receipt | str:
@@ -378,17 +388,18 @@ def _within(timeout_s: float, call: Callable[[Any], object], act: Act) -> object
     try:
         return answer.result(timeout_s)
     except TimeoutError:
+        if answer.done():  # it is the robot's own
+            raise
         raise TimeoutError(f"no receipt within {timeout_s:g} s") from None
 
 
 async def _tried_async(call: Callable[[Any], object], act: Act, timeout_s: float) -> object:
+    patience = asyncio.timeout(None if math.isinf(timeout_s) else timeout_s)
     try:
-        async with asyncio.timeout(None if math.isinf(timeout_s) else timeout_s):
+        async with patience:
             return await _awaited(call(act))
-    except TimeoutError:
-        return TimeoutError(f"no receipt within {timeout_s:g} s")
     except Exception as error:  # noqa: BLE001 - whatever goes wrong in a robot leads to another decision
-        return error
+        return TimeoutError(f"no receipt within {timeout_s:g} s") if patience.expired() else error
 
 
 async def _awaited(value: Any) -> Any:

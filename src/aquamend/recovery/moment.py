@@ -112,9 +112,9 @@ def plain_value(belief: str, value: object) -> Value:
         return value
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if math.isnan(number):
+    if not math.isfinite(number):
         raise AquaMendError(f"{belief!r} cannot be declared {value!r}, which is neither text nor a number")
     return number
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import reduce
 
 from aquamend.decision.steps import Continue, Decision, Reprobe, Step
-from aquamend.decision.terminal import price
+from aquamend.decision.terminal import expected_loss, price
 from aquamend.inference import InformationState, Observation
 from aquamend.policies.policy import Policy
 from aquamend.recovery.events import Ending
@@ -65,8 +66,13 @@ def retold(session: Recovery, policy: Policy) -> Retold:
 
 def expected_loss_of(session: Recovery) -> float:
     """Return what a session has cost, and what it is expected to have left wrong; a person leaves nothing."""
-    if session.ending is Ending.HANDED_OVER or session.followed is not None:
+    if session.ending is Ending.HANDED_OVER:
         return session.cost
+    if session.followed is not None:
+        plan = session.start.problem.followed(session.followed)
+        if plan is None or math.isinf(plan.price):  # what nobody has priced, nobody can say more about
+            return session.cost
+        return session.cost + expected_loss(session.state, plan.loss) - plan.price
     return session.cost + price(session.state, Continue()).loss
 
 

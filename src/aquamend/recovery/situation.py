@@ -14,7 +14,7 @@ from aquamend.decision.terminal import declared_value
 from aquamend.graph import Action, Correction, Probe
 from aquamend.inference import InformationState
 from aquamend.inference.refreshing import supporting_evidence
-from aquamend.problem import Plan, Problem, Redeclared
+from aquamend.problem import RESTART, Plan, Problem, Redeclared
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def problem_after(state: InformationState, changes: Sequence[Change], first: Pro
         graph=graph,
         sensing_budget=max(0.0, problem.sensing_budget - _spent_on_nothing(changes)),
         plans=tuple(still(plan, executed) for plan in problem.plans if plan.name not in never),
-        restart=None if "restart" in never else restart,
+        restart=None if RESTART in never else restart,
         redeclared={**problem.redeclared, **dict(_redeclared(state, changes))},
     )
 

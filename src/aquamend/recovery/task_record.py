@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -87,19 +87,20 @@ class TaskRecord:
             del versions[next(i for i, old in enumerate(versions) if old.version not in read)]
         return new
 
-    def infer(self, source: str, belief: str) -> None:
-        """Note that a belief was derived from another."""
-        if source != belief and leads_to(self.graph, source, belief):
-            return
+    def infer(self, sources: Sequence[str], belief: str) -> None:
+        """Note that a belief was derived from others: from all of them, or from none where one would be circular."""
         onwards: dict[str, list[str]] = {}
         for edge in self.unsaid:
             onwards.setdefault(edge.source, []).append(edge.target)
-        if source == belief or leads_to(self.graph, belief, source, onwards):
-            raise AquaMendError(
-                f"{belief!r} cannot be derived from {source!r}, which itself rests on {belief!r}; "
-                "support must run one way"
-            )
-        self.unsaid[Edge(source, belief, EdgeKind.INFERENCE)] = None
+        for source in sources:
+            if source == belief or leads_to(self.graph, belief, source, onwards):
+                raise AquaMendError(
+                    f"{belief!r} cannot be derived from {source!r}, which itself rests on {belief!r}; "
+                    "support must run one way"
+                )
+        for source in sources:
+            if not leads_to(self.graph, source, belief):
+                self.unsaid[Edge(source, belief, EdgeKind.INFERENCE)] = None
 
     def read(self, action: str, declared: Declaration) -> bool:
         """Note that an action rests on a belief; return whether that is new."""

@@ -24,7 +24,7 @@ from aquamend.recovery.events import (
     Resumed,
 )
 from aquamend.recovery.session import Recovery
-from aquamend.text.words import listed, percent, quantity
+from aquamend.text.words import capital, listed, percent, quantity
 
 MOST_BELIEFS, MOST_ALTERNATIVES = 4, 3
 DOUBTFUL = 0.005
@@ -77,12 +77,12 @@ def _words(event: Event, before: Recovery, now: Recovery) -> tuple[str, str, boo
             doubt = "" if now.act is None else f" In doubt is: {now.act}."
             return "resumed", f"By {by}.{doubt}", bool(doubt)
         case Ended(ending, reason):
-            return str(ending), f"{_capital(reason)}. " * bool(reason) + f"It cost {_cost(now, now.cost)}.", False
+            return str(ending), f"{capital(reason)}. " * bool(reason) + f"It cost {_cost(now, now.cost)}.", False
 
 
 def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
     words = Wording(before.state)
-    yield f"{_capital(words.full(decided.step))}."
+    yield f"{capital(words.full(decided.step))}."
     if decided.reason:
         yield f"Because: {decided.reason}."
     explanation = decided.explanation or {}
@@ -117,7 +117,3 @@ def _doubts(state: InformationState) -> str:
 
 def _cost(now: Recovery, cost: float | str | None) -> str:
     return quantity(float("nan" if cost is None else cost), now.start.problem.unit)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from aquamend.graph import Edge, Value
 from aquamend.inference import InformationState
 from aquamend.model import Declaration
 from aquamend.problem import Problem
+from aquamend.records import write_atomically
 from aquamend.recovery.acts import Act
 from aquamend.recovery.moment import (
     Template,
@@ -28,7 +28,7 @@ from aquamend.recovery.moment import (
     same_names,
     template_faults,
 )
-from aquamend.recovery.plain import from_json
+from aquamend.recovery.plain import from_json, to_json
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.task_record import ActionStatus, Run, TaskRecord
 
@@ -107,8 +107,7 @@ class Tracker:
             support = dict.fromkeys(record.probe(name) for name in evidence)
             if value is not None and value != now.value:
                 self._check(belief, value)
-            for source in inferred_from:
-                record.infer(record.belief(source), belief)
+            record.infer([record.belief(source) for source in inferred_from], belief)
             return record.declare(belief, value, support)
 
     def value(self, belief: str, *, by: str | None = None) -> Value:
@@ -203,7 +202,8 @@ class Tracker:
     def undone(self, name: str) -> None:
         """Say that nothing of an action is left: it was undone, or never got anywhere."""
         with self._changing() as record:
-            record.runs.pop(record.action(name), None)
+            if (run := record.runs.pop(record.action(name), None)) is not None:
+                run.status = ActionStatus.PLANNED
 
     def status(self, name: str) -> ActionStatus:
         """Return how far an action has come."""
@@ -266,12 +266,7 @@ class Tracker:
     def _write(self) -> None:
         if self._path is None:
             return
-        beside = self._path.with_name(self._path.name + ".new")
-        with beside.open("w", encoding="utf-8") as file:
-            json.dump(self._record.to_data(), file, indent=1, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._path)
+        write_atomically(self._path, to_json(self._record.to_data()).encode())
 
     def _check(self, belief: str, value: Value) -> None:
         """Refuse a value that cannot be meant, before anything is changed."""
@@ -286,7 +281,8 @@ class Tracker:
     def _begin(self, name: str) -> Run:
         with self._changing() as record:
             run = record.begin(name)
-        _UNDER_WAY.set((*_UNDER_WAY.get(), run))
+        going = (other for other in _UNDER_WAY.get() if other.status is ActionStatus.UNDER_WAY)
+        _UNDER_WAY.set((*going, run))  # nobody says here that those which ``done`` has ended are over
         return run
 
     def _end(self, run: Run, status: ActionStatus) -> None:

@@ -15,6 +15,7 @@ from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Resta
 from aquamend.errors import AquaMendError
 from aquamend.inference import InformationState
 from aquamend.policies import AquaMend, Greedy, NoReprobe, Policy, RollbackOnly
+from aquamend.policies.policy import Committed
 from aquamend.problem import Problem
 from aquamend.recovery import (
     Act,
@@ -53,17 +54,6 @@ class RobotCheck:
     """Answers in all of them."""
     acts: int
     """Receipts of everything else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """End the recovery at once."""
-
-    decision: Decision
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return the decision."""
-        return self.decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +223,9 @@ class _Seen:
 def _followed(problem: Problem, policies: Sequence[Policy] | None) -> Iterator[Policy]:
     yield from (AquaMend(), NoReprobe(), Greedy(), RollbackOnly()) if policies is None else policies
     for plan in problem.plans:
-        yield Ends(RollBack(plan.correct, plan.undo, plan=plan.name))
+        yield Committed(RollBack(plan.correct, plan.undo, plan=plan.name))
     if problem.restart_plan is not None:
-        yield Ends(Restart())
+        yield Committed(Restart())
     if problem.corrections:
         graph = problem.graph
         correct = tuple(b.name for b in graph.beliefs if math.isfinite(graph.correction_cost([b.name])))

@@ -14,6 +14,18 @@ def shown(name: object) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
 
 
+def capital(text: str) -> str:
+    """Return a text that begins with a capital letter, and is otherwise as it was."""
+    return text[:1].upper() + text[1:]
+
+
+def named(value: str | float) -> str:
+    """Return what a value is called where names stand: a text itself, a number with all of its digits."""
+    if isinstance(value, str) or float(short := f"{value:g}") != value:
+        return value if isinstance(value, str) else repr(value).removesuffix(".0")
+    return short
+
+
 def listed(names: Sequence[str], *, most: int = MOST_NAMES) -> str:
     """Return the names separated by commas; beyond ``most``, how many more there are."""
     kept = names if len(names) <= most + 1 else names[:most]

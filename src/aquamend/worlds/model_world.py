@@ -8,8 +8,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aquamend.inference import InformationState
-from aquamend.recovery import Act, Declare, Ending, Follow, Measure, Receipt, Recovery, Verdict, check_known, residuals
-from aquamend.recovery.acts import RESTART
+from aquamend.recovery import (
+    Act,
+    Charge,
+    Declare,
+    Ending,
+    Follow,
+    Measure,
+    Receipt,
+    Recovery,
+    Verdict,
+    charged,
+    check_known,
+    residuals,
+)
 from aquamend.recovery.situation import wrong_under
 
 
@@ -18,8 +30,8 @@ class ModelWorld:
     """One hypothesis of the problem is true; what a probe answers depends on it and on the seed alone.
 
     The n-th use of a probe gives the same answer whoever asks and whatever was asked before (common random numbers),
-    so policies can be compared pair by pair. Likewise a belief's new value is wrong as often as the problem says.
-    Every act succeeds, at its price.
+    so policies can be compared pair by pair. Likewise a belief's new value is wrong, and undoing an action leaves what
+    was wrong, as often as the problem says; nobody sees that at the time. Every act is done, at its price.
     """
 
     start: InformationState
@@ -41,18 +53,11 @@ class ModelWorld:
         return step.done(self.start.problem.model.channels[step.probe].sample(self.truth, rng))
 
     def perform(self, act: Act) -> Receipt:
-        """Do one thing at its price; a plan costs what it does under the truth, what it leaves wrong included."""
+        """Do one thing at its price; a plan that is none is infinitely dear."""
         if isinstance(act, Follow):
-            return act.done(cost=self._loss_of(act.plan))
+            return act.done(cost=math.inf if self.start.problem.followed(act.plan) is None else act.cost)
         check_known(self.start.problem, act)
         return act.done()
-
-    def _loss_of(self, name: str) -> float:
-        """Return what a plan costs; one that is not possible is infinitely dear."""
-        problem = self.start.problem
-        own = next((plan for plan in problem.plans if plan.name == name), None)
-        plan = problem.restart_plan if name == RESTART else own
-        return math.inf if plan is None else float(plan.loss[self.truth])
 
     def judge(self, recovery: Recovery) -> Verdict:
         """Own up to what was left wrong."""
@@ -63,10 +68,27 @@ class ModelWorld:
         kept = [name for name in failed if name not in recovery.corrected]
         declared = [new.belief for new in recovery.declared.values() if self._is_wrong(new)]
         left = (*kept, *declared)
-        costs = residuals(problem, kept, declared) if recovery.followed is None else ()
-        return Verdict(left, costs, success=not left and math.isfinite(recovery.cost))
+        costs = residuals(problem, kept, declared) if recovery.followed is None else self._left_by(recovery.followed)
+        return Verdict(left, costs, success=not left and math.isfinite(recovery.cost + charged(costs)))
+
+    def _left_by(self, name: str) -> tuple[Receipt, ...]:
+        """Return the receipt for what a plan costs under the truth beyond its price."""
+        plan = self.start.problem.followed(name)
+        if plan is None or plan.loss[self.truth] == plan.price:
+            return ()
+        return (Receipt(Charge.RESIDUAL, name, float(plan.loss[self.truth]) - plan.price),)
 
     def _is_wrong(self, new: Declare) -> bool:
-        graph = self.start.problem.graph
-        draw = np.random.default_rng((*self.seed, len(graph.probes), graph.belief_index[new.belief])).random()
-        return bool(draw < wrong_under(self.start.problem, new)[self.truth])
+        problem, graph = self.start.problem, self.start.problem.graph
+        i, kind = graph.belief_index[new.belief], len(graph.probes)
+        wrong = wrong_under(problem, new) if self._undone(new.belief) else problem.failed[:, i]
+        return bool(self._draw(kind, i) < wrong[self.truth])
+
+    def _undone(self, belief: str) -> bool:
+        """Whether undoing all that rests on a belief leaves nothing of it."""
+        graph, kind = self.start.problem.graph, len(self.start.problem.graph.probes) + 1
+        below = graph.downstream(belief)
+        return all(self._draw(kind, i) < a.undo_succeeds for i, a in enumerate(graph.executed) if a.name in below)
+
+    def _draw(self, kind: int, which: int) -> float:
+        return float(np.random.default_rng((*self.seed, kind, which)).random())

@@ -1,5 +1,6 @@
 """Robots that retry, rewind, replan or revise: what each asks of a world, and how it fares there."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from aquamend.decision import Continue, RollBack
 from aquamend.inference import Observation
 from aquamend.recovery import recovered
+from aquamend.recovery.acts import acts_of
 from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Swap
 from aquamend.worlds.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision, justifications
 from aquamend.worlds.pouring.task import SAFE_STOP, Stage
@@ -92,7 +94,9 @@ def test_the_robots_reasons_by_hand():
 @pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
 def test_a_step_comes_after_a_contradiction_too(policy):
     state = replace(state_of(table()), contradiction=Observation("look_A", "lower"))
-    assert policy.next_step(state) is not None
+    acts = acts_of(state, policy.next_step(state))
+    assert acts
+    assert all(math.isfinite(act.cost) for act in acts)
 
 
 @pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
