@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.min_cut import Requirements, best_closure
 from aquamend.graph import RecoveryGraph
+from aquamend.graph.recovery_graph import unions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -196,12 +197,8 @@ def _closures(graph: RecoveryGraph, priced: Indices, members: Sequence[int]) -> 
     """Return the distinct feasible closures of a group, or None if they are too many."""
     masks = [graph.belief_charges[priced[i]] for i in members]
     infinite = sum(1 << c for c, charge in enumerate(graph.charges) if math.isinf(charge.cost))
-    unions = {0: None}
-    for mask in masks:
-        if mask & infinite:
-            continue
-        unions.update(dict.fromkeys([u | mask for u in unions]))
-        if len(unions) > MOST_CLOSURES:
-            return None
-    keep = np.array([[0.0 if mask & ~union == 0 else 1.0 for union in unions] for mask in masks])
-    return Closures(np.array(members, dtype=np.intp), keep, np.array([graph.charged(u) for u in unions]))
+    found = unions((mask for mask in masks if not mask & infinite), MOST_CLOSURES)
+    if found is None:
+        return None
+    keep = np.array([[0.0 if mask & ~union == 0 else 1.0 for union in found] for mask in masks])
+    return Closures(np.array(members, dtype=np.intp), keep, np.array([graph.charged(union) for union in found]))

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.steps import Decision, Escalate, Restart, RollBack
 from aquamend.graph import Correction, RecoveryGraph
+from aquamend.graph.recovery_graph import unions
 from aquamend.inference.state import REJECT_AT
 from aquamend.problem import NewValue, Problem
 from aquamend.remembering import remembered
@@ -464,11 +465,8 @@ class Endings:
         bound = np.minimum(gain, single).max(axis=1, initial=0.0)
         for s in np.flatnonzero((gain > 0).sum(axis=1) <= 8)[:20_000]:
             members = np.flatnonzero(gain[s] > 0)
-            unions = {0}
-            for i in members:
-                unions |= {union | masks[i] for union in unions}
-            left = (self.graph.charged(u) + sum(gain[s, i] for i in members if masks[i] & ~u) for u in unions)
-            bound[s] = min(left)
+            sets = unions(masks[i] for i in members) or ()
+            bound[s] = min(self.graph.charged(u) + sum(gain[s, i] for i in members if masks[i] & ~u) for u in sets)
         bound = np.minimum(bound + local.base.sum(axis=0), self.flat)
         if self.varying:
             bound = np.minimum(bound, self._varying_values(self.features).min(axis=1))

@@ -166,20 +166,23 @@ def _dependence(state: InformationState, beliefs: Sequence[int], aspects: Indice
     p, aspects = state.posterior[possible], aspects[possible]
     pairs: list[tuple[str, str]] = []
     for a in range(len(beliefs)):  # row by row: with many beliefs the first few tell
-        pairs += [(names[a], names[b]) for b in range(a + 1, len(beliefs)) if not _independent(p, aspects[:, [a, b]])]
+        pairs += [(names[a], names[b]) for b in range(a + 1, len(beliefs)) if not independent(p, aspects[:, [a, b]])]
         if len(pairs) > MOST_NAMED:
             break
     for first, second in pairs[:MOST_NAMED]:
         yield f"Assumption 1 (independent failures): {first!r} and {second!r} do not fail independently"
     if len(pairs) > MOST_NAMED:
         yield "Assumption 1 (independent failures): nor do more pairs of beliefs"
-    if not pairs and not _independent(p, aspects):
+    if not pairs and not independent(p, aspects):
         listed = ", ".join(repr(name) for name in names)
         yield f"Assumption 1 (independent failures): {listed} are pairwise but not jointly independent"
 
 
-def _independent(p: Floats, aspects: Indices) -> bool:
-    """Whether every combination of aspects has the product of their probabilities, up to rounding."""
+def independent(p: Floats, aspects: Indices, *, within: float = SAME) -> bool:
+    """Whether every combination of aspects has the product of their probabilities, up to this share of it.
+
+    ``aspects`` are labels from zero on, ``(n_hypotheses, n_aspects)``.
+    """
     patterns, which = np.unique(aspects, axis=0, return_inverse=True)
     mass = np.bincount(which.ravel(), weights=p, minlength=len(patterns))
     product = np.ones(len(patterns))
@@ -188,8 +191,8 @@ def _independent(p: Floats, aspects: Indices) -> bool:
         marginal = np.bincount(aspect, weights=p)
         product *= marginal[pattern]
         combinations *= np.count_nonzero(marginal)
-    alike = np.abs(mass - product) <= SAME * np.maximum(mass, product)
-    return bool(alike.all()) and combinations == len(patterns)
+    alike = np.abs(mass - product) <= within * np.maximum(mass, product)
+    return bool(alike.all()) and combinations == np.count_nonzero(mass)
 
 
 def _shared_closures(state: InformationState, beliefs: Sequence[int]) -> Iterator[str]:

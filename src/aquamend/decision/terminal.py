@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -22,6 +22,7 @@ from aquamend.decision.endings import (
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.errors import UnknownName
 from aquamend.graph import Correction, RecoveryGraph
+from aquamend.graph.recovery_graph import unions
 from aquamend.inference import InformationState, best_value, expected
 from aquamend.inference.refreshing import declarable
 from aquamend.inference.state import REJECT_AT
@@ -184,6 +185,18 @@ def new_declarations(state: InformationState, beliefs: Iterable[str]) -> tuple[N
     return tuple(found)
 
 
+def completed(state: InformationState, step: RollBack) -> RollBack:
+    """Return a correction with all that it undoes and declares said, in the graph's order."""
+    graph, said = state.problem.graph, {new.belief for new in step.declare}
+    undone = {*graph.closure(step.correct), *step.undo}
+    declare = (*step.declare, *new_declarations(state, [belief for belief in step.correct if belief not in said]))
+    return replace(
+        step,
+        undo=tuple(action.name for action in graph.executed if action.name in undone),
+        declare=tuple(sorted(declare, key=lambda new: graph.belief_index[new.belief])),
+    )
+
+
 def left_by_correcting(state: InformationState, belief: int) -> float:
     """Return L_i r_i: the expected loss that correcting a belief leaves; infinite where no value may be declared."""
     spec = state.problem.graph.beliefs[belief]
@@ -239,13 +252,9 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
     masks = {int(b): graph.belief_charges[b] for b in here.endings.beliefs[here.gain > 0]}
     best = _best_correction(state, here).decision
     chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
-    unions = {0: None}
-    for mask in masks.values():
-        unions.update(dict.fromkeys([union | mask for union in unions]))
-        if len(unions) > MOST_SHOWN:
-            break
-    if len(unions) <= MOST_SHOWN:
-        covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in unions]
+    found = unions(masks.values(), MOST_SHOWN)
+    if found is not None:
+        covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in found]
         sets = [chosen, frozenset(), *map(frozenset, covered)]
     else:
         names = [graph.beliefs[i].name for i in list(masks)[:MOST_SHOWN]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
 from aquamend.decision.steps import Reprobe, RollBack, Step, step_from_data, step_to_data
-from aquamend.decision.terminal import Stop, best_terminal, new_declarations, price
+from aquamend.decision.terminal import Stop, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.graph import Probe
 from aquamend.inference import InformationState
@@ -228,15 +228,7 @@ def carried_out(state: InformationState, step: object, *, name: str) -> Step:
             raise IllegalProbe(step.probe, reason)
     if not isinstance(step, RollBack) or step.plan is not None:
         return step
-    graph = state.problem.graph
-    undone = {*graph.closure(step.correct), *step.undo}
-    said = {new.belief for new in step.declare}
-    declare = (*step.declare, *new_declarations(state, [belief for belief in step.correct if belief not in said]))
-    return replace(
-        step,
-        undo=tuple(action.name for action in graph.executed if action.name in undone),
-        declare=tuple(sorted(declare, key=lambda new: graph.belief_index[new.belief])),
-    )
+    return completed(state, step)
 
 
 def _screened_out(policy: Policy, state: InformationState) -> tuple[str, ...]:

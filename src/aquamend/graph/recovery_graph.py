@@ -232,3 +232,13 @@ def bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+def unions(masks: Iterable[int], most: float = math.inf) -> list[int] | None:
+    """Return every union of some of these masks once, that of none first; None where there are more than ``most``."""
+    found = {0: None}
+    for mask in masks:
+        found.update(dict.fromkeys([union | mask for union in found]))
+        if len(found) > most:
+            return None
+    return list(found)

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
+from aquamend.decision.structured import independent
 from aquamend.graph.recovery_graph import bits
 from aquamend.inference import InformationState, ProbeView
 from aquamend.model.kernels import Outcomes
@@ -81,7 +82,7 @@ def independent_parts(state: InformationState) -> list[Part]:
                 group = [group[j] if g == group[i] else g for g in group]
     members = [[i for i, g in enumerate(group) if g == own] for own in dict.fromkeys(group)]
     joint = [_labels(np.column_stack([labels[i] for i in part])) for part in members]
-    if not joint or not _mutually_independent(posterior, joint):
+    if not joint or not independent(posterior, np.column_stack(joint), within=SAME):
         return []
     return [_part(state, concerned, part, label) for part, label in zip(members, joint, strict=True)]
 
@@ -104,18 +105,6 @@ def _independent(posterior: Floats, a: Indices, b: Indices) -> bool:
     np.add.at(joint, (a, b), posterior)
     product = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     return bool((np.abs(joint - product) <= SAME * product).all())
-
-
-def _mutually_independent(posterior: Floats, labels: list[Indices]) -> bool:
-    cells = _labels(np.column_stack(labels))
-    mass = np.bincount(cells, weights=posterior)
-    _, first = np.unique(cells, return_index=True)
-    product, possible = np.ones(len(mass)), 1
-    for label in labels:
-        marginal = np.bincount(label, weights=posterior)
-        product *= marginal[label[first]]
-        possible *= int(np.count_nonzero(marginal))
-    return bool((np.abs(mass - product) <= SAME * product).all() and np.count_nonzero(mass) == possible)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
-from aquamend.graph.recovery_graph import bits
+from aquamend.graph.recovery_graph import bits, unions
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.parts import Automaton, Part, own_costs
@@ -127,13 +127,8 @@ def shared_sets(state: InformationState) -> list[int] | None:
     shared = 0
     for i, j in itertools.combinations(range(len(masks)), 2):
         shared |= masks[i] & masks[j]
-    unions = {0: None}
-    for mask in masks:
-        if not any(math.isinf(graph.charges[c].cost) for c in bits(mask)):
-            unions.update(dict.fromkeys([u | (mask & shared) for u in unions]))
-        if len(unions) > MOST_SHARED_SETS:
-            return None
-    return list(unions)
+    possible = [mask & shared for mask in masks if not any(math.isinf(graph.charges[c].cost) for c in bits(mask))]
+    return unions(possible, MOST_SHARED_SETS)
 
 
 def stop_values(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
-from aquamend.decision.terminal import best_terminal, declared_value, new_declarations, price
+from aquamend.decision.terminal import best_terminal, completed, declared_value, price
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import Outcomes
@@ -159,8 +159,7 @@ def _follow(
 
 def ended(state: InformationState, decision: Decision) -> Floats:
     """Return the loss, no probes, the actions undone and the probability of success of ending so."""
-    problem, graph = state.problem, state.problem.graph
-    loss = price(state, decision).loss
+    problem, loss = state.problem, price(state, decision).loss
     correct: tuple[str, ...] = ()
     undone, declared = 0, tuple[NewDeclaration, ...]()
     match decision:
@@ -169,9 +168,8 @@ def ended(state: InformationState, decision: Decision) -> Floats:
         case Escalate():
             return np.array([loss, 0.0, 0.0, 0.0])
         case RollBack(plan=None):
-            correct, undone = decision.correct, len({*graph.closure(decision.correct), *decision.undo})
-            said = {new.belief for new in decision.declare}
-            declared = (*decision.declare, *new_declarations(state, [b for b in correct if b not in said]))
+            whole = completed(state, decision)
+            correct, undone, declared = whole.correct, len(whole.undo), whole.declare
         case Restart() | RollBack():
             plan = problem.restart_plan if isinstance(decision, Restart) else problem.plan_named(str(decision.plan))
             if plan is None:

@@ -7,12 +7,12 @@ do again what was undone; finish the task. Undoing by itself corrects nothing: t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import new_declarations
+from aquamend.decision.terminal import completed
 from aquamend.errors import BadStep, UnknownName
 from aquamend.explanation.wording import told
 from aquamend.graph import RecoveryGraph, Value
@@ -216,10 +216,14 @@ def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = ()
             return (_follow(name, known, step),)
         case RollBack():
             graph.rollback_cost(step.undo)  # names that are nobody's are told
-            wanted = {*graph.closure(step.correct), *step.undo}
-            undo = tuple(_undoing(graph, wanted))
-            going = (*undone, *(action.name for action in graph.executed if action.name in wanted))
-            return (*undo, *_declaring(state, step), *_again(graph, going), _finish(graph, going))
+            whole = completed(state, step)
+            going = (*undone, *whole.undo)
+            return (
+                *_undoing(graph, whole.undo),
+                *_declaring(state, whole),
+                *_again(graph, going),
+                _finish(graph, going),
+            )
         case _:
             raise BadStep(
                 f"the policy returned {step!r}, which is not a step; return one of the five in aquamend.decision"
@@ -253,7 +257,7 @@ def check_known(problem: Problem, act: Act) -> None:
                 raise UnknownName(kind, name, known)
 
 
-def _undoing(graph: RecoveryGraph, wanted: set[str]) -> Iterator[Undo]:
+def _undoing(graph: RecoveryGraph, wanted: Collection[str]) -> Iterator[Undo]:
     """Yield the operations that undoing these actions takes, each once, the latest action's first."""
     position = {action.name: i for i, action in enumerate(graph.executed)}
     latest_first = [name for name in reversed(graph.topological_order) if name in wanted and name in position]
@@ -271,7 +275,6 @@ def _declaring(state: InformationState, step: RollBack) -> Iterator[Declare]:
     """Yield what is declared of every corrected belief, causes before what follows from them."""
     graph = state.problem.graph
     said = {new.belief: new for new in step.declare}
-    said |= {new.belief: new for new in new_declarations(state, [b for b in step.correct if b not in said])}
     for belief in _in_order(graph, step.correct):
         new = said.get(belief, NewDeclaration(belief))
         yield Declare(belief, _value(state, new), new.read_by)

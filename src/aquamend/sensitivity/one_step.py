@@ -21,7 +21,7 @@ from aquamend.decision.closures import Groups
 from aquamend.decision.endings import TIE, Ending, Endings, endings_of
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import best_terminal, listed_endings, new_declarations, price
+from aquamend.decision.terminal import best_terminal, completed, listed_endings, price
 from aquamend.graph import Correction, RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.inference.state import REJECT_AT
@@ -331,21 +331,17 @@ def _key(decision: Decision) -> object:
 
 def _completed(state: InformationState, endings: Endings, step: RollBack | Continue) -> RollBack:
     """Return a step with all that it undoes and declares, and with what the undone actions carry corrected too."""
-    graph, given = state.problem.graph, step if isinstance(step, RollBack) else RollBack(())
-    undone = {*graph.closure(given.correct), *given.undo}
+    graph, given = state.problem.graph, completed(state, step if isinstance(step, RollBack) else RollBack(()))
     charges = 0
     for charged, action in zip(graph.action_charges, graph.executed, strict=True):
-        charges |= sum(1 << charge for charge in charged) if action.name in undone else 0
+        charges |= sum(1 << charge for charge in charged) if action.name in given.undo else 0
     correct = tuple(
         belief.name
         for i, belief in enumerate(graph.beliefs)
         if belief.name in given.correct
         or (i in endings.beliefs and belief.correction == Correction.ASSURED and not graph.belief_charges[i] & ~charges)
     )
-    said = {new.belief for new in given.declare}
-    declare = (*given.declare, *new_declarations(state, [name for name in given.correct if name not in said]))
-    ordered = tuple(sorted(declare, key=lambda new: graph.belief_index[new.belief]))
-    return RollBack(correct, tuple(action.name for action in graph.executed if action.name in undone), ordered)
+    return replace(given, correct=correct)
 
 
 def _by_group(endings: Endings) -> Iterator[tuple[frozenset[str], Endings]]:
