@@ -193,8 +193,9 @@ class Endings:
 
     @cached_property
     def _ruled_values(self) -> Indices:
-        """The new values of beliefs that need support."""
-        return np.flatnonzero(np.isin(self._owner, self.support.beliefs))
+        """The new values of beliefs that need support; what an assured correction may leave wrong is none."""
+        declares = [self.graph.beliefs[value.belief].correction == Correction.SUPPORTED for value in self.new_values]
+        return np.flatnonzero(np.isin(self._owner, self.support.beliefs) & np.array(declares, dtype=bool))
 
     @cached_property
     def _rules(self) -> _Rules:
@@ -217,6 +218,13 @@ class Endings:
         """Return each branch's loss of keeping each priced belief, support aside, shape ``(n_branches, n_priced)``."""
         risk = sums[:, 1 : 1 + len(self.beliefs)]
         return np.asarray(_scaled(risk.T, self.hard, self.residual).T) if self._special else risk
+
+    @cached_property
+    def unbearable(self) -> Indices:
+        """The features that may not be above zero at any price where their option is taken."""
+        kept, wrong, _, _, barred = (own.start for own in self._columns)
+        hard, endless = np.flatnonzero(self.hard), np.flatnonzero(np.isinf(self.residual)[self._owner])
+        return np.concatenate([kept + hard, wrong + endless, barred + np.arange(len(self.barring))])
 
     @cached_property
     def _special(self) -> bool:

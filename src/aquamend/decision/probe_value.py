@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.inference import InformationState, expected
+from aquamend.inference.state import TINY
 from aquamend.problem import Problem
 from aquamend.remembering import remembered
 
@@ -50,6 +51,9 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
     sums = np.empty((endings.features.shape[1], 1 + len(branches.likelihood)))
     sums[:, 0] = weighted.sum(axis=0)
     np.matmul(weighted.T, branches.likelihood.T, out=sums[:, 1:])
+    if len(own := endings.unbearable):  # what is improbable must not become impossible
+        can_be = ((state.posterior > 0.0)[:, None] & (endings.features[:, own] > 0.0)).T.astype(float)
+        sums[own, 1:] = np.where(can_be @ (branches.likelihood.T > 0.0) > 0.0, np.maximum(sums[own, 1:], TINY), 0.0)
     answered = state.answered if endings.plain else np.vstack([state.answered, branches.answered])
     values = endings.values(sums.T, answered)
     expected = np.add.reduceat(values[1:], branches.first) if branches.probes else np.zeros(0)

@@ -2,7 +2,7 @@
 
 from aquamend.inference.refreshing import DeclarationStanding, Standing, best_value, standings, usable_probes, versions
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
-from aquamend.inference.state import InformationState, Observation, ProbeView, expected, rejected
+from aquamend.inference.state import InformationState, Observation, ProbeView, expected, joint, rejected
 
 __all__ = [
     "DeclarationStanding",
@@ -14,6 +14,7 @@ __all__ = [
     "best_value",
     "distorted",
     "expected",
+    "joint",
     "rejected",
     "standings",
     "usable_probes",

@@ -27,6 +27,9 @@ FORMAT = "aquamend-state/1"
 SMALLEST = 1e-250
 """Joint probabilities below this are computed in logarithms."""
 
+TINY = float(np.finfo(float).tiny)
+"""What is possible has at least this probability."""
+
 BUDGET_TOLERANCE = 1e-9
 """Slack on the sensing budget, so that 0.1 + 0.2 fits a budget of 0.3."""
 
@@ -128,7 +131,7 @@ class InformationState(Remembering):
         likelihood = model.repeated_alarm_likelihood if self.alarms else model.alarm_likelihood
         if likelihood is None:
             raise SecondAlarm
-        mass = self.posterior * likelihood
+        mass = joint(self.posterior, likelihood)
         if mass.sum() <= 0.0:
             raise ImpossibleEvidence(
                 "the alarm has probability 0 under every hypothesis that the evidence so far allows; "
@@ -155,11 +158,12 @@ class InformationState(Remembering):
         if self.contradiction is not None:
             return replace(self, evidence=evidence, origin=origin)
         likelihood = self.likelihood(observation)
-        mass = self.posterior * likelihood
-        if mass.max() < SMALLEST:  # what two small numbers make of each other may vanish without being impossible
+        mass = joint(self.posterior, likelihood)
+        if mass.max() < SMALLEST:
             with np.errstate(divide="ignore"):
                 log = np.log(self.posterior) + np.log(likelihood)
             mass = np.exp(log - log.max()) if log.max() > -np.inf else np.zeros_like(mass)
+            mass[log > -np.inf] = np.maximum(mass[log > -np.inf], TINY)
         if not mass.sum() > 0.0:
             return replace(self, evidence=evidence, origin=origin, contradiction=observation)
         return replace(self, posterior=normalised(mass), evidence=evidence, origin=origin)
@@ -344,6 +348,13 @@ def expected(mass: Floats, loss: Floats) -> float:
     """Return Σ p ℓ with 0 · ∞ = 0."""
     possible = mass > 0.0
     return float(np.dot(mass[possible], loss[possible]))
+
+
+def joint(posterior: Floats, likelihood: Floats) -> Floats:
+    """Return p(s) k(y | s), above zero wherever both are: what is improbable must not become impossible."""
+    mass = np.asarray(posterior * likelihood)
+    faint = mass < TINY
+    return np.where(faint & (posterior > 0.0) & (likelihood > 0.0), TINY, mass) if faint.any() else mass
 
 
 def normalised(mass: Floats) -> Floats:

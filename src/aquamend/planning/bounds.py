@@ -59,15 +59,18 @@ def settles(state: InformationState, allowed: Bools, answered: Bools) -> Bools:
     """Return which sets of hypotheses leave one terminal decision best under all their possible members.
 
     ``allowed`` is ``(n_sets, n_hypotheses)``; ``answered`` says who has by then, for all sets or row by row. Summed
-    with equal weights, V_stop equals the clairvoyant loss exactly if one decision attains every member's least loss.
+    with any weights, V_stop equals the clairvoyant loss exactly if one decision attains every member's least loss; with
+    these, no member's loss drowns what the others would regret.
     Where support is needed, all members must also agree on every condition of it, which are linear: then any mixture of
     them does, and the decision is admissible for all. Sets without a possible member settle nothing.
     """
     endings = endings_of(state.problem)
+    losses = informed_losses(state)
     members = (allowed & (state.posterior > 0.0)).astype(float)
-    informed = members @ informed_losses(state)
-    stop = endings.values(members @ endings.features, answered)
-    settled = (stop <= informed + 1e-12 + 1e-15 * np.abs(informed)) & members.any(axis=1)
+    weights = members / (1.0 + losses)
+    stop = endings.values(weights @ endings.features, answered)
+    rounding = 1e-12 + 1e-15 * members.sum(axis=1)
+    settled = (stop <= weights @ losses + rounding) & members.any(axis=1)
     if endings.conditions.shape[1]:
         holding = members @ endings.conditions
         settled &= ((holding == 0) | (holding == members.sum(axis=1, keepdims=True))).all(axis=1)

@@ -22,13 +22,13 @@ root is now worth at most 1 + 0.42 · 3 + 0.58 · 0.69 = 2.66; the next round lo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, joint
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.growing import Growing
 from aquamend.planning.sensors import Answers
@@ -135,7 +135,7 @@ class EvidenceTree:
         self.cost = np.array([view.cost for view in state.legal])
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
-        self._relaxed, self._informed = relaxed, informed_losses(state)
+        self.relaxed, self._informed = relaxed, informed_losses(state)
         self._all_apart = not relaxed and self.endings.ruled
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
@@ -336,7 +336,7 @@ class EvidenceTree:
         among[group, column - self._first[probe[whose]]] = 1.0
         for m, own, answers in self._by_probe(asked):
             likelihood[own] = among[own, : self._width[m]] @ self.table[answers]
-        weight = likelihood * posterior[some]
+        weight = self.joint(posterior[some], likelihood)
         mass, used = weight.sum(axis=1), self.used[nodes[some]]
         used[np.arange(len(some)), asked] += 1
         stop = self._stop(weight / mass[:, None], used)
@@ -345,8 +345,13 @@ class EvidenceTree:
     def _posteriors_of_leaves(self, leaves: Indices) -> Floats:
         if leaves[0] == 0:  # the root, which is expanded first and alone
             return self.state.posterior[None, :]
-        weight = self.posteriors(self._parent.rows[leaves]) * self.table[self._answer.rows[leaves]]
+        weight = self.joint(self.posteriors(self._parent.rows[leaves]), self.table[self._answer.rows[leaves]])
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+    @property
+    def joint(self) -> Callable[[Floats, Floats], Floats]:
+        """How probabilities are multiplied: only where something may not be at any price need the least ones stay."""
+        return joint if len(self.endings.unbearable) else np.multiply
 
     def _legal(self, used: Counts) -> Bools:
         legal = used < self.uses
@@ -360,7 +365,7 @@ class EvidenceTree:
         if not endings.plain:
             answered = np.repeat(self.state.answered[None, :], len(used), axis=0)
             answered[:, self._index] |= used > 0
-        return np.asarray(endings.values(posterior @ endings.features, answered, relaxed=self._relaxed))
+        return np.asarray(endings.values(posterior @ endings.features, answered, relaxed=self.relaxed))
 
     def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
         """Add leaves with their first bounds; each follows an answer at its parent."""
@@ -382,7 +387,8 @@ class _Known:
 
     def __init__(self, tree: EvidenceTree) -> None:
         self._tree, random = tree, np.random.default_rng(0)  # the same keys in every run
-        self._by_posterior = bool((tree.uses > FEW_USES).any())
+        ruled = not tree.relaxed and tree.endings.conditions.shape[1] > 0  # then the last digit may decide
+        self._by_posterior = bool((tree.uses > FEW_USES).any()) and not ruled
         self._answer_keys = _drawn(random, len(tree.table))
         self._hypothesis_key, self._use_key = _drawn(random, len(tree.state.posterior)), _drawn(random, len(tree.uses))
         budget = math.isfinite(tree.state.problem.sensing_budget)
@@ -407,7 +413,7 @@ class _Known:
     def _found(self, parent: Indices, answer: Indices) -> Indices:
         tree, table, weights = self._tree, self._tree.table, None
         if self._by_posterior:
-            weights = tree.posteriors(parent) * table[answer]
+            weights = tree.joint(tree.posteriors(parent), table[answer])
             keys = self._of_posteriors(weights, tree.used[parent], tree.whose[answer])
         else:
             keys = self._key.rows[parent] + self._answer_keys[answer]
@@ -421,7 +427,10 @@ class _Known:
             self._ids = np.insert(self._ids, places, ids[new])
             self._sorted = np.insert(self._sorted, places, unique[new])
             self._key.add(unique[new])
-            child = tree.posteriors(parent[where]) * table[answer[where]] if weights is None else weights[where]
+            if weights is None:
+                child = tree.joint(tree.posteriors(parent[where]), table[answer[where]])
+            else:
+                child = weights[where]
             used = tree.used[parent[where]]
             used[np.arange(len(where)), tree.whose[answer[where]]] += 1
             tree.add(parent[where], answer[where], child / child.sum(axis=1, keepdims=True), used)

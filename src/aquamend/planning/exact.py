@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
 from aquamend.inference import InformationState, Observation, ProbeView
-from aquamend.inference.state import BUDGET_TOLERANCE
+from aquamend.inference.state import BUDGET_TOLERANCE, TINY
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import informed_losses, settles
 from aquamend.planning.lattice import Lattice, lattice, n_digit_states
@@ -165,7 +165,13 @@ def solve(
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)
     likelihoods = [d.likelihood(rows) for d, rows in zip(shape.digits, sensing.open_likelihood, strict=True)]
     linear = shape.linear(state.posterior, likelihoods, functionals)
-    n_features = endings.features.shape[1]
+    n_features, own = endings.features.shape[1], endings.unbearable
+    if len(own):  # what is improbable must not become impossible
+        pairs = zip(shape.digits, sensing.open_likelihood, strict=True)
+        possible = [d.likelihood((rows > 0.0).astype(float)) for d, rows in pairs]
+        failed = (endings.features[:, own] > 0.0).astype(float)
+        can_be = shape.linear((state.posterior > 0.0).astype(float), possible, failed)
+        linear[own] = np.where(can_be > 0.0, np.maximum(linear[own], TINY), 0.0)
     stop = endings.values(linear[:n_features].T, _answered(state, sensing, shape))
     spent = None
     if math.isfinite(state.problem.sensing_budget):

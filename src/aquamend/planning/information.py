@@ -24,6 +24,11 @@ from aquamend.model.kernels import Outcomes
 
 Floats = NDArray[np.float64]
 
+ITERATIONS = 200
+MOST_STEPS = 2e7
+"""Numbers that the capacities of all probes are computed from, iterations included: some tenths of a second."""
+ROUNDING = 1e-15
+"""More than rounding changes a logarithm, or a sum of numbers that add up to one, by."""
 MOST_DECISIONS = 512
 MOST_LOSSES = 100_000
 """Terminal decisions, and decisions times hypotheses, that are listed: a tenth of a second."""
@@ -36,8 +41,9 @@ def information_bound(state: InformationState) -> float:
     losses = listed_losses(state) if listable else None
     if losses is None:
         return 0.0
-    nats = [capacity(table[state.posterior > 0]) for table in tables]
-    prices = [view.cost / own for view, own in zip(state.legal, nats, strict=True) if own > 1e-12]
+    iterations = int(MOST_STEPS / sum(table.size for table in tables))
+    nats = [capacity(table[state.posterior > 0], iterations=max(1, min(ITERATIONS, iterations))) for table in tables]
+    prices = [view.cost / own for view, own in zip(state.legal, nats, strict=True) if own > 0.0]
     return rate_distortion_bound(state.posterior, losses, min(prices)) if prices else 0.0
 
 
@@ -61,23 +67,26 @@ def listed_losses(state: InformationState) -> Floats | None:
     return np.column_stack([ending.loss for ending in listed]) if listed else None
 
 
-ITERATIONS = 200
-
-
 def capacity(kernel: Floats, *, iterations: int = ITERATIONS) -> float:
-    """Return an upper bound, tight on convergence, on the capacity in nats of a kernel ``(n_inputs, n_outcomes)``."""
+    """Return an upper bound, tight on convergence, on the capacity in nats of a kernel ``(n_inputs, n_outcomes)``.
+
+    Every iterate bounds it. What rounding may have taken away is added; a kernel that tells nothing has none.
+    """
     rows = np.unique(kernel, axis=0)
-    iterations = max(1, min(iterations, int(2e7 / rows.size)))  # every iterate bounds; a large kernel gets fewer
+    if len(rows) < 2:
+        return 0.0
     weight = np.full(len(rows), 1.0 / len(rows))
     bound = math.inf
     for _ in range(iterations):
         answer = weight @ rows
         with np.errstate(divide="ignore", invalid="ignore"):
             divergence = np.where(rows > 0, rows * np.log(rows / answer), 0.0).sum(axis=1)
+        if math.isinf(divergence.max()):  # an input's weight has vanished; what came before bounds
+            break
         bound = min(bound, float(divergence.max()))
-        weight = weight * np.exp(divergence)
+        weight = weight * np.exp(divergence - divergence.max())
         weight /= weight.sum()
-    return max(bound, 0.0)
+    return float(max(bound, 0.0) + ROUNDING * rows.shape[1])
 
 
 def rate_distortion_bound(posterior: Floats, losses: Floats, price: float, *, iterations: int = ITERATIONS) -> float:
@@ -105,7 +114,7 @@ def rate_distortion_bound(posterior: Floats, losses: Floats, price: float, *, it
             break
         pull = (p / z) @ gain
         reached = -price * float(p @ np.log(z))
-        best = max(best, reached - price * math.log(float(pull.max())))
+        best = max(best, reached - price * math.log(float(pull.max())) - price * ROUNDING * len(p))
         weight = weight * pull
         weight /= weight.sum()
     return float(p @ informed) + best

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState, ProbeView
+from aquamend.inference import InformationState, ProbeView, joint
 from aquamend.inference.state import BUDGET_TOLERANCE
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ class _Lookahead:
         after = np.concatenate(
             [
                 self.value(
-                    (weights[low : low + piece, None, :] * rows[None, :, :]).reshape(-1, n_hypotheses),
+                    joint(weights[low : low + piece, None, :], rows[None, :, :]).reshape(-1, n_hypotheses),
                     grown,
                     spent + view.cost,
                     depth - 1,

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from aquamend.decision.endings import endings_of
 from aquamend.decision.structured import independent
 from aquamend.graph.recovery_graph import bits
-from aquamend.inference import InformationState, ProbeView
+from aquamend.inference import InformationState, ProbeView, joint
 from aquamend.model.kernels import Outcomes
 
 Floats = NDArray[np.float64]
@@ -135,7 +135,8 @@ def automaton(state: InformationState, part: Part, *, most: int = MOST_STATES) -
                 continue
             allowed.append((m, here))
             grown = (*used[:m], used[m] + 1, *used[m + 1 :])
-            for weights in (posterior * table.T)[(posterior * table.T).any(axis=1)]:
+            answers = joint(posterior, table.T)
+            for weights in answers[answers.any(axis=1)]:
                 key = _key(weights, grown, counted)
                 if position.setdefault(key, len(states)) == len(states):
                     if len(states) >= most:

@@ -116,8 +116,11 @@ def parts_plan(
         return None
     if any(not view.cost > 0.0 for part in parts for view in part.probes):
         return None  # without a price, what still falls bounds nothing
+    value = stop_values(state, parts, automata, sets)
+    if not np.isfinite(value).all():
+        return None  # sums with probabilities of zero would be undefined
     names = tuple(tuple(view.name for view in part.probes) for part in parts)
-    return PartsPlan(automata, stop_values(state, parts, automata, sets), names)
+    return PartsPlan(automata, value, names)
 
 
 def shared_sets(state: InformationState) -> list[int] | None:

@@ -1,0 +1,171 @@
+"""Problems whose numbers are extreme, with optima known by hand: no bound may take the improbable for impossible."""
+
+import math
+
+import pytest
+
+from aquamend import InformationState, Observation
+from aquamend.planning import search as search_module
+from aquamend.planning.information import capacity
+from aquamend.planning.limits import Limits
+from aquamend.planning.search import search
+from aquamend.policies import AquaMend, Exact
+from aquamend.problem_file import parse_problem
+
+
+def state(**data):
+    return InformationState.alarmed(parse_problem({"format": "aquamend-problem/2"} | data))
+
+
+def all_bounds(start):
+    """Yield the bounds of every method that applies, and of the search over all of them."""
+    for method in search_module.METHODS:
+        limits = Limits(deadline_s=1.0, memory=1e7)
+        for plan in method.improve(start, limits) if method.accepts(start) else ():
+            yield plan.bounds
+            if limits.reached(plan.bounds):
+                break
+    yield search(start, Limits(deadline_s=1.0)).bounds
+
+
+def brackets(start, optimum):
+    return all(b.lower <= optimum * (1 + 1e-9) and b.upper >= optimum * (1 - 1e-9) for b in all_bounds(start))
+
+
+def never_ruled_out(error, uses):
+    """One failure that may not be kept; no answer excludes it, so every policy undoes at 4."""
+    return state(
+        beliefs=[{"name": "b", "residual": 5, "may_keep": False}],
+        actions=[{"name": "lift", "undo": 4, "status": "executed"}],
+        probes=[{"name": "look", "cost": 0.005, "max_uses": uses}],
+        edges=[["look", "b", "detection"], ["b", "lift", "belief_to_action"]],
+        hypotheses=[{"name": "fine", "prior": 0.5}, {"name": "bad", "prior": 0.5, "failed": ["b"]}],
+        kernels={
+            "look": {"outcomes": ["y", "n"], "likelihood": {"fine": [1 - error, error], "bad": [error, 1 - error]}}
+        },
+    )
+
+
+@pytest.mark.parametrize(("error", "uses"), [(0.01, "inf"), (0.01, 250), (1e-200, 2), (1e-12, 30)])
+def test_many_answers_do_not_rule_out_what_none_of_them_does(error, uses):
+    start = never_ruled_out(error, uses)
+    assert brackets(start, 4.0)
+    after = start
+    for _ in range(int(min(start.legal[0].uses_left, 200))):
+        after = after.after(Observation("look", "y"))
+    assert after.posterior[1] > 0.0
+    assert AquaMend().next_step(after).correct == ("b",)
+
+
+@pytest.mark.parametrize(("prior", "likelihood"), [(1e-300, 1e-100), (1e-200, 1e-200), (0.1, 1e-170)])
+def test_one_answer_does_not_either(prior, likelihood):
+    start = state(
+        beliefs=[{"name": "a", "residual": 3}, {"name": "b", "residual": 5, "may_keep": False}],
+        actions=[{"name": "lift", "undo": 4, "status": "executed"}],
+        probes=[{"name": "look", "cost": 0.02, "max_uses": 2}],
+        edges=[["look", "a", "detection"], ["b", "lift", "belief_to_action"]],
+        hypotheses=[
+            {"name": "fine", "prior": 0.5},
+            {"name": "a", "prior": 0.5 - prior, "failed": ["a"]},
+            {"name": "both", "prior": prior, "failed": ["a", "b"]},
+        ],
+        kernels={
+            "look": {
+                "outcomes": ["y", "n"],
+                "likelihood": {"fine": [1, 0], "a": [0, 1], "both": [likelihood, 1 - likelihood]},
+            }
+        },
+    )
+    assert brackets(start, 4.0)
+
+
+@pytest.mark.parametrize("huge", [1e17, 1e40])
+def test_a_huge_loss_that_nothing_changes_hides_no_other(huge):
+    """Doom costs 1 in expectation, whatever is decided; of the other belief, 5 is at stake, and a probe saves most."""
+    start = state(
+        beliefs=[{"name": "doom", "residual": huge}, {"name": "b", "residual": 10}],
+        actions=[
+            {"name": "burn", "status": "executed", "reversible": False, "undo": 1},
+            {"name": "a", "undo": 4, "status": "executed"},
+        ],
+        probes=[{"name": "idle", "cost": 0.1}, {"name": "look", "cost": 0.1}],
+        edges=[
+            ["idle", "b", "detection"], ["look", "b", "detection"],
+            ["doom", "burn", "belief_to_action"], ["b", "a", "belief_to_action"],
+        ],
+        hypotheses=[
+            {"name": "ok", "prior": 0.5 - 1 / huge},
+            {"name": "bad", "prior": 0.5, "failed": ["b"]},
+            {"name": "doomed", "prior": 1 / huge, "failed": ["doom"]},
+        ],
+        kernels={
+            "idle": {"outcomes": ["y", "n"], "likelihood": {"default": [0.5, 0.5]}},
+            "look": {
+                "outcomes": ["y", "n"], "likelihood": {"ok": [0.7, 0.3], "bad": [0.3, 0.7], "doomed": [0.5, 0.5]}
+            },
+        },
+    )  # fmt: skip
+    # After y (one half): keep, 0.3 · 10. After n: undo, 4. With the look and doom: 0.1 + 1.5 + 2 + 1.
+    assert brackets(start, 4.6)
+    assert Exact().bounds(start).upper == pytest.approx(4.6)
+
+
+def test_probes_that_tell_next_to_nothing_for_nothing_still_tell():
+    """Asked 1e16 times, the weak probe is right but for exp(-200), and costs 1e-4: the optimum is at most 2.5001."""
+    start = state(
+        beliefs=[{"name": "b", "residual": 10}],
+        actions=[{"name": "a", "undo": 5, "status": "executed"}],
+        probes=[{"name": "weak", "cost": 1e-20, "max_uses": "inf"}, {"name": "dear", "cost": 3}],
+        edges=[["weak", "b", "detection"], ["dear", "b", "detection"], ["b", "a", "belief_to_action"]],
+        hypotheses=[{"name": "h0", "prior": 0.5}, {"name": "h1", "prior": 0.5, "failed": ["b"]}],
+        kernels={
+            "weak": {
+                "outcomes": ["y", "n"], "likelihood": {"h0": [0.5 + 1e-7, 0.5 - 1e-7], "h1": [0.5 - 1e-7, 0.5 + 1e-7]}
+            },
+            "dear": {"outcomes": ["y", "n"], "likelihood": {"h0": [0.9, 0.1], "h1": [0.1, 0.9]}},
+        },
+    )  # fmt: skip
+    assert all(bounds.lower <= 2.5001 for bounds in all_bounds(start))
+
+
+def test_states_on_either_side_of_a_rule_are_two():
+    """Answers leave the belief wrong with 0.5 ∓ 1.5e-9, where it may and where it may not be kept."""
+    less, more = 0.4 * (1 - 6e-9), 0.4 * (1 + 6e-9)
+    start = state(
+        beliefs=[{"name": "b", "residual": 2, "correction": "supported", "needs_support": True}],
+        actions=[{"name": "a", "undo": 50, "status": "executed"}],
+        probes=[{"name": "p", "cost": 0.5, "max_uses": 5}],
+        edges=[["p", "b", "detection"], ["b", "a", "belief_to_action"]],
+        hypotheses=[{"name": "ok", "prior": 0.5}, {"name": "bad", "prior": 0.5, "failed": ["b"]}],
+        kernels={
+            "p": {
+                "outcomes": ["y", "z", "o"],
+                "likelihood": {"ok": [0.4, 0.4, 0.2], "bad": [less, more, 1 - less - more]},
+            }
+        },
+        escalate=6,
+        declarations=[{"name": "c", "belief": "b", "support": ["p"]}],
+    )
+    assert brackets(start, search(start, Limits()).bounds.upper)
+    assert search(start, Limits()).bounds.upper == pytest.approx(3.9816, abs=1e-6)
+
+
+@pytest.mark.parametrize("chance", [1.0, 1 - 1e-9, 0.9])
+def test_an_assured_correction_needs_no_support_even_where_undoing_may_fail(chance):
+    start = state(
+        beliefs=[{"name": "b", "residual": 16, "needs_support": True}],
+        actions=[{"name": "a", "undo": 4, "status": "executed", "undo_succeeds": chance}],
+        probes=[{"name": "p", "cost": 0.7}],
+        edges=[["p", "b", "detection"], ["b", "a", "belief_to_action"]],
+        hypotheses=[{"name": "ok", "prior": 0.25}, {"name": "bad", "prior": 0.75, "failed": ["b"]}],
+        kernels={"p": {"outcomes": ["y"], "likelihood": {"default": [1]}}},
+        escalate=30,
+    )
+    assert brackets(start, 4.0 + 16.0 * 0.75 * (1.0 - chance))
+
+
+def test_a_capacity_is_never_rounded_down():
+    assert capacity([[0.5, 0.5], [0.5, 0.5]]) == 0.0
+    for e in (1e-9, 1e-7, 1e-3):
+        exact = math.log(2) + (0.5 + e) * math.log(0.5 + e) + (0.5 - e) * math.log1p(-0.5 - e)
+        assert capacity([[0.5 + e, 0.5 - e], [0.5 - e, 0.5 + e]]) >= max(exact, 2 * e * e)
