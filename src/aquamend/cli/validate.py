@@ -53,7 +53,7 @@ def _left_out_data(problem: Problem) -> dict[str, Any]:
     return {
         "left_out": {
             "prior": effect.prior,
-            "after_alarm": effect.after_alarm,
+            "after_alarm": effect.by_now,
             "loss_changes_by_at_most": json_number(effect.loss),
         }
     }

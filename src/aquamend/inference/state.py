@@ -168,6 +168,19 @@ class InformationState(Remembering):
             return replace(self, evidence=evidence, origin=origin, contradiction=observation)
         return replace(self, posterior=normalised(mass), evidence=evidence, origin=origin)
 
+    @property
+    def chance_of_evidence(self) -> float:
+        """The probability, by the model, of the alarm and all answers since; zero if one is a number: it has none."""
+        model, mass = self.problem.model, self.problem.model.prior
+        for alarm in range(self.alarms):
+            likelihood = model.repeated_alarm_likelihood if alarm else model.alarm_likelihood
+            mass = mass if likelihood is None else mass * likelihood
+        for observation in self.evidence:
+            if not isinstance(model.channels[observation.probe], Outcomes):
+                return 0.0
+            mass = mass * self.likelihood(observation)
+        return float(mass.sum())
+
     def given(self, mass: Floats, probe: str) -> InformationState:
         """Return the state in which a probe has answered something of this joint mass: a branch not yet seen."""
         observed = Observation(probe, math.nan)

@@ -200,10 +200,10 @@ def _contradicted_prior(state: InformationState) -> Iterator[Finding]:
 
 
 def _left_out(state: InformationState) -> Iterator[Finding]:
-    """Yield combinations of causes that were left out although they are not rare after the alarm."""
-    effect = effect_of_left_out(state.problem)
-    if effect is not None and effect.after_alarm > MUCH_LEFT_OUT:
-        said = f"more causes at once than `together` allows may have probability {percent(effect.after_alarm)}"
+    """Yield combinations of causes that were left out although they need not be rare by now."""
+    effect = effect_of_left_out(state.problem, state.chance_of_evidence)
+    if effect is not None and effect.by_now > MUCH_LEFT_OUT:
+        said = f"more causes at once than `together` allows may have probability {percent(effect.by_now)}"
         more = f"; that may change the expected loss by up to {_amount(state, effect.loss)}"
         yield Finding("left-out", "together", said + more, effect.loss)
 
