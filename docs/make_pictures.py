@@ -16,16 +16,18 @@ from aquamend.explanation.report import decision_report
 ROOT = Path(__file__).parent.parent
 
 
-def main() -> None:
-    """Write docs/images/decide.svg: what `aquamend decide examples/pouring.yaml` shows."""
+DECIDE = ROOT / "docs" / "images" / "decide.svg"
+
+
+def decide() -> str:
+    """Return what `aquamend decide examples/pouring.yaml` shows, as a picture."""
     console = Console(record=True, width=92, file=io.StringIO(), markup=False, highlight=False, emoji=False)
     state = InformationState.alarmed(load_problem(ROOT / "examples" / "pouring.yaml"))
     print_decision(decision_report(state, AquaMend(), name="aquamend"), console, file="examples/pouring.yaml")
     svg = console.export_svg(title="aquamend decide examples/pouring.yaml", theme=DIMMED_MONOKAI, unique_id="decide")
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # a page must not fetch fonts from elsewhere
-    svg = svg.replace("Fira Code, monospace", "DejaVu Sans Mono, Menlo, Consolas, monospace")
-    (ROOT / "docs" / "images" / "decide.svg").write_text(svg, encoding="utf-8")
+    return svg.replace("Fira Code, monospace", "DejaVu Sans Mono, Menlo, Consolas, monospace")
 
 
 if __name__ == "__main__":
-    main()
+    DECIDE.write_text(decide(), encoding="utf-8")

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sysconfig
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,10 @@ def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, 
                     assert done.stdout, command
             case "text":  # what the block before it printed
                 assert [line.rstrip() for line in text.splitlines()] == [line.rstrip() for line in printed.splitlines()]
+
+
+def test_the_picture_of_a_decision_is_what_the_program_shows():
+    spec = spec_from_file_location("make_pictures", ROOT / "docs" / "make_pictures.py")
+    pictures = module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    assert pictures.DECIDE.read_text(encoding="utf-8") == pictures.decide(), "run docs/make_pictures.py"
