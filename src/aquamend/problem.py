@@ -193,7 +193,11 @@ class Problem(Remembering):
             declared = self.graph.beliefs[i].declared
             value = declared if declaration.value is None else declaration.value
             invalid = tuple(declaration.invalid_in or ())
-            if declaration.invalid_in is None and (declared is not None or not self.model.declarations):
+            if declaration.invalid_in is None and declared is not None and value != declared:  # an older statement, say
+                spec, hypotheses = self.graph.beliefs[i], self.model.hypotheses
+                truth = {h.name: h.truth.get(spec.name, declared) for h in hypotheses}
+                invalid = tuple(name for name, true in truth.items() if differs(true, value, spec.tolerance))
+            elif declaration.invalid_in is None and (declared is not None or not self.model.declarations):
                 invalid = tuple(names[s] for s in np.flatnonzero(self.failed[:, i]))
             new = self.redeclared.get(declaration.belief)
             if new is None:

@@ -66,6 +66,12 @@ def test_without_news_the_version_in_force_is_the_one_supported():
     assert (level.declaration.value, level.declaration.version, level.invalid) == (18.0, 3, pytest.approx(0.3))
 
 
+def test_a_statement_of_another_value_is_wrong_wherever_that_is_not_true():
+    other = Declaration("B is least full", "target", value="B")
+    assert state(other).problem.invalid[:, 0].tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert state(LEAST).problem.invalid[:, 0].tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
 def test_the_version_in_force_stays_in_force_whatever_is_seen():
     before = state(LEAST, LEVEL, CUP)
     after = before.after(Observation("weigh", "heavy")).after(Observation("aim", "n"))

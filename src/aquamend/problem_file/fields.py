@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from aquamend.model.kernels.discrete import SUM_TOLERANCE
 from aquamend.problem_file.plain_data import RepeatedKeys, WrittenFloat, shown, text_of
 from aquamend.problem_file.report import FaultReport, place
+from aquamend.text.words import named
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -57,25 +58,27 @@ def read_name(value: Any, where: str, report: FaultReport) -> str | None:
     return text
 
 
-def read_number(value: Any, where: str, report: FaultReport) -> float | None:
+def read_number(value: Any, where: str, report: FaultReport, remedy: str = "give a number, or inf") -> float | None:
     """Read a number; the text ``inf`` is infinity, a boolean is no number, and NaN is none either."""
     if type(value) is float and -LARGEST <= value <= LARGEST:
         return value
     if isinstance(value, str):
         if value == "inf":
             return math.inf
-        remedy = "remove the quotes" if _writes_number(value) else "give a number, or inf"
+        meant = _number_in(value)
+        if meant is not None:
+            remedy = f"write {named(meant)}, without quotes"
         report.add(where, f"the text {shown(value)} is not a number", remedy)
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        report.add(where, f"{shown(value)} is not a number", "give a number, or inf")
+        report.add(where, f"{shown(value)} is not a number", remedy)
         return None
     number = _float_or_none(value)
     if number is None or LARGEST < abs(number) < math.inf:
-        report.add(where, f"{shown(value)} is too large", "give a number up to 1e100, or inf")
+        report.add(where, f"{shown(value)} is too large", f"{remedy}; a finite one up to 1e100")
         return None
     if math.isnan(number):
-        report.add(where, "nan is not a number", "give a number, or inf")
+        report.add(where, "nan is not a number", remedy)
         return None
     return number
 
@@ -89,16 +92,18 @@ def _float_or_none(value: Any) -> float | None:
         return None
 
 
-def _writes_number(text: str) -> bool:
+def _number_in(text: str) -> float | None:
+    """Return the finite number that a text writes."""
     try:
-        return len(text) < 40 and not math.isnan(float(text))
+        number = float(text) if len(text) < 40 else math.nan
     except ValueError:
-        return False
+        return None
+    return number if math.isfinite(number) else None
 
 
 def read_finite(value: Any, where: str, report: FaultReport) -> float | None:
     """Read a number that is not infinite."""
-    number = read_number(value, where, report)
+    number = read_number(value, where, report, "give a finite number")
     if number is not None and math.isinf(number):
         report.add(where, f"{shown(value)} is not finite", "give a finite number")
         return None
@@ -116,7 +121,7 @@ def read_loss(value: Any, where: str, report: FaultReport) -> float | None:
 
 def read_probability(value: Any, where: str, report: FaultReport) -> float | None:
     """Read a number from 0 to 1; rounding may have carried it just above."""
-    number = read_number(value, where, report)
+    number = read_number(value, where, report, "give a number from 0 to 1")
     if number is not None and not 0.0 <= number <= 1.0 + SUM_TOLERANCE:
         report.add(where, f"{shown(value)} is not a probability", "give a number from 0 to 1")
         return None
@@ -131,7 +136,7 @@ def read_count(value: Any, where: str, report: FaultReport) -> float | None:
 
 def read_whole(value: Any, where: str, report: FaultReport) -> int | None:
     """Read a whole number."""
-    number = read_number(value, where, report)
+    number = read_number(value, where, report, "give 1, 2, 3, …")
     if number is not None and not number.is_integer():
         report.add(where, f"{shown(value)} is not a whole number", "give 1, 2, 3, …")
         return None
