@@ -78,7 +78,7 @@ _ALL = (
     _mean("probes", "probes", paper="paper’s probes"),
     _mean("undone", "undone", paper="paper’s undone"),
     _mean("rollbacks", "rollback receipts", paper="paper’s #R"),
-    Metric("saving", "saved against restart", Cell.saving, paper="paper’s Save_C", form="share"),
+    Metric("saving", "spending saved against restart", Cell.saving, paper="paper’s Save_C", form="share"),
     _mean("normalised_loss", "normalised loss", paper="paper’s proxy loss", good="low", intervals=True),
     Metric(
         "normalised_saving", "of it saved against restart", Cell.normalised_saving, paper="paper’s Save_C",

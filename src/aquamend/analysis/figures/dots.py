@@ -111,7 +111,7 @@ def _ticks(panel: Panel) -> list[float]:
     for sign in (-1.0, 1.0):
         largest = max([sign * end for end in ends])
         powers = [10.0**k for k in range(-2, 10) if 10.0**k <= largest]
-        sides += [sign * power for power in (powers[-3::2] if len(powers) > 2 else powers)]
+        sides += [sign * power for power in (powers[-3::2] if len(powers) > 2 else powers[-1:])]
     return sorted([0.0, *sides])
 
 

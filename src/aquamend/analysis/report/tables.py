@@ -243,6 +243,8 @@ def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | Non
         conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []
         of_those = f" of those that {' and '.join(conditions)}," if conditions else ""
         told.append(f"Bold: best, as shown,{of_those} unless all are equal.")
+    if any(column.title == METRICS["saving"].title for column in table.columns):
+        told.append("Spending is all that is paid on the way: what is left wrong in the end is no part of it.")
     if paper and _has_paper(table):
         told.append(f"Columns called “paper’s” are from its {paper.title}.")
     return " ".join(told)
