@@ -1,5 +1,6 @@
 """Small random problems with discrete probes, for theorems about plans; those of format 2 with their reference."""
 
+import math
 import random
 from collections.abc import Callable
 from functools import cache
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
+from aquamend.planning.bounds import Bounds
 from aquamend.problem_file import parse_problem
 from tests.reference.brute_force import Reference
 from tests.reference.generator import format_2_problem, random_problem
@@ -69,3 +71,18 @@ def both_formats() -> Callable[[int], tuple[InformationState, Any]]:
         return InformationState.alarmed(parse_problem(data)), Reference(data)
 
     return make
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_bound_contradicts_another():
+    """Hear of every lower bound that is above an upper one, which the program itself takes for rounding."""
+    tighter = Bounds.__and__
+
+    def checked(self, other):
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        assert lower <= upper + 1e-7 * max(1.0, abs(upper)) or math.isinf(upper), f"{self} and {other}"
+        return tighter(self, other)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bounds, "__and__", checked)
+        yield
