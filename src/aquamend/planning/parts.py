@@ -81,10 +81,10 @@ def independent_parts(state: InformationState) -> list[Part]:
             if group[i] != group[j] and not _independent(posterior, labels[i], labels[j]):
                 group = [group[j] if g == group[i] else g for g in group]
     members = [[i for i, g in enumerate(group) if g == own] for own in dict.fromkeys(group)]
-    joint = [_labels(np.column_stack([labels[i] for i in part])) for part in members]
-    if not joint or not independent(posterior, np.column_stack(joint), within=SAME):
+    together = [_labels(np.column_stack([labels[i] for i in part])) for part in members]
+    if not together or not independent(posterior, np.column_stack(together), within=SAME):
         return []
-    return [_part(state, concerned, part, label) for part, label in zip(members, joint, strict=True)]
+    return [_part(state, concerned, part, label) for part, label in zip(members, together, strict=True)]
 
 
 def _part(state: InformationState, concerned: list[int], members: list[int], label: Indices) -> Part:
