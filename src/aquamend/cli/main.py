@@ -72,7 +72,7 @@ def _options(
 
 def main() -> None:
     """Run the program on the arguments of the process."""
-    # Before NumPy is imported: at this size more threads only cost time.
+    # For worker processes, which inherit it: each has a core of its own, and more threads only cost time.
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if not sys.warnoptions:  # what libraries warn of concerns whoever develops this, not whoever uses it
