@@ -50,6 +50,7 @@ def test_names_that_cannot_be_are_refused_before_anything_is_written(run, tmp_pa
 
 
 def test_a_file_that_cannot_be_written_is_told(run, tmp_path):
+    (tmp_path / "no").write_text("a file, no folder")
     result = run("new", str(tmp_path / "no" / "folder.yaml"))
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
