@@ -49,3 +49,22 @@ def test_on_a_package_index_every_link_and_picture_is_absolute():
     assert links
     assert all(link.startswith(("https://", "#")) for link in links)
     assert {"Repository", "Documentation", "Changelog"} <= set(found["urls"])
+
+
+def test_what_troubleshooting_loses_more_is_what_the_results_say():
+    def losses(suite: str) -> tuple[float, float]:
+        rows = results.split(f"**{suite}**", 1)[1].split("\n**", 1)[0].splitlines()
+        cells = {row.split(" | ")[0].strip("| "): [cell.strip("*| ") for cell in row.split(" | ")] for row in rows}
+        column = next(i for i, title in enumerate(cells["policy"]) if title in ("expected risk", "realised loss"))
+        return float(cells["Troubleshooting (DTT)"][column]), float(cells["AquaMend"][column])
+
+    results = (README.parent / "docs" / "results.md").read_text(encoding="utf-8")
+    more = [
+        f"{theirs / ours - 1:.0%}".replace("%", " %") for theirs, ours in map(losses, ("m1-v1", "pouring-v2", "t4-v2"))
+    ]
+    under_stress = "{:.1f} against {:.1f}".format(*losses("t4-stress-v2"))
+    sentence = " ".join(
+        README.read_text(encoding="utf-8").split("Classical\ntroubleshooting", 1)[1].split("[All", 1)[0].split()
+    )
+    assert re.findall(r"\d+ %", sentence) == more
+    assert under_stress in sentence
