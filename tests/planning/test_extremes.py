@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aquamend import InformationState, Observation
+from aquamend import Continue, InformationState, Observation
 from aquamend.planning import search as search_module
 from aquamend.planning.information import capacity
 from aquamend.planning.limits import Limits
@@ -108,6 +108,31 @@ def test_a_huge_loss_that_nothing_changes_hides_no_other(huge):
     # After y (one half): keep, 0.3 · 10. After n: undo, 4. With the look and doom: 0.1 + 1.5 + 2 + 1.
     assert brackets(start, 4.6)
     assert Exact().bounds(start).upper == pytest.approx(4.6)
+
+
+@pytest.mark.parametrize(("doom", "stake"), [(1e4, 2e-9), (1e6, 1e-7), (1e9, 1e-4)])
+def test_an_unavoidable_loss_does_not_make_a_probe_without_information_pay(doom, stake):
+    """Doom is certain; of the other belief, 2.5 stakes are lost by keeping it and 3 by undoing, whatever is probed."""
+    start = state(
+        beliefs=[{"name": "doom", "residual": doom}, {"name": "b", "residual": 5 * stake}],
+        actions=[
+            {"name": "burn", "status": "executed", "reversible": False, "undo": 1},
+            {"name": "a", "undo": 3 * stake, "status": "executed"},
+        ],
+        probes=[{"name": "idle", "cost": stake / 10}],
+        edges=[
+            ["idle", "b", "detection"], ["doom", "burn", "belief_to_action"], ["b", "a", "belief_to_action"]
+        ],
+        hypotheses=[
+            {"name": "doomed", "prior": 0.5, "failed": ["doom"]},
+            {"name": "both", "prior": 0.5, "failed": ["doom", "b"]},
+        ],
+        kernels={"idle": {"outcomes": ["y", "n"], "likelihood": {"default": [0.5, 0.5]}}},
+    )  # fmt: skip
+    assert Exact().next_step(start) == Continue()
+    bounds = Exact().bounds(start)
+    assert bounds.lower - doom == pytest.approx(2.5 * stake, rel=0.01)
+    assert bounds.upper == bounds.lower
 
 
 def test_probes_that_tell_next_to_nothing_for_nothing_still_tell():

@@ -69,7 +69,7 @@ def settles(state: InformationState, allowed: Bools, answered: Bools) -> Bools:
     members = (allowed & (state.posterior > 0.0)).astype(float)
     weights = members / (1.0 + losses)
     stop = endings.values(weights @ endings.features, answered)
-    rounding = 1e-12 + 1e-15 * members.sum(axis=1)
+    rounding = 1e-15 * members.sum(axis=1)  # all that each is allowed, since its weighted loss is at most one
     settled = (stop <= weights @ losses + rounding) & members.any(axis=1)
     if endings.conditions.shape[1]:
         holding = members @ endings.conditions
