@@ -24,10 +24,11 @@ from aquamend import (
     best_terminal,
     evaluate,
 )
-from aquamend.decision import closures
+from aquamend.decision import NewDeclaration, RollBack, closures
 from aquamend.decision.endings import endings_of
 from aquamend.decision.terminal import listed_endings
 from aquamend.policies import AquaMend
+from aquamend.policies.policy import Committed
 
 
 @st.composite
@@ -108,6 +109,56 @@ def test_success_counts_the_chance_of_undoing():
     found = evaluate(AquaMend(), single())
     assert found.expected_loss == pytest.approx(5.0 + 40.0 * 0.6 * 0.25)
     assert found.success == pytest.approx(0.4 + 0.6 * 0.75)
+
+
+@st.composite
+def shared_undoing(draw):
+    """Beliefs with values of their own above actions that they share, and new values for some of them."""
+    names = [f"b{i}" for i in range(draw(st.integers(1, 3)))]
+    beliefs = [
+        Belief(name, 5.0, correction=draw(st.sampled_from([Correction.ASSURED, Correction.SUPPORTED])), declared=0.0)
+        for name in names
+    ]
+    chances = [draw(st.sampled_from([0.2, 0.7, 1.0])) for _ in range(draw(st.integers(1, 3)))]
+    actions = [Action(f"a{j}", undo=1.0, executed=True, undo_succeeds=p) for j, p in enumerate(chances)]
+    edges = [(name, a.name, "belief_to_action") for name in names for a in actions if draw(st.booleans())]
+    truths = [{name: draw(st.sampled_from([0.0, 1.0, 2.0])) for name in names} for _ in range(3)]
+    hypotheses = [Hypothesis(f"h{s}", p, truth=truths[s]) for s, p in enumerate((0.2, 0.3, 0.5))]
+    corrected = [belief for belief in beliefs if draw(st.booleans())]
+    declare = [
+        NewDeclaration(belief.name, draw(st.sampled_from([truth[belief.name] for truth in truths])))
+        for belief in corrected
+        if belief.correction == Correction.SUPPORTED
+    ]
+    decision = RollBack(tuple(belief.name for belief in corrected), declare=tuple(declare))
+    return Problem(RecoveryGraph(beliefs, actions, [], edges), JointModel(hypotheses)), decision
+
+
+def right_in_the_end(problem, decision, undone, truth):
+    """Whether nothing wrong is left under a truth where just these actions were undone."""
+    said, graph = {new.belief: new.value for new in decision.declare}, problem.graph
+    for belief in graph.beliefs:
+        succeeded = belief.name in decision.correct and undone.issuperset(graph.downstream(belief.name))
+        if not succeeded and truth[belief.name] != belief.declared:
+            return False
+        if succeeded and truth[belief.name] != said.get(belief.name, truth[belief.name]):
+            return False
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(shared_undoing())
+def test_an_undo_that_fails_does_so_for_every_belief_above_it(case):
+    problem, decision = case
+    success = 0.0
+    for outcome in itertools.product([False, True], repeat=len(problem.graph.actions)):
+        pairs = list(zip(problem.graph.actions, outcome, strict=True))
+        chance = math.prod(a.undo_succeeds if done else 1.0 - a.undo_succeeds for a, done in pairs)
+        undone = {a.name for a, done in pairs if done}
+        for hypothesis in problem.model.hypotheses:
+            success += chance * hypothesis.prior * right_in_the_end(problem, decision, undone, hypothesis.truth)
+    found = evaluate(Committed(decision), InformationState.alarmed(problem))
+    assert found.success == pytest.approx(success)
 
 
 def test_a_new_value_is_declared_only_where_undoing_succeeds():

@@ -179,17 +179,21 @@ def test_a_plan_costs_what_it_says_under_the_truth():
     assert judged(ModelWorld(state, BAD), RollBack((), plan="by foot")).loss == math.inf
 
 
-def test_undoing_leaves_what_was_wrong_as_often_as_the_problem_says():
-    """As ``evaluate`` prices it: nobody sees that it failed, and the belief is as wrong as it had been."""
+@pytest.mark.parametrize(
+    ("edges", "left"), [((), ("level",)), ([("lid", "lift", "belief_to_action")], ("level", "lid"))]
+)
+def test_undoing_leaves_what_was_wrong_as_often_as_the_problem_says(edges, left):
+    """As ``evaluate`` prices it: nobody sees that it failed, and all that rested on it is as wrong as it had been."""
     start = bench_top()
     graph = start.problem.graph
     actions = [replace(graph.actions[0], undo_succeeds=0.6), *graph.actions[1:]]
-    start = InformationState.alarmed(replace(start.problem, graph=replace(graph, actions=actions)))
+    graph = replace(graph, actions=actions, edges=[*graph.edges, *edges])
+    start = InformationState.alarmed(replace(start.problem, graph=graph))
     exact = evaluate(RollbackOnly(), start)
     truths = np.random.default_rng(2).choice(2, p=start.posterior, size=2000)
     episodes = [recovered(RollbackOnly(), ModelWorld(start, int(h), (3, i))) for i, h in enumerate(truths)]
     losses = [episode.loss for episode in episodes]
-    assert {episode.verdict.left for episode in episodes} == {(), ("level",)}
+    assert {episode.verdict.left for episode in episodes} == {(), left}
     assert np.mean(losses) == pytest.approx(exact.expected_loss, abs=5 * np.std(losses) / math.sqrt(len(losses)))
     assert np.mean([episode.verdict.success for episode in episodes]) == pytest.approx(exact.success, abs=0.05)
 

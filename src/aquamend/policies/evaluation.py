@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -15,11 +15,13 @@ from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import best_terminal, completed, declared_value, price
 from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.graph import Action
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.limits import current_listener
 from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
+from aquamend.problem import Problem
 
 MOST_STATES = 1_000_000
 
@@ -182,15 +184,43 @@ def ended(state: InformationState, decision: Decision) -> Floats:
 def _success(
     state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...], *, undone: bool
 ) -> float:
-    """Return the probability that nothing wrong is left where these beliefs are corrected, with these new values."""
-    problem = state.problem
+    """Return the probability that nothing wrong is left where these beliefs are corrected, with these new values.
+
+    What is left wrong of several beliefs is independent given the hypothesis and what was undone. An action is undone
+    once for all beliefs above it: where that fails, each of them is left as it was.
+    """
+    problem, index = state.problem, state.problem.graph.belief_index
     wrong = problem.failed.copy() if state.contradiction is None else np.ones_like(problem.failed)
-    for name in correct:
-        i = problem.graph.belief_index[name]
-        wrong[:, i] *= 1.0 - problem.graph.undo_chances[i] if undone else 0.0
-    for new in declared:
-        value = declared_value(problem, new)
-        wrong[:, problem.graph.belief_index[new.belief]] = 1.0 if value is None else value.wrong
-    right, other = (1.0 - wrong).prod(axis=1), 1.0 - (1.0 - wrong).prod(axis=1)
-    good, bad = float(state.posterior @ right), float(state.posterior @ other)
+    new = {name: np.zeros(len(wrong)) for name in correct}
+    for each in declared:
+        value = declared_value(problem, each)
+        new[each.belief] = np.ones(len(wrong)) if value is None else value.if_undone
+    unsure = [action for action in problem.graph.executed if undone and action.undo_succeeds < 1.0]
+    needed = {name: _needed(problem, name, unsure) for name in new}
+    right = {0: np.ones(len(wrong))}  # the actions that must have been undone, as bits, to the share of what is right
+    for name, mask in needed.items():
+        if mask:
+            right = _split(right, 1.0 - wrong[:, index[name]], mask, 1.0 - new[name])
+        wrong[:, index[name]] = 0.0 if mask else new[name]
+    share = sum(_chance(mask, unsure) * each for mask, each in right.items()) * (1.0 - wrong).prod(axis=1)
+    good, bad = float(state.posterior @ share), float(state.posterior @ (1.0 - share))
     return good / (good + bad)
+
+
+def _needed(problem: Problem, belief: str, unsure: Sequence[Action]) -> int:
+    below = problem.graph.downstream(belief)
+    return sum(1 << k for k, action in enumerate(unsure) if action.name in below)
+
+
+def _split(right: Mapping[int, Floats], kept: Floats, mask: int, new: Floats) -> dict[int, Floats]:
+    """Return the shares once a belief is right with ``new`` where these actions were undone, and else with ``kept``."""
+    found: dict[int, Floats] = {}
+    for others, share in right.items():
+        for both, part in ((others, share * kept), (others | mask, share * (new - kept))):
+            if part.any():
+                found[both] = found.get(both, 0.0) + part
+    return found
+
+
+def _chance(mask: int, unsure: Sequence[Action]) -> float:
+    return math.prod(action.undo_succeeds for k, action in enumerate(unsure) if mask >> k & 1)
