@@ -279,6 +279,15 @@ def test_a_resolved_failure_whose_correction_may_be_wrong_is_named():
     assert violations(valued(values=("high", "higher"), accuracy=0.9)) == []
 
 
+def test_an_answer_less_probable_than_any_number_may_come():
+    """Where it does, either of two values may be true, and what is read is right in 90 % of cases."""
+    here = valued(q=1e-200, values=("high", "higher"), accuracy=0.9)
+    rows = {"low": [1, 0, 0, 0], "high": [0, 1, 0, 1e-200], "higher": [0, 0, 1, 1e-200]}
+    kernel = Discrete(["fine", "high", "higher", "off"], rows)
+    problem = replace(here.problem, model=replace(here.problem.model, kernels={"weigh": kernel}))
+    only(violations(InformationState.alarmed(problem)), "Assumption 2", "'weigh' answers off")
+
+
 def test_a_belief_without_support_may_not_be_kept_before_its_probe_answers():
     bare, backed = valued(q=0.3, needs_support=True), valued(q=0.3, needs_support=True, support=["weigh"])
     assert (violations(bare), violations(backed)) == ([], [])

@@ -9,6 +9,7 @@ from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, Restart, 
 from aquamend.explanation.alternatives import alternatives, answers_to, interval_labels, split_of, unavailable
 from aquamend.explanation.report import decision_report
 from aquamend.inference import Observation
+from aquamend.model import Discrete
 from aquamend.policies import policy_named
 from aquamend.problem import Plan
 
@@ -99,6 +100,15 @@ def test_the_three_parts_of_a_probe_add_up_to_its_expected_loss(lid_state, gauss
         for probe, loss in zip(values.branches.probes, values.expected_loss, strict=True):
             total = state.probe(probe).cost + math.fsum(split_of(state, probe))
             assert total == pytest.approx(loss, rel=1e-9)
+
+
+def test_the_parts_add_up_where_an_answer_leaves_a_failure_less_probable_than_any_number(lid):
+    """It may not be kept, and no answer rules it out, so that each leads to undoing."""
+    look = Discrete(["good", "bad"], {"on": [0.5, 0.5], "off": [1e-200, 1.0]})
+    state = lid({"look": look}, q=1e-200, undo=7.0, may_keep=False)
+    assert split_of(state, "look") == (7.0, 0.0)
+    assert probe_values(state).expected_loss == pytest.approx([0.5 + 7.0])
+    assert {answer.stop.decision.correct for answer in answers_to(state, "look")} == {("lid",)}
 
 
 def test_readings_with_the_same_decision_are_one_answer(gaussian_state):

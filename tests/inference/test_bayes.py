@@ -120,6 +120,16 @@ def test_two_improbable_answers_do_not_vanish_in_each_other(start):
     np.testing.assert_allclose(state.posterior, [0.2, 0.8])
 
 
+@pytest.mark.parametrize("faint", [1e-300, 1e-310])
+def test_a_faint_alarm_updates_as_a_loud_one_does(start, faint):
+    heard = start({}, alarm=(faint, 3 * faint)).after_alarm()
+    np.testing.assert_allclose(heard.posterior, [0.25, 0.75], rtol=1e-9)
+
+
+def test_an_alarm_that_only_a_hardly_possible_hypothesis_raises_decides_for_that(start):
+    assert start({}, bad=1e-200, alarm=(0.0, 1e-150)).after_alarm().posterior.tolist() == [0.0, 1.0]
+
+
 def test_an_answer_that_is_hardly_possible_where_only_a_hardly_possible_hypothesis_gives_it_decides_for_that(start):
     kernel = Discrete(["y", "n"], {"ok": [0.0, 1.0], "bad": [1e-200, 1.0]})
     after = start({"look": kernel}, bad=1e-200).after(Observation("look", "y"))

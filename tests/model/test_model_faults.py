@@ -95,6 +95,11 @@ def test_an_alarm_that_was_raised_must_be_possible():
     assert "probability 0" in fault[1]
 
 
+def test_an_alarm_that_is_hardly_possible_is_possible():
+    hypotheses = [Hypothesis("ok", 1.0), Hypothesis("bad", 1e-200)]
+    JointModel(hypotheses, {}, Alarm({"ok": 0.0, "bad": 1e-150}))
+
+
 @pytest.mark.parametrize("likelihood", [-0.1, 1.1, math.nan])
 def test_an_alarm_likelihood_is_a_probability(likelihood):
     assert faults_of(alarm=Alarm({"ok": 1.0, "bad": likelihood})) == [

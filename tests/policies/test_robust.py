@@ -18,6 +18,7 @@ from aquamend import (
     Probe,
     Problem,
     RecoveryGraph,
+    Reprobe,
     RollBack,
     evaluate,
     policy_named,
@@ -66,6 +67,23 @@ def test_a_radius_of_nothing_decides_as_aquamend_does():
     for q in (0.05, 0.1, 0.3, 0.6, 0.9):
         for cost in (0.1, 1.0, 5.0):
             assert Robust(0.0).next_step(state(q, cost)) == AquaMend().next_step(state(q, cost))
+
+
+def test_what_an_answer_makes_less_probable_than_any_number_may_still_not_be_kept():
+    """The lid is put back whatever is seen, since no answer rules out that it is off; for the level, looking pays."""
+    graph = RecoveryGraph(
+        [Belief("level", 40.0), Belief("lid", 5.0, may_keep=False)],
+        [Action("pour", undo=6.0, executed=True), Action("lift", undo=1.0, executed=True)],
+        [Probe("look", 0.5)],
+        [("look", "level", "detection"), ("level", "pour", "belief_to_action"), ("lid", "lift", "belief_to_action")],
+    )
+    hypotheses = [Hypothesis("good", 0.5), Hypothesis("bad", 0.5, ["level"]), Hypothesis("off", 1e-200, ["lid"])]
+    kernel = Discrete(["y", "n"], {"good": [1, 0], "bad": [0, 1], "off": [1e-200, 1]})
+    here = InformationState.alarmed(Problem(graph, JointModel(hypotheses, {"look": kernel})))
+    assert AquaMend().next_step(here) == Reprobe("look")
+    weighed = Robust(0.0).weighed(here)
+    assert weighed.step == Reprobe("look")
+    assert weighed.worst == pytest.approx(0.5 + 1.0 + 0.5 * 6.0)
 
 
 def test_safety_undoes_where_the_posterior_alone_would_carry_on_and_has_its_price():

@@ -24,7 +24,7 @@ from aquamend.decision.steps import Restart, RollBack
 from aquamend.decision.terminal import left_by_correcting
 from aquamend.graph import Correction
 from aquamend.graph.recovery_graph import bits
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, joint
 from aquamend.inference.refreshing import may_be_kept
 from aquamend.model.kernels import Outcomes
 from aquamend.remembering import remembered
@@ -252,9 +252,9 @@ def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[
         rows = channel.table.T if isinstance(channel, Outcomes) else ()
         answers = zip(getattr(channel, "outcomes", ()), rows, strict=True)
         ends = [
-            (f" once {probe!r} answers {answer}", state.given(state.posterior * row, probe))
+            (f" once {probe!r} answers {answer}", state.given(mass, probe))
             for answer, row in answers
-            if (state.posterior * row).any()
+            if (mass := joint(state.posterior, row)).any()
         ]
     for when, end in ends:
         if end.failure_probabilities[i] > 0:

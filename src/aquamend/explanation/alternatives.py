@@ -16,7 +16,7 @@ from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import Stop, best_terminal, correction_stops, price
 from aquamend.explanation.report import DecisionReport
 from aquamend.graph import Correction, RecoveryGraph
-from aquamend.inference import InformationState, rejected
+from aquamend.inference import InformationState, joint, rejected
 from aquamend.inference.refreshing import declarable, may_be_kept, supporting_evidence
 from aquamend.model.kernels import Outcomes, Readings
 from aquamend.problem import Plan
@@ -162,11 +162,11 @@ def _average(answers: Sequence[Answer], part: str) -> float:
 def _answers(state: InformationState, probe: str, names: Sequence[str] | None = None) -> list[Answer]:
     branches, found = probe_values(state).branches, []
     for i, likelihood in enumerate(branches.likelihood[branches.of(probe)]):
-        joint = likelihood * state.posterior
-        probability = float(joint.sum())
+        mass = joint(state.posterior, likelihood)
+        probability = float(mass.sum())
         if probability > 0.0:
             label = f"answer {i + 1}" if names is None else names[i]
-            found.append(Answer(label, probability, best_terminal(state.given(joint, probe))))
+            found.append(Answer(label, probability, best_terminal(state.given(mass, probe))))
     return found
 
 

@@ -131,13 +131,13 @@ class InformationState(Remembering):
         likelihood = model.repeated_alarm_likelihood if self.alarms else model.alarm_likelihood
         if likelihood is None:
             raise SecondAlarm
-        mass = joint(self.posterior, likelihood)
-        if mass.sum() <= 0.0:
+        posterior = conditioned(self.posterior, likelihood)
+        if posterior is None:
             raise ImpossibleEvidence(
                 "the alarm has probability 0 under every hypothesis that the evidence so far allows; "
                 "condition on it first, or add the missing hypothesis"
             )
-        return replace(self, posterior=normalised(mass), alarms=self.alarms + 1, origin=None)
+        return replace(self, posterior=posterior, alarms=self.alarms + 1, origin=None)
 
     @property
     def alarm_heard(self) -> bool:
@@ -157,16 +157,10 @@ class InformationState(Remembering):
         evidence, origin = (*self.evidence, observation), self.origin or self
         if self.contradiction is not None:
             return replace(self, evidence=evidence, origin=origin)
-        likelihood = self.likelihood(observation)
-        mass = joint(self.posterior, likelihood)
-        if mass.max() < SMALLEST:
-            with np.errstate(divide="ignore"):
-                log = np.log(self.posterior) + np.log(likelihood)
-            mass = np.exp(log - log.max()) if log.max() > -np.inf else np.zeros_like(mass)
-            mass[log > -np.inf] = np.maximum(mass[log > -np.inf], TINY)
-        if not mass.sum() > 0.0:
+        posterior = conditioned(self.posterior, self.likelihood(observation))
+        if posterior is None:
             return replace(self, evidence=evidence, origin=origin, contradiction=observation)
-        return replace(self, posterior=normalised(mass), evidence=evidence, origin=origin)
+        return replace(self, posterior=posterior, evidence=evidence, origin=origin)
 
     @property
     def chance_of_evidence(self) -> float:
@@ -368,6 +362,16 @@ def joint(posterior: Floats, likelihood: Floats) -> Floats:
     mass = np.asarray(posterior * likelihood)
     faint = mass < TINY
     return np.where(faint & (posterior > 0.0) & (likelihood > 0.0), TINY, mass) if faint.any() else mass
+
+
+def conditioned(posterior: Floats, likelihood: Floats) -> Floats | None:
+    """Return p(s | y) by Bayes' rule, read-only; None where no possible hypothesis allows the evidence."""
+    mass = joint(posterior, likelihood)
+    if 0.0 < mass.max() < SMALLEST:
+        with np.errstate(divide="ignore"):
+            log = np.log(posterior) + np.log(likelihood)
+        mass = np.where(mass > 0.0, np.maximum(np.exp(log - log.max()), TINY), 0.0)
+    return normalised(mass) if mass.sum() > 0.0 else None
 
 
 def normalised(mass: Floats) -> Floats:

@@ -62,8 +62,8 @@ def _alarm_faults(alarm: Alarm, hypotheses: Sequence[Hypothesis]) -> Iterator[Fa
         for name, value in row.items():
             if not 0.0 <= value <= 1.0:
                 yield Fault(f"alarm.{key}.{name}", f"{value!r} is not a probability", "give a number from 0 to 1")
-    mass = [h.prior * alarm.likelihood.get(h.name, np.nan) for h in hypotheses]
-    if mass and all(m == 0.0 for m in mass):
+    # Not by their product, which may be smaller than any number: what is improbable is possible.
+    if hypotheses and all(h.prior == 0.0 or alarm.likelihood.get(h.name) == 0.0 for h in hypotheses):
         yield Fault(
             "alarm.likelihood",
             "the alarm has probability 0 under every hypothesis with a positive prior",

@@ -25,7 +25,7 @@ from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal, listed_endings
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState, expected
+from aquamend.inference import InformationState, expected, joint
 from aquamend.inference.state import REJECT_AT
 from aquamend.policies.policy import Description
 
@@ -91,7 +91,7 @@ class Robust:
             answered[state.probe(probe).index] = True
             losses = [np.full(len(state.posterior), float(branches.cost[k])) for _ in range(2)]
             for row in rows:
-                mass = state.posterior * row
+                mass = joint(state.posterior, row)
                 if mass.sum() <= 0.0:
                     continue
                 posterior = mass / mass.sum()
