@@ -4,8 +4,11 @@ import gzip
 import json
 import math
 import os
+import subprocess
+import sys
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.errors import InvalidRun
 from aquamend.records import as_line, read_lines, sealed_line, write_atomically, write_lines
@@ -88,6 +91,64 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rubbish(tmp_path, monkeyp
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path):
+    target, link = tmp_path / "there" / "file", tmp_path / "link"
+    link.symlink_to(target)
+    for data in (b"new", b"newer"):
+        write_atomically(link, data)
+        assert link.is_symlink()
+        assert target.read_bytes() == data
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomically(pipe, b"through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_standard_output_can_be_named_as_a_file(tmp_path):
+    named = tmp_path / "stdout"
+    named.symlink_to("/proc/self/fd/1")  # as /dev/stdout is one
+    code = (
+        f"from aquamend.records import write_atomically as w; import pathlib; w(pathlib.Path({str(named)!r}), b'told')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE_S)
+    assert run.stdout == b"told"
+    assert named.is_symlink()
+
+
+@pytest.fixture
+def umask():
+    """Set the umask for a test."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path, umask, mask, mode):
+    umask(mask)
+    write_atomically(tmp_path / "file", b"new")
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o400])
+def test_a_file_keeps_its_permissions(tmp_path, umask, mode):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    write_atomically(path, b"new")
+    assert path.stat().st_mode & 0o777 == mode
+    assert path.read_bytes() == b"new"
 
 
 def test_a_sealed_line_is_the_same_line_with_a_seal(tmp_path):

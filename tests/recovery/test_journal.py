@@ -480,6 +480,14 @@ class TestBadFiles:
             journal.append("s", 0, [Alarmed(state, "aquamend", Rules())])
         assert os.listdir(folder) == [path.name]
 
+    def test_a_new_journal_has_the_permissions_that_the_umask_leaves(self, folder):
+        before = os.umask(0o077)
+        try:
+            Journal(folder / "private.db").close()
+        finally:
+            os.umask(before)
+        assert (folder / "private.db").stat().st_mode & 0o777 == 0o600
+
 
 class TestPermissions:
     """Of root nothing is kept: such tests run as nobody."""

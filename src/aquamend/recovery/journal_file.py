@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aquamend.errors import BadJournal
+from aquamend.records.lines import temporary_beside
 
 APPLICATION_ID = 0x41714D64
 """What the header of every journal says ("AqMd"), so that no other program's file is taken for one."""
@@ -90,27 +91,26 @@ def create(path: Path) -> None:
     if not path.parent.is_dir():
         raise BadJournal(path, "its folder does not exist", f"create {path.parent}")
     with in_words(path):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        os.close(handle)
+        temporary = temporary_beside(path)
+        temporary.touch(exist_ok=False)  # SQLite would not say why it cannot
         try:
-            with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
                 connection.executescript(
                     f"PRAGMA synchronous = FULL; PRAGMA application_id = {APPLICATION_ID};"
                     f"PRAGMA user_version = {VERSION}; BEGIN; {_TABLES} COMMIT; PRAGMA journal_mode = WAL;"
                 )
-            os.chmod(name, 0o644)  # mkstemp leaves files to their owner alone
-            _put(name, path)
+            _put(temporary, path)
         finally:
-            Path(name).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
-def _put(name: str, path: Path) -> None:
+def _put(temporary: Path, path: Path) -> None:
     with suppress(FileExistsError):
         try:
-            os.link(name, path)  # unlike a renaming, it replaces nothing
+            os.link(temporary, path)  # unlike a renaming, it replaces nothing
         except PermissionError:  # where there are no links
             if not path.exists():
-                os.rename(name, path)
+                os.rename(temporary, path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
