@@ -19,7 +19,7 @@ from aquamend.decision import (
     price,
 )
 from aquamend.decision.endings import endings_of
-from aquamend.decision.terminal import correction_stops, listed_endings
+from aquamend.decision.terminal import completed, correction_stops, listed_endings
 from aquamend.errors import UnknownName
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
@@ -204,6 +204,12 @@ def test_correcting_a_set_prices_that_set_and_no_other(lid):
     assert correction(lid(reversible=False), {"lid"}).loss == math.inf
     assert correction(lid(may_keep=False), set()).loss == math.inf
     assert correction(lid(may_keep=False, q=0.0), set()).loss == 0.0
+
+
+@pytest.mark.parametrize("use", [price, completed])
+def test_a_value_for_a_belief_that_is_none_is_told(lid, use):
+    with pytest.raises(UnknownName, match=r"unknown belief 'lip'; valid names: 'lid'; did you mean 'lid'\?"):
+        use(lid(), RollBack(("lid",), declare=(NewDeclaration("lip"),)))
 
 
 def test_correcting_nothing_is_to_continue_and_correcting_undoes_the_closure(lid):

@@ -20,7 +20,6 @@ from aquamend.decision.endings import (
     worst_case_endings,
 )  # fmt: skip
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
-from aquamend.errors import UnknownName
 from aquamend.graph import Correction, RecoveryGraph
 from aquamend.graph.recovery_graph import unions
 from aquamend.inference import InformationState, best_value, expected
@@ -129,15 +128,12 @@ def expected_loss(state: InformationState, loss: Floats) -> float:
 def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
     """Return the expected loss of what a correction set leaves wrong."""
     graph, endings = state.problem.graph, here.endings
-    unknown = [name for name in decision.correct if name not in graph.belief_index]
-    if unknown:
-        raise UnknownName("belief", unknown[0], graph.belief_index)
-    corrected = {graph.belief_index[name] for name in decision.correct}
+    corrected = {graph.position(name) for name in decision.correct}
     own = np.array([int(b) in corrected for b in endings.beliefs], dtype=bool)
     losses = np.where(own, here.correct, here.keep)
     at = {int(b): i for i, b in enumerate(endings.beliefs)}
     for new in decision.declare:
-        belief = graph.belief_index[new.belief]
+        belief = graph.position(new.belief)
         if belief in at:
             losses[at[belief]] = _wrong_loss(state, belief, new)
     return float(losses.sum())
@@ -153,7 +149,7 @@ def _wrong_loss(state: InformationState, belief: int, new: NewDeclaration) -> fl
 def declared_value(problem: Problem, new: NewDeclaration) -> NewValue | None:
     """Return which of a belief's values is declared, None where it is none of them."""
     graph = problem.graph
-    for value in problem.values_of(graph.belief_index[new.belief]):
+    for value in problem.values_of(graph.position(new.belief)):
         reader = None if value.probe is None else graph.probes[value.probe].name
         if reader == new.read_by and (reader is not None or value.value == new.value):
             return value
@@ -162,11 +158,8 @@ def declared_value(problem: Problem, new: NewDeclaration) -> NewValue | None:
 
 def correction(state: InformationState, beliefs: Iterable[str]) -> Stop:
     """Return the decision that corrects these beliefs and no others, with its price; correcting none is to continue."""
-    graph, wanted = state.problem.graph, set(beliefs)
-    unknown = sorted(wanted - graph.belief_index.keys())
-    if unknown:
-        raise UnknownName("belief", unknown[0], graph.belief_index)
-    names = tuple(belief.name for belief in graph.beliefs if belief.name in wanted)
+    graph = state.problem.graph
+    names = tuple(graph.beliefs[i].name for i in sorted({graph.position(name) for name in beliefs}))
     if not names:
         return price(state, Continue())
     return price(state, RollBack(names, graph.closure(names), new_declarations(state, names)))
@@ -193,7 +186,7 @@ def completed(state: InformationState, step: RollBack) -> RollBack:
     return replace(
         step,
         undo=tuple(action.name for action in graph.executed if action.name in undone),
-        declare=tuple(sorted(declare, key=lambda new: graph.belief_index[new.belief])),
+        declare=tuple(sorted(declare, key=lambda new: graph.position(new.belief))),
     )
 
 

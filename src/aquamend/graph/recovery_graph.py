@@ -43,6 +43,12 @@ class RecoveryGraph(Remembering):
         """Position of every belief, by name."""
         return {belief.name: i for i, belief in enumerate(self.beliefs)}
 
+    def position(self, belief: str) -> int:
+        """Return where a belief stands in ``beliefs``; ``UnknownName`` where it is none of them."""
+        if belief not in self.belief_index:
+            raise UnknownName("belief", belief, self.belief_index)
+        return self.belief_index[belief]
+
     @cached_property
     def probe_index(self) -> dict[str, int]:
         """Position of every probe, by name."""
@@ -106,9 +112,7 @@ class RecoveryGraph(Remembering):
         """Return the minimal upper closure of a set of beliefs: the union of their D_i, in action order."""
         mask = 0
         for belief in beliefs:
-            if belief not in self.belief_index:
-                raise UnknownName("belief", belief, self.belief_index)
-            mask |= self._reach[belief]
+            mask |= self._reach[self.beliefs[self.position(belief)].name]
         return tuple(self.executed[i].name for i in bits(mask))
 
     @cached_property
