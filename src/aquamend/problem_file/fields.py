@@ -75,7 +75,7 @@ def read_number(value: Any, where: str, report: FaultReport, remedy: str = "give
         return None
     number = _float_or_none(value)
     if number is None or LARGEST < abs(number) < math.inf:
-        report.add(where, f"{shown(value)} is too large", f"{remedy}; a finite one up to 1e100")
+        report.add(where, f"{shown(value)} is too large, beyond 1e100", remedy)
         return None
     if math.isnan(number):
         report.add(where, "nan is not a number", remedy)
