@@ -249,9 +249,10 @@ def _certainty(report: DecisionReport) -> Group:
     if len(found) > MOST_NOTES:
         lines.append(_more(len(found) - MOST_NOTES, "threshold"))
     lines.append(Text(certificate(report)))
-    effect = effect_of_left_out(report.state.problem, report.state.chance_of_evidence)
+    state = report.state
+    effect = effect_of_left_out(state.problem, state.chance_of_evidence)
     if effect is not None:
-        lines.append(Text(told_left_out(effect, report.state.problem.unit)))
+        lines.append(Text(told_left_out(effect, state.problem.unit, answered=bool(state.evidence))))
     return _section("How sure is this", *lines)
 
 

@@ -298,10 +298,14 @@ def certificate(report: DecisionReport) -> str:
     )
 
 
-def told_left_out(effect: LeftOut, unit: str) -> str:
-    """Return how probable combinations of causes are that were left out, and what that may change."""
+def told_left_out(effect: LeftOut, unit: str, *, answered: bool = False) -> str:
+    """Return how probable combinations of causes are that were left out, and what that may change.
+
+    ``answered`` says whether probes have answered, so that more was heard than the alarm.
+    """
     text = f"More causes at once are left out: {percent(effect.prior)} before the alarm"
-    text += f", at most {percent(effect.by_now)} by now" if effect.by_now != effect.prior else ""
+    when = "by now" if answered else "after the alarm"
+    text += f", at most {percent(effect.by_now)} {when}" if effect.by_now != effect.prior else ""
     if effect.unbounded:
         return f"{text}; what that may cost has no bound, since {shown(effect.unbounded)} may not be kept if it failed."
     return f"{text}; that changes the expected loss by at most {quantity(effect.loss, unit)}."
