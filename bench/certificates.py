@@ -26,7 +26,6 @@ from aquamend.planning.search import search
 from aquamend.problem_file import load_problem
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-ROBOT_SCENES = 16
 STRESS_EPISODES = 60
 
 
@@ -97,10 +96,11 @@ def certificates() -> Table:
     table.add_row(f"{len(gaps)} episodes of {stress.name}", "", f"median {median(gaps):.2%}", "≤ 1 s",
                   "1 % for nine in ten", f"{close:.0%} of them" + ("" if close >= 0.9 else ", missed"))  # fmt: skip
     robot = POURING_SUITES[0]
-    scenes = [robot.make(0, 2 * k % robot.scenarios + k % 2).state for k in range(ROBOT_SCENES)]
+    scenes = [robot.make(0, k).state for k in range(robot.scenarios)]
     gaps = relative(scenes, share=0.01, deadline_s=1.0)
+    close = sum(gap <= 0.01 for gap in gaps) / len(gaps)
     table.add_row(f"{len(gaps)} alarms of the robot", "", f"median {median(gaps):.2%}", "≤ 1 s", "1 % at the median",
-                  "" if median(gaps) <= 0.01 else "missed")  # fmt: skip
+                  f"{close:.0%} of them" + ("" if median(gaps) <= 0.01 else ", missed"))  # fmt: skip
     return table
 
 

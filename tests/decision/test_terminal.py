@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import REJECT_AT
 from aquamend.model import Declaration, Discrete, Hypothesis, JointModel
+from aquamend.modelling.left_out import worst_loss
 from aquamend.problem import Plan, Problem
 
 
@@ -285,6 +287,15 @@ def test_leaving_out_what_is_beaten_everywhere_loses_no_least_loss(walked):
         least = [np.min([e.loss[possible] for e in listed], axis=0, initial=math.inf) for listed in (every, kept)]
         np.testing.assert_allclose(least[1], least[0], err_msg=str(seed))
         assert len(kept) <= len(every)
+
+
+def test_no_ending_that_is_finite_costs_more_than_a_recovery_may_at_most(walked):
+    for seed in range(200):
+        problem = walked(seed).problem
+        without_probing = replace(problem, sensing_budget=0.0)
+        everybody = np.ones(len(problem.graph.probes), dtype=bool)
+        for ending in listed_endings(endings_of(problem), everybody, most=10**6):
+            assert ending.loss[np.isfinite(ending.loss)].max(initial=0.0) <= worst_loss(without_probing) + 1e-9, seed
 
 
 def test_too_many_correction_sets_are_not_listed(lid):

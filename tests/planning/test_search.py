@@ -1,7 +1,9 @@
 """Anytime planning: a certificate at every size and deadline, never a wrong one."""
 
 import math
+import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +39,7 @@ from aquamend.planning.sensors import discrete_answers
 from aquamend.policies import Lookahead
 from aquamend.problem_file import load_problem, parse_problem
 from tests.planning.conftest import random_state
+from tests.reference.generator import format_2_problem, random_problem
 from tests.tiers import cases
 
 
@@ -210,6 +213,42 @@ def test_equally_probable_answers_come_apart_as_well(n):
         assert rounds < 200
     assert tree.bounds.gap <= 1e-9
     assert tree.bounds.upper == pytest.approx(best, abs=1e-9)
+
+
+def settled_state(data: dict[str, Any], power: float) -> InformationState:
+    """The alarmed state of a problem where what is probable is far more so, and the rest next to impossible."""
+    prior = np.array([hypothesis["prior"] for hypothesis in data["hypotheses"]]) ** power
+    for hypothesis, p in zip(data["hypotheses"], prior / prior.sum(), strict=True):
+        hypothesis["prior"] = float(p)
+    return InformationState.alarmed(parse_problem(data))
+
+
+def grown(state: InformationState) -> EvidenceTree:
+    """A tree brought to the optimum, rules of support relaxed where there are some."""
+    tree = EvidenceTree(state, discrete_answers(state), relaxed=endings_of(state.problem).ruled)
+    rounds = 0
+    while tree.bounds.gap > 1e-12 and tree.grow():
+        rounds += 1
+        assert rounds < 500
+    return tree
+
+
+def test_probes_that_cannot_pay_are_left_out_without_a_difference(monkeypatch):
+    smaller = 0
+    for seed in range(cases(150, 1500)):
+        rng = random.Random(seed)
+        data = random_problem(rng) if seed % 2 else format_2_problem(rng)
+        state = settled_state(data, power=[4, 8, 16][seed % 3])
+        if state.contradiction is not None or not state.legal:
+            continue
+        without = grown(state)
+        with monkeypatch.context() as patch:
+            patch.setattr(evidence_tree, "MOST_STORIES", 0)
+            everything = grown(state)
+        assert without.bounds.lower == pytest.approx(everything.bounds.lower, abs=1e-9), seed
+        assert without.bounds.upper == pytest.approx(everything.bounds.upper, abs=1e-9), seed
+        smaller += without.n_nodes < everything.n_nodes
+    assert smaller > cases(10, 100)
 
 
 def scale_state(seed: int, uses: float = 1) -> InformationState:

@@ -179,6 +179,23 @@ class Endings:
         """Whether the posterior may forbid an option, by a rule of support or because only the last resort is left."""
         return bool(len(self.support.beliefs) or self.last_resorts)
 
+    def without_answer(self, probe: int) -> tuple[Indices, Bools]:
+        """Return what a robot does best that cannot declare what a probe reads, and where the reading would be better.
+
+        Both have a row for each hypothesis. The first has a column for each belief that the probe reads: which of the
+        values that need no reading is wrong least often. The second also says where the probe may be the only support.
+        """
+        choice, better = [np.zeros(len(self.features), dtype=np.intp)], np.zeros(len(self.features), dtype=bool)
+        for a, b in pairwise([*self.first_value.tolist(), len(self.new_values)]):
+            read = [value.wrong for value in self.new_values[a:b] if value.probe == probe]
+            known = [value.wrong for value in self.new_values[a:b] if value.probe is None]
+            if read:
+                choice += [np.argmin(known, axis=0)] if known else []
+                better |= np.min(read, axis=0) < np.min(known, axis=0, initial=math.inf)
+        for a, b in pairwise([*self.support.first.tolist(), len(self.support.probe)]):
+            better |= probe in self.support.probe[a:b] and not self.support.before[a:b].any()
+        return np.column_stack(choice), better
+
     @cached_property
     def _columns(self) -> tuple[slice, slice, slice, slice, slice]:
         widths = (len(self.beliefs), len(self.new_values), self.n_sources, len(self.varying), len(self.barring))

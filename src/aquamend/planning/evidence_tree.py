@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
 from aquamend.inference import InformationState, joint
+from aquamend.model.kernels.kernel import labels_of
+from aquamend.modelling.left_out import worst_loss
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.growing import Growing
 from aquamend.planning.sensors import Answers
@@ -52,6 +54,8 @@ NUMBERS_AT_ONCE = 4_000_000
 """Joint probabilities worked on at once."""
 FEW_USES = 3
 """Uses up to which evidence is told apart by its answers; with more, by the posterior that it leads to."""
+MOST_STORIES = 8
+"""Of the stories a probe may tell, those most probable to begin with are looked at."""
 LARGEST = 1e200
 """A gap between a finite and an infinite bound counts as this."""
 STOP, LOWER, UPPER = range(3)
@@ -129,8 +133,13 @@ def _gap(lower: Floats, upper: Floats) -> Floats:
 class EvidenceTree:
     """The nodes expanded so far, and their bounds. Rows of node arrays are nodes, the root first."""
 
-    def __init__(self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False) -> None:
-        """Begin with the root. ``relaxed`` prices stopping with the conditions of support left out."""
+    def __init__(
+        self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False, for_upper: bool = False
+    ) -> None:
+        """Begin with the root. ``relaxed`` prices stopping with the conditions of support left out.
+
+        ``for_upper`` asks for the upper bound alone: the lower one then only says where to look.
+        """
         self.state, self.endings, self.answers = state, endings_of(state.problem), answers
         self.cost = np.array([view.cost for view in state.legal])
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
@@ -139,6 +148,8 @@ class EvidenceTree:
         self._all_apart = not relaxed and self.endings.ruled
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
+        self._at_stake = math.inf if len(self.endings.unbearable) else worst_loss(state.problem)
+        self._story = self._stories() if for_upper or not self._all_apart else {}
         self.table = np.concatenate([own.likelihood.T for own in answers])
         """Shape ``(n_answers, n_hypotheses)``; the answers of all probes, one under the other."""
         self._width = np.array([own.likelihood.shape[1] for own in answers], dtype=np.intp)
@@ -157,6 +168,27 @@ class EvidenceTree:
         self._n_answers = 0
         nowhere = np.full(1, -1, dtype=np.intp)
         self.add(nowhere, nowhere, state.posterior[None, :], np.zeros((1, n_probes), dtype=np.int32))
+
+    def _stories(self) -> dict[int, Floats]:
+        """Return for each probe sets of hypotheses that its answer need not tell apart, ``(n_hypotheses, n_sets)``.
+
+        Under those of one set, a story, the probe answers alike, and the robot can declare something as good without
+        the answer as with it. So being told the story is worth at least what the answer is; and it saves no more than
+        acting as if one story were true might lose under the others. Where that is less than the probe costs, not
+        asking it is as good. This needs a loss that is concave, as a lower bound does not follow otherwise.
+        """
+        if self._at_stake == math.inf:
+            return {}
+        stories: dict[int, Floats] = {}
+        for m, own in enumerate(self.answers):
+            choice, better = self.endings.without_answer(int(self._index[m]))
+            story = labels_of(np.column_stack([own.likelihood, choice]))[0]
+            weight = np.bincount(story, weights=self.state.posterior)
+            weight[story[better & (self.state.posterior > 0.0)]] = 0.0
+            likely = np.argsort(-weight, kind="stable")[:MOST_STORIES]
+            if not own.told.any():
+                stories[m] = (story[:, None] == likely[weight[likely] > 0.0]).astype(float)
+        return {m: own for m, own in stories.items() if own.any()}
 
     @property
     def n_nodes(self) -> int:
@@ -258,6 +290,10 @@ class EvidenceTree:
         posterior = self._posteriors_of_leaves(leaves)
         least = (posterior @ self._informed)[:, None] + self.cost
         worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
+        for m, stories in self._story.items():
+            worth[:, m] &= (1.0 - (posterior @ stories).max(axis=1)) * self._at_stake > self.cost[m]
+        nothing = leaves[~worth.any(axis=1)]
+        self._values.rows[nothing, LOWER] = self._values.rows[nothing, STOP]
         self._row.rows[leaves] = len(self._node) + np.arange(len(leaves))
         self._node.add(leaves)
         self._posterior.add(posterior)

@@ -146,15 +146,15 @@ class Evidence:
 class Readings:
     """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
-    first_cuts = 40
+    first_cuts = 56
     """Cuts of all probes together, to begin with, in the tree that is told less."""
-    more_below = 2
+    more_below = 1.5
     """How many times more there are in the other, whose bound is the coarser one."""
     slack = 0.3
     """About which part of a tree's gap is due to its upper bound: it finds good plans before it knows that they are."""
     finest = 5
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
-    enough = 0.2
+    enough = 0.1
     """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts."""
     done = 0.02
     """And so near that it ends, where the cuts are the finest."""
@@ -171,10 +171,15 @@ class Readings:
         ruled = endings_of(state.problem).ruled  # then being told more need not help
         below = _Side(
             lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled),
-            self.more_below * self.first_cuts,
+            int(self.more_below * self.first_cuts),
             self.finest,
         )
-        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
+        above = _Side(
+            lambda n: EvidenceTree(state, less_informed(state, n), for_upper=True),
+            self.first_cuts,
+            self.finest,
+            self.slack,
+        )
         reached = Bounds(-math.inf, math.inf)
         while below.open or above.open:
             gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
