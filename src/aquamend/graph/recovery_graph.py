@@ -112,7 +112,8 @@ class RecoveryGraph(Remembering):
         """Return the minimal upper closure of a set of beliefs: the union of their D_i, in action order."""
         mask = 0
         for belief in beliefs:
-            mask |= self._reach[self.beliefs[self.position(belief)].name]
+            self.position(belief)  # or an error that names it
+            mask |= self._reach[belief]
         return tuple(self.executed[i].name for i in bits(mask))
 
     @cached_property

@@ -175,19 +175,17 @@ class EvidenceTree:
         Under those of one set, a story, the probe answers alike, and the robot can declare something as good without
         the answer as with it. So being told the story is worth at least what the answer is; and it saves no more than
         acting as if one story were true might lose under the others. Where that is less than the probe costs, not
-        asking it is as good. This needs a loss that is concave, as a lower bound does not follow otherwise.
+        asking it is as good. For a lower bound this needs a loss that is concave.
         """
-        if self._at_stake == math.inf:
-            return {}
-        stories: dict[int, Floats] = {}
-        for m, own in enumerate(self.answers):
+        telling = [] if self._at_stake == math.inf else [m for m, own in enumerate(self.answers) if not own.told.any()]
+        stories = {}
+        for m in telling:
             choice, better = self.endings.without_answer(int(self._index[m]))
-            story = labels_of(np.column_stack([own.likelihood, choice]))[0]
+            story = labels_of(np.column_stack([self.answers[m].likelihood, choice]))[0]
             weight = np.bincount(story, weights=self.state.posterior)
             weight[story[better & (self.state.posterior > 0.0)]] = 0.0
             likely = np.argsort(-weight, kind="stable")[:MOST_STORIES]
-            if not own.told.any():
-                stories[m] = (story[:, None] == likely[weight[likely] > 0.0]).astype(float)
+            stories[m] = (story[:, None] == likely[weight[likely] > 0.0]).astype(float)
         return {m: own for m, own in stories.items() if own.any()}
 
     @property

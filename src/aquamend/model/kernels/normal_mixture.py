@@ -392,19 +392,18 @@ def interval_tables(channels: Sequence[Readings], cuts: Sequence[Floats]) -> lis
 
 
 def _beneath(height: Floats, excess: Floats) -> Floats:
-    """Return heights lowered by what straight lines between them exceed, or to the smallest neighbour's where better.
+    """Return heights at the edges whose straight connections stay beneath the curve.
 
-    Which of the two, is decided row by row: lines between the one and the other might exceed the curve.
+    Between two edges the ends may be as high as the curve less what a straight line exceeds, or as its smaller end,
+    whichever is better there; an edge is as high as both sides allow.
     """
     low, high = height[:, :-1], height[:, 1:]
-    bent, flat = height.copy(), height.copy()
-    bent[:, :-1] = np.minimum(bent[:, :-1], low - excess)
-    bent[:, 1:] = np.minimum(bent[:, 1:], high - excess)
     least = np.minimum(low, high)
-    flat[:, :-1], flat[:, 1:] = least, np.minimum(flat[:, 1:], least)
-    flat[:, 1:-1] = np.minimum(flat[:, 1:-1], least[:, 1:])
-    better = (bent.min(axis=1) >= 0.0) & (bent.sum(axis=1) > flat.sum(axis=1))
-    return np.where(better[:, None], bent, flat)
+    bent = (least >= excess) & (low + high - 2.0 * excess > 2.0 * least)
+    beneath = height.copy()
+    np.minimum(beneath[:, :-1], np.where(bent, low - excess, least), out=beneath[:, :-1])
+    np.minimum(beneath[:, 1:], np.where(bent, high - excess, least), out=beneath[:, 1:])
+    return beneath
 
 
 def _between(z: Floats) -> Floats:
