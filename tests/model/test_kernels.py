@@ -267,6 +267,13 @@ def test_straight_lines_beneath_the_densities_come_near_them(channel):
     np.testing.assert_allclose(covered, channel.intervals(cuts[[0, -1]])[:, 1], atol=2e-3)
 
 
+def test_straight_lines_come_near_a_density_also_in_a_row_that_begins_where_there_is_next_to_none():
+    channel = Gaussian({"h": [0.0, 1.0]}).channel(["h"])
+    edges = np.linspace(-12.0, 12.0, 65)[None, :]
+    covered = trapezoid(channel.beneath(edges), edges[:, :, None], axis=1)
+    assert covered.item() == pytest.approx(1.0, abs=0.03)
+
+
 def test_the_sampled_readings_are_sorted_and_reach_as_far_as_every_component(channel):
     readings, density = channel.sampled
     assert (np.diff(readings) > 0).all()
