@@ -11,7 +11,8 @@ others), times how far apart their bounds are, much as HSVI and BRTDP choose. Tw
 node. Answers that would matter less than what the round works on stay together: they cost at least what they would if
 everything were known after them, and at most stopping without knowing which it was. When they come to matter most, the
 probe is asked again. Nothing here needs the loss to be concave, so the rules of support and last resorts are priced as
-they are; but then no answers stay together, for a policy must not overlook what breaks a rule.
+they are; but then no answers stay together, for a policy must not overlook what breaks a rule. Where the loss is
+concave, a probe is not even asked that could not tell enough to pay, whatever it said.
 
 A worked example: one belief, failed with probability 0.4, costs 10 if kept and 3 to correct; a probe that costs 1 is
 right in nine of ten cases. The root is worth at most V_stop = min(4, 3) = 3 and at least 1 + 0.4 · 3 = 2.2. Expanding
