@@ -134,13 +134,8 @@ def _gap(lower: Floats, upper: Floats) -> Floats:
 class EvidenceTree:
     """The nodes expanded so far, and their bounds. Rows of node arrays are nodes, the root first."""
 
-    def __init__(
-        self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False, for_upper: bool = False
-    ) -> None:
-        """Begin with the root. ``relaxed`` prices stopping with the conditions of support left out.
-
-        ``for_upper`` asks for the upper bound alone: the lower one then only says where to look.
-        """
+    def __init__(self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False) -> None:
+        """Begin with the root. ``relaxed`` prices stopping with the conditions of support left out."""
         self.state, self.endings, self.answers = state, endings_of(state.problem), answers
         self.cost = np.array([view.cost for view in state.legal])
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
@@ -150,7 +145,7 @@ class EvidenceTree:
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self._at_stake = math.inf if len(self.endings.unbearable) else worst_loss(state.problem)
-        self._story = self._stories() if for_upper or not self._all_apart else {}
+        self._story = {} if self._all_apart else self._stories()
         self.table = np.concatenate([own.likelihood.T for own in answers])
         """Shape ``(n_answers, n_hypotheses)``; the answers of all probes, one under the other."""
         self._width = np.array([own.likelihood.shape[1] for own in answers], dtype=np.intp)
@@ -176,7 +171,7 @@ class EvidenceTree:
         Under those of one set, a story, the probe answers alike, and the robot can declare something as good without
         the answer as with it. So being told the story is worth at least what the answer is; and it saves no more than
         acting as if one story were true might lose under the others. Where that is less than the probe costs, not
-        asking it is as good. For a lower bound this needs a loss that is concave.
+        asking it is as good. This needs a loss that is concave.
         """
         telling = [] if self._at_stake == math.inf else [m for m, own in enumerate(self.answers) if not own.told.any()]
         stories = {}

@@ -174,12 +174,7 @@ class Readings:
             int(self.more_below * self.first_cuts),
             self.finest,
         )
-        above = _Side(
-            lambda n: EvidenceTree(state, less_informed(state, n), for_upper=True),
-            self.first_cuts,
-            self.finest,
-            self.slack,
-        )
+        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
         reached = Bounds(-math.inf, math.inf)
         while below.open or above.open:
             gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
