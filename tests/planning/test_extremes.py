@@ -135,6 +135,34 @@ def test_an_unavoidable_loss_does_not_make_a_probe_without_information_pay(doom,
     assert bounds.upper == bounds.lower
 
 
+@pytest.mark.parametrize(
+    ("prior", "residual", "undo", "cost"),
+    [(1e-18, 1e21, 500.0, 1.0), (1e-17, 1e12, 5.0, 1e-6), (1e-17, 1e11, 5.0, 1e-7)],
+)
+def test_a_huge_loss_makes_probes_pay_that_look_for_what_hardly_ever_happens(prior, residual, undo, cost):
+    failed = {"fine": [], "a": ["a"], "b": ["b"], "both": ["a", "b"]}
+    start = state(
+        beliefs=[{"name": name, "residual": residual} for name in "ab"],
+        actions=[{"name": f"lift {name}", "undo": undo, "status": "executed"} for name in "ab"],
+        probes=[{"name": f"look {name}", "cost": cost} for name in "ab"],
+        edges=[
+            *([f"look {name}", name, "detection"] for name in "ab"),
+            *([name, f"lift {name}", "belief_to_action"] for name in "ab"),
+        ],
+        hypotheses=[
+            {"name": name, "prior": prior if own else 1.0 - 3.0 * prior, "failed": own} for name, own in failed.items()
+        ],
+        kernels={
+            f"look {name}": {
+                "outcomes": ["fine", "failed"],
+                "likelihood": {h: [0.0, 1.0] if name in own else [1.0, 0.0] for h, own in failed.items()},
+            }
+            for name in "ab"
+        },
+    )
+    assert brackets(start, 2.0 * cost + 4.0 * prior * undo)
+
+
 def test_probes_that_tell_next_to_nothing_for_nothing_still_tell():
     """Asked 1e16 times, the weak probe is right but for exp(-200), and costs 1e-4: the optimum is at most 2.5001."""
     start = state(

@@ -145,7 +145,7 @@ class EvidenceTree:
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self._at_stake = math.inf if len(self.endings.unbearable) else worst_loss(state.problem)
-        self._story = {} if self._all_apart else self._stories()
+        self._outside = {} if self._all_apart else self._outside_stories()
         self.table = np.concatenate([own.likelihood.T for own in answers])
         """Shape ``(n_answers, n_hypotheses)``; the answers of all probes, one under the other."""
         self._width = np.array([own.likelihood.shape[1] for own in answers], dtype=np.intp)
@@ -165,24 +165,24 @@ class EvidenceTree:
         nowhere = np.full(1, -1, dtype=np.intp)
         self.add(nowhere, nowhere, state.posterior[None, :], np.zeros((1, n_probes), dtype=np.int32))
 
-    def _stories(self) -> dict[int, Floats]:
-        """Return for each probe sets of hypotheses that its answer need not tell apart, ``(n_hypotheses, n_sets)``.
+    def _outside_stories(self) -> dict[int, Floats]:
+        """Return for some probes the hypotheses outside each of their stories, ``(n_hypotheses, n_stories)``.
 
-        Under those of one set, a story, the probe answers alike, and the robot can declare something as good without
+        Under the hypotheses of one story the probe answers alike, and the robot can declare something as good without
         the answer as with it. So being told the story is worth at least what the answer is; and it saves no more than
-        acting as if one story were true might lose under the others. Where that is less than the probe costs, not
-        asking it is as good. This needs a loss that is concave.
+        acting as if one story were true might lose outside it. Where that is less than the probe costs, not asking it
+        is as good. This needs a loss that is concave.
         """
         telling = [] if self._at_stake == math.inf else [m for m, own in enumerate(self.answers) if not own.told.any()]
-        stories = {}
+        outside = {}
         for m in telling:
             choice, better = self.endings.without_answer(int(self._index[m]))
             story = labels_of(np.column_stack([self.answers[m].likelihood, choice]))[0]
             weight = np.bincount(story, weights=self.state.posterior)
             weight[story[better & (self.state.posterior > 0.0)]] = 0.0
             likely = np.argsort(-weight, kind="stable")[:MOST_STORIES]
-            stories[m] = (story[:, None] == likely[weight[likely] > 0.0]).astype(float)
-        return {m: own for m, own in stories.items() if own.any()}
+            outside[m] = (story[:, None] != likely[weight[likely] > 0.0]).astype(float)
+        return {m: own for m, own in outside.items() if own.shape[1]}
 
     @property
     def n_nodes(self) -> int:
@@ -284,8 +284,8 @@ class EvidenceTree:
         posterior = self._posteriors_of_leaves(leaves)
         least = (posterior @ self._informed)[:, None] + self.cost
         worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
-        for m, stories in self._story.items():
-            worth[:, m] &= (1.0 - (posterior @ stories).max(axis=1)) * self._at_stake > self.cost[m]
+        for m, outside in self._outside.items():
+            worth[:, m] &= (posterior @ outside).min(axis=1) * self._at_stake > self.cost[m]
         nothing = leaves[~worth.any(axis=1)]
         self._values.rows[nothing, LOWER] = self._values.rows[nothing, STOP]
         self._row.rows[leaves] = len(self._node) + np.arange(len(leaves))
