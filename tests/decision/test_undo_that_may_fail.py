@@ -161,6 +161,21 @@ def test_an_undo_that_fails_does_so_for_every_belief_above_it(case):
     assert found.success == pytest.approx(success)
 
 
+def test_success_is_counted_also_of_many_beliefs_with_unsure_undoing_and_values():
+    names = [f"b{i}" for i in range(40)]
+    beliefs = [Belief(name, 5.0, correction=Correction.SUPPORTED, declared=0.0) for name in names]
+    actions = [Action(f"undo {name}", undo=1.0, executed=True, undo_succeeds=0.9) for name in names]
+    probes = [Probe(f"read {name}", cost=0.1, accuracy=0.8) for name in names]
+    edges = [(f"read {name}", name, "detection") for name in names]
+    edges += [(name, f"undo {name}", "belief_to_action") for name in names]
+    hypotheses = [Hypothesis("fine", 0.5), Hypothesis("wrong", 0.5, truth=dict.fromkeys(names, 1.0))]
+    kernels = {probe.name: Discrete(["answered"], np.ones((2, 1))) for probe in probes}
+    problem = Problem(RecoveryGraph(beliefs, actions, probes, edges), JointModel(hypotheses, kernels))
+    decision = RollBack(tuple(names), declare=tuple(NewDeclaration(n, read_by=f"read {n}") for n in names))
+    found = evaluate(Committed(decision), InformationState.alarmed(problem))
+    assert found.success == pytest.approx(0.5 * (0.9 * 0.8 + 0.1) ** 40 + 0.5 * (0.9 * 0.8) ** 40)
+
+
 def test_a_new_value_is_declared_only_where_undoing_succeeds():
     # 45 g is declared: wrong under "nothing" if undoing succeeds, and what had failed stays where it does not.
     state = single(Correction.SUPPORTED)

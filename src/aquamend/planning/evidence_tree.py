@@ -286,7 +286,7 @@ class EvidenceTree:
         worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
         for m, outside in self._outside.items():
             worth[:, m] &= (posterior @ outside).min(axis=1) * self._at_stake > self.cost[m]
-        nothing = leaves[~worth.any(axis=1)]
+        nothing = leaves[~worth.any(axis=1)]  # no expansion will carry a bound to these
         self._values.rows[nothing, LOWER] = self._values.rows[nothing, STOP]
         self._row.rows[leaves] = len(self._node) + np.arange(len(leaves))
         self._node.add(leaves)

@@ -6,6 +6,8 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import NoReturn
 
 import numpy as np
@@ -198,11 +200,13 @@ def _success(
     unsure = [action for action in problem.graph.executed if undone and action.undo_succeeds < 1.0]
     needed = {name: _needed(problem, name, unsure) for name in new}
     right = {0: np.ones(len(wrong))}  # the actions that must have been undone, as bits, to the share of what is right
+    later = [mask for mask in needed.values() if mask]
     for name, mask in needed.items():
         if mask:
-            right = _split(right, 1.0 - wrong[:, index[name]], mask, 1.0 - new[name])
+            right = _split(right, 1.0 - wrong[:, index[name]], later.pop(0), 1.0 - new[name])
+            right = _settled(right, unsure, reduce(or_, later, 0))
         wrong[:, index[name]] = 0.0 if mask else new[name]
-    share = sum(_chance(mask, unsure) * each for mask, each in right.items()) * (1.0 - wrong).prod(axis=1)
+    share = right[0] * (1.0 - wrong).prod(axis=1)
     good, bad = float(state.posterior @ share), float(state.posterior @ (1.0 - share))
     return good / (good + bad)
 
@@ -217,10 +221,14 @@ def _split(right: Mapping[int, Floats], kept: Floats, mask: int, new: Floats) ->
     found: dict[int, Floats] = {}
     for others, share in right.items():
         for both, part in ((others, share * kept), (others | mask, share * (new - kept))):
-            if part.any():
-                found[both] = found.get(both, 0.0) + part
+            found[both] = found.get(both, 0.0) + part
     return found
 
 
-def _chance(mask: int, unsure: Sequence[Action]) -> float:
-    return math.prod(action.undo_succeeds for k, action in enumerate(unsure) if mask >> k & 1)
+def _settled(right: Mapping[int, Floats], unsure: Sequence[Action], later: int) -> dict[int, Floats]:
+    """Return the shares with the chances counted of actions that no later belief needs, so that few are kept apart."""
+    found: dict[int, Floats] = {}
+    for mask, share in right.items():
+        chance = math.prod(action.undo_succeeds for k, action in enumerate(unsure) if mask & ~later & 1 << k)
+        found[mask & later] = found.get(mask & later, 0.0) + chance * share
+    return found
