@@ -15,6 +15,7 @@ from aquamend.graph import Belief, Correction, RecoveryGraph, Value
 from aquamend.model.coverage import Coverage, coverage_faults
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
+from aquamend.model.spreads import differs
 from aquamend.model.validation import reference_faults
 from aquamend.remembering import Remembering
 
@@ -125,9 +126,9 @@ class Problem(Remembering):
         for s, hypothesis in enumerate(self.model.hypotheses):
             for belief in hypothesis.failed:
                 failed[s, index[belief]] = 1.0
-            for belief, truth in hypothesis.truth.items():
+            for belief in hypothesis.truth:
                 spec = self.graph.beliefs[index[belief]]
-                failed[s, index[belief]] = float(differs(truth, spec.declared, spec.tolerance))
+                failed[s, index[belief]] = float(differs(hypothesis.true_of(spec), spec.declared, spec.tolerance))
         for belief, new in self.redeclared.items():
             failed[:, index[belief]] = new.wrong
         failed.setflags(write=False)
@@ -168,9 +169,9 @@ class Problem(Remembering):
             yield self._new_value(i, None, m, 1.0 - self.accuracy[:, m])
         if belief.declared is None:
             return
-        truth = [hypothesis.truth.get(belief.name, belief.declared) for hypothesis in self.model.hypotheses]
+        truth = [hypothesis.true_of(belief) for hypothesis in self.model.hypotheses]
         for value in dict.fromkeys(truth):
-            if value != in_force:
+            if value is not None and value != in_force:
                 wrong = np.array([float(differs(other, value, belief.tolerance)) for other in truth])
                 yield self._new_value(i, value, None, wrong)
 
@@ -195,7 +196,7 @@ class Problem(Remembering):
             invalid = tuple(declaration.invalid_in or ())
             if declaration.invalid_in is None and declared is not None and value != declared:  # an older statement, say
                 spec, hypotheses = self.graph.beliefs[i], self.model.hypotheses
-                truth = {h.name: h.truth.get(spec.name, declared) for h in hypotheses}
+                truth = {h.name: h.true_of(spec) for h in hypotheses}
                 invalid = tuple(name for name, true in truth.items() if differs(true, value, spec.tolerance))
             elif declaration.invalid_in is None and (declared is not None or not self.model.declarations):
                 invalid = tuple(names[s] for s in np.flatnonzero(self.failed[:, i]))
@@ -266,14 +267,6 @@ class Problem(Remembering):
     def escalate_loss(self) -> float:
         """Loss of escalating: infinite where none is given."""
         return math.inf if self.escalate is None else self.escalate
-
-
-def differs(value: Value | None, other: Value | None, tolerance: float) -> bool:
-    """Whether two values are not the same: numbers by more than the tolerance, an equal distance not counting."""
-    if isinstance(value, str) or isinstance(other, str) or value is None or other is None:
-        return value != other
-    distance = abs(value - other)
-    return distance > tolerance and not math.isclose(distance, tolerance, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def terminal_faults(sensing_budget: float, restart: float | None, escalate: float | None) -> list[Fault]:

@@ -8,7 +8,8 @@ import pytest
 from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
-from aquamend.problem import Plan, Problem, differs
+from aquamend.model.spreads import differs
+from aquamend.problem import Plan, Problem
 
 LOOK = Discrete(["y", "n"], {"ok": [1, 0], "bad": [0, 1]})
 BELIEFS = (Belief("b", 1.0), Belief("c", 1.0))
@@ -43,7 +44,6 @@ def problem(
         ({"failed": ("b", "x")}, ["hypotheses[1].failed[1]"]),
         ({"truth": {"x": "A"}}, ["hypotheses[1].truth.x"]),
         ({"truth": {"c": "A"}}, ["hypotheses[1].truth.c"]),
-        ({"beliefs": [Belief("b", 1.0, declared="A"), *BELIEFS[1:]]}, ["hypotheses[1].failed[0]"]),
         ({"spec": Probe("look", 0.1, accuracy={"default": 1.0, "x": 0.5})}, ["probes[0].accuracy.x"]),
         ({"probe": "peek"}, ["kernels.peek", "probes[0]"]),
         ({"alarm": Alarm({"ok": 1, "bad": 1}, ["c", "x"])}, ["alarm.suspects[1]"]),

@@ -50,7 +50,10 @@ def test_listed_hypotheses_may_have_defaults_and_rules_on_beliefs(sound_2):
             "causes[1].failed[0]: 'cod' is not a belief; did you mean 'code'?",
         ),
         (lambda d: d["causes"][1].update(truth={"place": 1}), "causes[1].truth.place: 'place' declares no value"),
-        (lambda d: d["causes"][1].update(failed=["weight"]), "causes[1].failed[0]: 'weight' declares a value"),
+        (
+            lambda d: d["causes"][1].update(failed=["weight"], truth={"weight": 1}),
+            "causes[1].failed[0]: 'weight' is given in truth too",
+        ),
         (lambda d: d.update(hypotheses=[]), "causes: there are hypotheses too; keep one of the two"),
         (lambda d: d.pop("causes"), "hypotheses: it is missing; add the key 'hypotheses' or 'causes'"),
         (lambda d: d.update(together=0), "together: 0 leaves no cause"),

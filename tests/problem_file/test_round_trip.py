@@ -155,7 +155,9 @@ def valued_problems(draw: st.DrawFn) -> Problem:
         [Probe(p, 1.0, source=draw(st.sampled_from([None, b, c])), accuracy=draw(accuracy)), Probe(q, 0.5)],
         [(p, b, "detection")],
     )
-    truths = [draw(st.just({}) | values.map(lambda value: {b: value})) for _ in hypotheses]
+    declared = graph.beliefs[0].declared
+    alike = values.filter(lambda value: isinstance(value, str) == isinstance(declared, str))
+    truths = [draw(st.just({}) | alike.map(lambda value: {b: value})) for _ in hypotheses]
     stated = Declaration("d", b, support=[p]), Declaration("d", c, 2, draw(values), [hypotheses[0]])
     model = JointModel(
         [Hypothesis(name, 0.25 * (1 + (i == 0)), [c] * (i == 1), truth=truths[i]) for i, name in enumerate(hypotheses)],

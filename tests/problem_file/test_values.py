@@ -165,7 +165,7 @@ def test_a_value_is_a_number_or_text(tmp_path, written, means):
     assert not problem.failed.any()
 
 
-@pytest.mark.parametrize(("truth", "failed"), [(21.0, 0), (21.0001, 1), (15, 0), ("18", 1), ("far", 1)])
+@pytest.mark.parametrize(("truth", "failed"), [(21.0, 0), (21.0001, 1), (15, 0)])
 def test_a_number_fails_beyond_its_tolerance(truth, failed):
     problem = parse_problem(
         {

@@ -12,7 +12,7 @@ from dataclasses import replace
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.graph import Value
 from aquamend.inference import InformationState
-from aquamend.problem import differs
+from aquamend.model.spreads import differs
 from aquamend.recovery import Receipt
 from aquamend.text.words import listed
 from aquamend.worlds.pouring.model.problem import IN_PLACE

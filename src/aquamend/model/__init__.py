@@ -4,7 +4,8 @@ from aquamend.model.coverage import Coverage, FitGroup
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
 from aquamend.model.joint_model import JointModel
-from aquamend.model.kernels import Discrete, Gaussian, Kernel, Mixture, Outcomes, Readings, Samples
+from aquamend.model.kernels import Discrete, Gaussian, Kernel, Mixture, Outcomes, Readings, Samples, ValueOf
+from aquamend.model.spreads import Normal, OneOf, Spread, Uniform
 
 __all__ = [
     "Alarm",
@@ -18,7 +19,12 @@ __all__ = [
     "JointModel",
     "Kernel",
     "Mixture",
+    "Normal",
+    "OneOf",
     "Outcomes",
     "Readings",
     "Samples",
+    "Spread",
+    "Uniform",
+    "ValueOf",
 ]

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from aquamend.graph.nodes import Value
+from aquamend.graph.nodes import Belief, Value
+from aquamend.model.spreads import Spread
 
 
 class Cause(StrEnum):
@@ -29,12 +30,20 @@ class Hypothesis:
     name: str
     prior: float
     failed: Sequence[str] = ()
-    """Beliefs that fail, of those that declare no value."""
+    """Beliefs that fail: those that declare no value, and those of which no true value can be named."""
     cause: Cause = Cause.UNKNOWN
-    truth: Mapping[str, Value] = field(default_factory=dict)
-    """What would be true of beliefs that declare a value, where that differs from what is declared."""
+    truth: Mapping[str, Value | Spread] = field(default_factory=dict)
+    """What would be true of beliefs that declare a value, where that differs from what is declared.
+
+    A spread stands for one hypothesis for each of its values; ``modelling.expanded`` makes them.
+    """
     part_of: str = ""
     """The hypothesis that it is a part of, where that was split because a probe may repeat itself."""
+
+    def true_of(self, belief: Belief) -> Value | None:
+        """Return what is true of a belief that declares a value; None where it failed and no value can be named."""
+        value = None if belief.name in self.failed else self.truth.get(belief.name, belief.declared)
+        return value if isinstance(value, str | float | int) else None
 
 
 @dataclass(frozen=True, slots=True)

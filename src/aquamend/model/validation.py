@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from aquamend.errors import Fault
-from aquamend.graph.nodes import Belief, Probe
+from aquamend.graph.nodes import Belief, Probe, Value
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
 from aquamend.model.kernels.discrete import SUM_TOLERANCE
 from aquamend.model.kernels.kernel import Kernel, row_name_faults
+from aquamend.model.spreads import Spread, spread_faults
 
 
 def model_faults(
@@ -22,7 +23,7 @@ def model_faults(
 ) -> list[Fault]:
     """Return every fault of the model by itself."""
     names = [hypothesis.name for hypothesis in hypotheses]
-    faults = list(_hypothesis_faults(hypotheses))
+    faults = list(hypothesis_faults(hypotheses))
     for probe, kernel in kernels.items():
         faults += kernel.faults(f"kernels.{probe}", names)
     if alarm is not None:
@@ -31,7 +32,8 @@ def model_faults(
     return faults
 
 
-def _hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
+def hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
+    """Yield names given twice, and priors and causes that are none."""
     if not hypotheses:
         yield Fault("hypotheses", "there are none", "list at least one hypothesis with prior 1")
         return
@@ -99,7 +101,7 @@ def reference_faults(
     """Yield what a model says of beliefs and probes that the graph does not have, or the other way round."""
     known_beliefs, known_probes = {b.name: b for b in beliefs}, dict.fromkeys(p.name for p in probes)
     for i, hypothesis in enumerate(hypotheses):
-        yield from _belief_faults(f"hypotheses[{i}]", hypothesis, known_beliefs)
+        yield from truth_faults(f"hypotheses[{i}]", hypothesis.failed, hypothesis.truth, known_beliefs)
     for probe in kernels:
         if probe not in known_probes:
             yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
@@ -125,24 +127,25 @@ def reference_faults(
                 yield Fault(where, f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
 
 
-def _belief_faults(where: str, hypothesis: Hypothesis, known: Mapping[str, Belief]) -> Iterator[Fault]:
-    for j, belief in enumerate(hypothesis.failed):
-        if belief not in known:
-            at = f"{where}.failed[{j}]"
-            yield Fault(at, f"{belief!r} is not a belief", "rename or remove it", belief, known)
-        elif known[belief].declared is not None:
-            yield Fault(
-                f"{where}.failed[{j}]",
-                f"{belief!r} declares a value, so whether it failed follows from what is true",
-                f"give {belief!r} in truth instead, with what would be true",
-            )
-    for belief in hypothesis.truth:
-        if belief not in known:
-            at = f"{where}.truth.{belief}"
-            yield Fault(at, f"{belief!r} is not a belief", "rename or remove it", belief, known)
-        elif known[belief].declared is None:
-            yield Fault(
-                f"{where}.truth.{belief}",
-                f"{belief!r} declares no value to compare with",
-                "give the belief what is declared, or name it in failed instead",
-            )
+def truth_faults(
+    where: str, failed: Sequence[str], truth: Mapping[str, Value | Spread], known: Mapping[str, Belief]
+) -> Iterator[Fault]:
+    """Yield what a hypothesis, a cause's state or an effect says of beliefs that it cannot say."""
+    for j, name in enumerate(failed):
+        at = f"{where}.failed[{j}]"
+        if name not in known:
+            yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, known)
+        elif name in truth:
+            yield Fault(at, f"{name!r} is given in truth too", "keep one of the two: what is true, or that it failed")
+    for name, value in truth.items():
+        at = f"{where}.truth.{name}"
+        if name not in known:
+            yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, known)
+        elif known[name].declared is None:
+            remedy = "give the belief what is declared, or name it in failed instead"
+            yield Fault(at, f"{name!r} declares no value to compare with", remedy)
+        elif not isinstance(value, str | float | int):
+            yield from spread_faults(at, value, known[name])
+        elif isinstance(value, str) != isinstance(known[name].declared, str):
+            kind = "text" if isinstance(known[name].declared, str) else "a number"
+            yield Fault(at, f"{value!r} is not {kind}, and {name!r} declares {kind}", f"give {kind}, without quotes")

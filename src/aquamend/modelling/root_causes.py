@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Cause, Hypothesis
-from aquamend.modelling.rules import Bools, Vocabulary, resolved
-from aquamend.problem import differs
-from aquamend.text.words import named
+from aquamend.model.spreads import Spread
+from aquamend.modelling.rules import Bools, Clash, Vocabulary, resolved
+from aquamend.modelling.truths import MOST_HYPOTHESES, UNKNOWN, Effect, Expanded, expanded
 
 Floats = NDArray[np.float64]
 NOTHING = "nothing"
 """The hypothesis under which no cause is present, and the condition for it."""
-MOST_HYPOTHESES = 50_000
-"""Most combinations that are generated; beyond, say how many causes may come together."""
+Truth = Value | Spread
+"""What is true of a belief: a value, or one that nobody knows yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class CauseState:
     """Its probability; or rules for it, by conditions on causes listed before."""
     failed: Sequence[str] = ()
     """Beliefs that it makes wrong, of those that declare no value."""
-    truth: Mapping[str, Value] = field(default_factory=dict)
+    truth: Mapping[str, Truth] = field(default_factory=dict)
     """What it makes true of beliefs that declare a value."""
 
 
@@ -56,7 +56,7 @@ class RootCause:
         name: str,
         prior: float | Mapping[str, float],
         failed: Sequence[str] = (),
-        truth: Mapping[str, Value] | None = None,
+        truth: Mapping[str, Truth] | None = None,
         kind: Cause = Cause.UNKNOWN,
     ) -> RootCause:
         """Return a cause that is either present or not."""
@@ -67,27 +67,25 @@ class RootCause:
         return f"{self.name}={state}" if state else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What several causes do together, beside or instead of what each does alone."""
-
-    when: str
-    """A condition on causes."""
-    failed: Sequence[str] = ()
-    truth: Mapping[str, Value] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, eq=False)
 class Generated:
     """The joint hypotheses that follow from causes."""
 
-    hypotheses: tuple[Hypothesis, ...]
+    made: Expanded
     present: NDArray[np.intp]
     """Shape ``(n_hypotheses, n_causes)``; in which of its states each cause is, counted from 1; 0 where absent."""
-    vocabulary: Vocabulary
-    """Words for causes, their states and beliefs."""
     left_out: float
     """Prior probability of all combinations that were not generated."""
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """The joint hypotheses, one for each value of a spread."""
+        return self.made.hypotheses
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words for causes, their states, beliefs and their values."""
+        return self.made.vocabulary
 
 
 def generated(
@@ -115,26 +113,11 @@ def generated(
     total = float(prior.sum())
     if not total > 0.0:
         raise InvalidProblem([Fault("causes", "no combination has a probability above 0", "correct the priors")])
-    hypotheses = _hypotheses(causes, beliefs, effects, present, prior / total, vocabulary)
+    written, contested = _written(causes, beliefs, present, prior / total, vocabulary)
+    made = expanded(written, beliefs, effects, words=vocabulary.words, contested=contested)
     complete = together is None or together >= len(causes)  # then the sum lacks at most what rounding took
     left_out = 0.0 if complete else max(0.0, 1.0 - total)
-    return Generated(hypotheses, present, with_beliefs(vocabulary, hypotheses, beliefs), left_out)
-
-
-def with_beliefs(vocabulary: Vocabulary, hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief]) -> Vocabulary:
-    """Return the vocabulary with a word for every belief (it has failed) and for every value that is its truth."""
-    words = dict(vocabulary.words)
-    hidden = set(vocabulary.names) if not words else set[str]()  # listed hypotheses come before beliefs
-    for belief in beliefs:
-        truth = [h.truth.get(belief.name, belief.declared) for h in hypotheses]
-        failed = np.array([belief.name in h.failed for h in hypotheses], dtype=bool)
-        if belief.declared is not None:
-            failed = np.array([differs(t, belief.declared, belief.tolerance) for t in truth], dtype=bool)
-            for value in dict.fromkeys(t for t in truth if t is not None):
-                words.setdefault(f"{belief.name}={named(value)}", np.array([t == value for t in truth], dtype=bool))
-        if belief.name not in hidden:
-            words.setdefault(belief.name, failed)
-    return Vocabulary(vocabulary.names, words)
+    return Generated(made, present[made.origin], left_out)
 
 
 def _combinations(causes: Sequence[RootCause], together: int) -> NDArray[np.intp]:
@@ -212,59 +195,43 @@ def _conditional(
     return np.array(list(found), dtype=float)
 
 
-def _hypotheses(
+def _written(
     causes: Sequence[RootCause],
     beliefs: Sequence[Belief],
-    effects: Sequence[Effect],
     present: NDArray[np.intp],
     prior: Floats,
     vocabulary: Vocabulary,
-) -> tuple[Hypothesis, ...]:
-    failed, truth = _consequences(causes, effects, vocabulary)
-    order = {belief.name: i for i, belief in enumerate(beliefs)}
-    found = []
+) -> tuple[list[Hypothesis], dict[str, tuple[Clash, ...]]]:
+    """Return a hypothesis for each combination, with what its causes do, and where two of them contradict each other.
+
+    A belief that declares a value and fails without one has a rule like any other.
+    """
+    valued = {belief.name for belief in beliefs if belief.declared is not None}
+    failed: dict[str, Bools] = {}
+    rules: dict[str, dict[str, Truth | None]] = {}
+    for cause in causes:
+        for state, spec in cause.states.items():
+            when = cause.label(state)
+            for belief in spec.failed:
+                none = np.zeros(len(vocabulary.names), dtype=bool)
+                failed[belief] = failed.get(belief, none) | vocabulary.where(when)
+                if belief in valued:
+                    rules.setdefault(belief, {})[when] = UNKNOWN
+            for belief, value in spec.truth.items():
+                rules.setdefault(belief, {})[when] = value
+    truth = {belief: resolved(own, vocabulary) for belief, own in rules.items()}
+    values = {belief: list(found) for belief, found in truth.items()}
+    unknown = {b: np.array([v is None for v in own]) & (truth[b].chosen >= 0) for b, own in values.items()}
+    found, order = [], {belief.name: i for i, belief in enumerate(beliefs)}
     for s, (name, p) in enumerate(zip(vocabulary.names, prior.tolist(), strict=True)):
-        own = sorted((b for b, holds in failed.items() if holds[s]), key=lambda b: order.get(b, len(order)))
-        values = {b: value for b, of in truth.items() if (value := of[s]) is not None}
+        own = [b for b, holds in failed.items() if (unknown[b][s] if b in unknown else holds[s])]
+        own.sort(key=lambda b: order.get(b, len(order)))
+        said = {b: true for b, of in values.items() if (true := of[s]) is not None}
         # Whatever is none of the alarm's business does not change what another cause makes of it.
         kinds = {causes[int(c)].kind for c in np.flatnonzero(present[s])} - {Cause.FALSE_ALARM}
         kind = Cause.FALSE_ALARM if not kinds else kinds.pop() if len(kinds) == 1 else Cause.UNKNOWN
-        found.append(Hypothesis(name, p, tuple(own), kind, values))
-    return tuple(found)
-
-
-def _consequences(
-    causes: Sequence[RootCause], effects: Sequence[Effect], vocabulary: Vocabulary
-) -> tuple[dict[str, Bools], dict[str, list[Value | None]]]:
-    """Return under which hypotheses each belief is named as failed, and what each one with a value has for truth."""
-    failed: dict[str, Bools] = {}
-    rules: dict[str, dict[str, Value]] = {}
-    faults: list[Fault] = []
-    said = [(cause.label(state), spec.failed, spec.truth) for cause in causes for state, spec in cause.states.items()]
-    for i, effect in enumerate(effects):
-        try:
-            vocabulary.where(effect.when)
-        except UnknownCondition as error:
-            faults.append(Fault(f"effects[{i}].when", str(error), "name causes, joined by & and |"))
-        else:
-            said.append((effect.when, effect.failed, effect.truth))
-    for when, breaks, makes in said:
-        for belief in breaks:
-            failed[belief] = failed.get(belief, np.zeros(len(vocabulary.names), dtype=bool)) | vocabulary.where(when)
-        for belief, value in makes.items():
-            rules.setdefault(belief, {})[when] = value
-    truth: dict[str, list[Value | None]] = {}
-    for belief, own in rules.items():
-        found = resolved(own, vocabulary)
-        truth[belief] = list(found)
-        for clash in found.clashes:
-            problem = f"{clash} in what is true of {belief!r}"
-            both = f"{clash.first} & {clash.second}"
-            remedy = f"make them states of one cause, or say in effects what is true when '{both}'"
-            faults.append(Fault("causes", problem, remedy))
-    if faults:
-        raise InvalidProblem(faults)
-    return failed, truth
+        found.append(Hypothesis(name, p, tuple(own), kind, said))
+    return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
 
 
 def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief]) -> Iterator[Fault]:
@@ -277,13 +244,13 @@ def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief]) -> Ite
             yield Fault(f"{where}.name", f"{cause.name!r} is given twice", "rename one of the two")
         if cause.name in known:
             yield Fault(f"{where}.name", f"{cause.name!r} is a belief too", "call the cause by what happened")
-        if cause.name in ("default", NOTHING) or any(sign in cause.name for sign in "&|=+"):
+        if cause.name in ("default", NOTHING) or any(sign in cause.name for sign in "&|=+<>"):
             yield Fault(f"{where}.name", f"{cause.name!r} would be misread in a condition", "use another name")
         seen.add(cause.name)
         if not cause.states:
             yield Fault(f"{where}.states", "there are none", "give at least one, or a prior of the cause's own")
         for state in cause.states:
-            if any(sign in state for sign in "&|=+"):
+            if any(sign in state for sign in "&|=+<>"):
                 yield Fault(f"{where}.states.{state}", f"{state!r} would be misread in a condition", "rename it")
             yield from _prior_faults(where, state, cause.states[state])
 

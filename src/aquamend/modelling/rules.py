@@ -1,15 +1,17 @@
 """Rules: what is so under a condition on causes and beliefs, the most specific rule first.
 
-A condition names causes and beliefs: ``slipped``, ``shelf=moved``, ``pose`` (that belief has failed), joined by ``&``
-and ``|``, turned round by ``not``; ``default`` always holds. A rule is more specific than another if it holds under
-fewer hypotheses, all of them the other's too. Two rules of which neither is more specific, and which say different
-things of one hypothesis, contradict each other.
+A condition names causes and beliefs: ``slipped``, ``shelf=moved``, ``pose`` (that belief has failed), or compares what
+is true of a belief with a value or with another belief: ``target = B``, ``level_A > level_B``, ``level_A >= 40``. They
+are joined by ``&`` and ``|``, turned round by ``not``; ``default`` always holds. A rule is more specific than another
+if it holds under fewer hypotheses, all of them the other's too. Two rules of which neither is more specific, and which
+say different things of one hypothesis, contradict each other.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -17,8 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import UnknownCondition
+from aquamend.graph import Value
+from aquamend.model.spreads import SLACK
 
 T = TypeVar("T")
+Truths = Mapping[str, NDArray[np.object_]]
+"""For every belief with a value, what is true of it under each hypothesis; None where it failed without one."""
 Bools = NDArray[np.bool_]
 DEFAULT = "default"
 """The condition that always holds."""
@@ -34,6 +40,10 @@ class Vocabulary:
     """For every word, shape ``(n_hypotheses,)``."""
     by_name: bool = True
     """Whether a hypothesis may be named as a whole."""
+    truth: Truths = field(default_factory=dict)
+    """For every belief with a value, what is true of it under each hypothesis; None where it failed without one."""
+    listed: bool = False
+    """Whether the hypotheses were listed, rather than made from causes."""
 
     def where(self, condition: str) -> Bools:
         """Return under which hypotheses a condition holds, shape ``(n_hypotheses,)``."""
@@ -52,7 +62,30 @@ class Vocabulary:
             found = self._word(f"{cause.strip()}={state.strip()}")
             if found is not None:
                 return found
+        found = self._compared(text)
+        if found is not None:
+            return found
         raise UnknownCondition(text, [*self.words, *(self.names if self.by_name else ())])
+
+    def _compared(self, text: str) -> Bools | None:
+        """Return where a comparison holds; None where the text is none. What failed without a value compares to none.
+
+        Numbers that differ by rounding alone are equal.
+        """
+        parts = _COMPARISON.fullmatch(text)
+        if parts is None or parts["left"] not in self.truth:
+            return None
+        left, sign, right = self.truth[parts["left"]].tolist(), parts["sign"], parts["right"]
+        numbers = any(isinstance(value, float | int) for value in left)
+        if right in self.truth:
+            others: Sequence[Value | None] = self.truth[right].tolist()
+        else:
+            value = _number(right) if numbers else right
+            if value is None or (not numbers and sign != "="):
+                return None
+            others = [value] * len(left)
+        pairs = zip(left, others, strict=True)
+        return np.array([a is not None and b is not None and _holds(a, sign, b) for a, b in pairs], dtype=bool)
 
     def _word(self, text: str) -> Bools | None:
         if text in self.words:
@@ -64,6 +97,24 @@ class Vocabulary:
     @cached_property
     def _position(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
+
+
+_COMPARISON = re.compile(r"(?P<left>.*?\S)\s*(?P<sign><=|>=|<|>|=)\s*(?P<right>\S.*)")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _holds(a: Value, sign: str, b: Value) -> bool:
+    if isinstance(a, str) or isinstance(b, str):
+        return sign == "=" and a == b
+    if abs(a - b) <= SLACK * max(1.0, abs(a), abs(b)):
+        return sign in ("=", "<=", ">=")
+    return sign[0] == ("<" if a < b else ">")
 
 
 def _positive(text: str) -> str:

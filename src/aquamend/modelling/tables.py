@@ -6,18 +6,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
-from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel
-from aquamend.modelling.root_causes import Effect, RootCause, generated, with_beliefs
+from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
+from aquamend.model.validation import hypothesis_faults, truth_faults
+from aquamend.modelling.following import following, mean_faults, standing_in, value_table
+from aquamend.modelling.root_causes import RootCause, generated
 from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
+from aquamend.modelling.truths import Effect, Expanded, expanded
 
 T = TypeVar("T")
 
 
 def vocabulary_of(hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief]) -> Vocabulary:
     """Return what conditions may speak of where the hypotheses are listed: those, and beliefs."""
-    return with_beliefs(Vocabulary([h.name for h in hypotheses], {}), hypotheses, beliefs)
+    return expanded(hypotheses, beliefs).vocabulary
 
 
 def table(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> dict[str, T]:
@@ -73,43 +79,98 @@ def names_where(conditions: Iterable[str], vocabulary: Vocabulary) -> list[str]:
     return [name for s, name in enumerate(vocabulary.names) if any(h[s] for h in holds)]
 
 
-def kernel_table(kernel: Kernel, vocabulary: Vocabulary, *, where: str = "kernel") -> Kernel:
-    """Return a kernel whose rows, given by rules, stand for every hypothesis."""
-    conditions = [c for value in vars(kernel).values() if isinstance(value, Mapping) for c in value]
-    faults = list(kernel.faults(where, conditions))
+def kernel_table(
+    kernel: Kernel,
+    vocabulary: Vocabulary,
+    *,
+    where: str = "kernel",
+    beliefs: Sequence[Belief] = (),
+    widths: Mapping[str, NDArray[np.float64]] | None = None,
+) -> Kernel:
+    """Return a kernel whose rows, given by rules, stand for every hypothesis; what follows a belief has its truth."""
+    known = {belief.name: belief for belief in beliefs}
+    if isinstance(kernel, ValueOf):
+        return _answers(kernel, vocabulary, where, known)
+    given = dict(vars(kernel))
+    tables = {key: dict(rows) for key, rows in given.items() if isinstance(rows, Mapping)}
+    plain = {key: {c: standing_in(row) for c, row in rows.items()} for key, rows in tables.items()}
+    conditions = [condition for rows in tables.values() for condition in rows]
+    faults = list(type(kernel)(**{**given, **plain}).faults(where, conditions))
+    faults += [
+        fault
+        for rows in tables.values()
+        for condition, row in rows.items()
+        for fault in mean_faults(f"{where}.{condition}", row, known)
+    ]
+    for key, rows in tables.items() if not faults else ():
+        every = table(rows, vocabulary, where=f"{where}.{key}")
+        given[key], without = following(every, vocabulary.names, vocabulary.truth, widths or {}, where)
+        faults += without
     if faults:
         raise InvalidProblem(faults)
-    given = {
-        key: table(value, vocabulary, where=f"{where}.{key}") if isinstance(value, Mapping) else value
-        for key, value in kernel.to_data(conditions).items()
-    }
-    return type(kernel).from_data(**given)
+    return type(kernel)(**given)
+
+
+def _answers(kernel: ValueOf, vocabulary: Vocabulary, where: str, known: Mapping[str, Belief]) -> Kernel:
+    faults = list(kernel.faults(where, ()))
+    if kernel.of not in known or known[kernel.of].declared is None:
+        faults.append(Fault(f"{where}.of", f"{kernel.of!r} is no belief with a value", "name one", kernel.of, known))
+    if faults:
+        raise InvalidProblem(faults)
+    own = exceptions(kernel.likelihood, vocabulary, where=f"{where}.likelihood") if kernel.likelihood else {}
+    declared = replace(kernel, declared=known[kernel.of].declared)
+    return value_table(declared, vocabulary.names, vocabulary.truth, own)
 
 
 def joint_model(
     graph: RecoveryGraph,
-    causes: Sequence[RootCause],
+    causes: Sequence[RootCause] = (),
     *,
+    hypotheses: Sequence[Hypothesis] = (),
     together: int | None = None,
     effects: Sequence[Effect] = (),
     kernels: Mapping[str, Kernel] | None = None,
     alarm: Alarm | None = None,
     declarations: Sequence[Declaration] = (),
 ) -> JointModel:
-    """Return the model of these causes; kernels, alarm and ``invalid_in`` are given by rules.
+    """Return the model of these causes, or of hypotheses with spreads; kernels, alarm and ``invalid_in`` by rules.
 
     >>> joint_model(graph, [RootCause.single("slipped", 0.1, ["pose"])],
     ...             kernels={"scan": Discrete(["fits", "differs"], {"default": [0.9, 0.1], "pose": [0.2, 0.8]})})
+    >>> joint_model(graph, hypotheses=[Hypothesis("nothing", 0.7),
+    ...                                Hypothesis("added", 0.3, truth={"level": Normal(40, 14)})],
+    ...             kernels={"weigh": Gaussian({"default": ("level", 0.7)})})
     """
-    made = generated(causes, graph.beliefs, together=together, effects=effects)
+    if hypotheses:
+        made, left_out = expanded_or_faults(hypotheses, graph.beliefs, effects), 0.0
+    else:
+        found = generated(causes, graph.beliefs, together=together, effects=effects)
+        made, left_out = found.made, found.left_out
     words = made.vocabulary
     if alarm is not None:
         again = None if alarm.again is None else table(alarm.again, words, where="alarm.again")
         alarm = replace(alarm, likelihood=table(alarm.likelihood, words, where="alarm.likelihood"), again=again)
     return JointModel(
         made.hypotheses,
-        {probe: kernel_table(k, words, where=f"kernels.{probe}") for probe, k in (kernels or {}).items()},
+        {
+            probe: kernel_table(k, words, where=f"kernels.{probe}", beliefs=graph.beliefs, widths=made.widths)
+            for probe, k in (kernels or {}).items()
+        },
         alarm,
         [d if d.invalid_in is None else replace(d, invalid_in=names_where(d.invalid_in, words)) for d in declarations],
-        made.left_out,
+        left_out,
     )
+
+
+def expanded_or_faults(
+    hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief], effects: Sequence[Effect]
+) -> Expanded:
+    """Return all that these hypotheses stand for; ``InvalidProblem`` with every fault in what they say of beliefs."""
+    known = {belief.name: belief for belief in beliefs}
+    said: list[tuple[str, Hypothesis | Effect]] = [(f"hypotheses[{i}]", h) for i, h in enumerate(hypotheses)]
+    said += [(f"effects[{i}]", effect) for i, effect in enumerate(effects)]
+    faults = list(hypothesis_faults(hypotheses))
+    faults += [fault for where, one in said for fault in truth_faults(where, one.failed, one.truth, known)]
+    if faults:
+        raise InvalidProblem(faults)
+    return expanded(hypotheses, beliefs, effects)

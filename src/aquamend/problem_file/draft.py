@@ -11,12 +11,13 @@ import numpy as np
 
 from aquamend.errors import Fault
 from aquamend.graph import Action, Belief, Correction, Edge, Operation, Probe
-from aquamend.model import Alarm, Cause, Coverage, Declaration, FitGroup, Hypothesis, Kernel
+from aquamend.model import Alarm, Cause, Coverage, Declaration, Discrete, FitGroup, Hypothesis, Kernel, ValueOf
 from aquamend.model.kernels import KERNELS, Shape
 from aquamend.modelling.compensations import Compensation
 from aquamend.modelling.rules import Vocabulary
+from aquamend.modelling.truths import has_spread
 from aquamend.problem import Plan
-from aquamend.problem_file.causes import Tables, read_causes
+from aquamend.problem_file.causes import Tables, read_causes, read_hypotheses, truth_of
 from aquamend.problem_file.plain_data import readable
 from aquamend.problem_file.report import FaultReport, place
 from aquamend.problem_file.schema import Entry, kernel_keys, kernel_kinds
@@ -91,16 +92,22 @@ def draft_of(top: Entry, report: FaultReport) -> Draft:
     """Return the draft of what was read at the top of the file; report what contradicts itself within one entry."""
     values, incomplete = top.values, _incomplete(top, report)
     beliefs = [_belief(entry) for entry in values.get("beliefs", ())]
-    hypotheses, left_out = [_hypothesis(entry) for entry in values.get("hypotheses", ())], 0.0
-    words = None
+    known = {belief.name: belief for belief in beliefs}
+    hypotheses, left_out = (
+        [_hypothesis(entry, f"hypotheses[{i}]", known, report) for i, entry in enumerate(values.get("hypotheses", ()))],
+        0.0,
+    )
     if "causes" in top.given:
-        made = read_causes(top, beliefs, report, incomplete)
-        if made is None:
-            incomplete |= {"hypotheses"}
-        else:
-            hypotheses, left_out, words = list(made.hypotheses), made.left_out, made.vocabulary
+        found = read_causes(top, beliefs, report, incomplete)
+        made, left_out = (None, 0.0) if found is None else (found.made, found.left_out)
+    else:
+        made = read_hypotheses(hypotheses, top, beliefs, report, incomplete)
+    if made is not None:
+        hypotheses = list(made.hypotheses)
+    elif "causes" in top.given or "effects" in top.given or any(has_spread(h) for h in hypotheses):
+        incomplete |= {"hypotheses"}
     delay = values.get("delay", 0.0)
-    tables = Tables.of(words, hypotheses, beliefs, report, complete="hypotheses" not in incomplete)
+    tables = Tables.of(made, hypotheses, beliefs, report, complete="hypotheses" not in incomplete)
     plan_of = partial(_plan, tables=tables, delay=delay)
     restart = values.get("restart")
     simple = ("name", "unit", "sensing_budget", "escalate", "corrections")
@@ -206,10 +213,10 @@ def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
     )
 
 
-def _hypothesis(entry: Entry) -> Hypothesis:
+def _hypothesis(entry: Entry, where: str, known: Mapping[str, Belief], report: FaultReport) -> Hypothesis:
     values = entry.values
     cause = Cause(values.get("cause", Cause.UNKNOWN))
-    truth = readable(values.get("truth", {}))
+    truth = truth_of(entry, where, known, report)
     return Hypothesis(values["name"], values.get("prior", 0.5), tuple(values.get("failed", ())), cause, truth)
 
 
@@ -271,7 +278,8 @@ _NEEDED = {kind: [name for name, key in keys.items() if key.required] for kind, 
 
 def _kernel(entry: Entry, where: str, report: FaultReport, tables: Tables) -> KernelDraft | None:
     given = entry.given
-    started = [kind for kind in KERNELS if any(name in given for name in _NEEDED[kind])]
+    started = [kind for kind in KERNELS if next(iter(_OWN[kind])) in given]
+    started = started or [kind for kind in KERNELS if any(name in given for name in _NEEDED[kind])]
     ways = ", or ".join(" and ".join(_NEEDED[kind]) for kind in started or kernel_kinds(report.version))
     if not started:
         report.add(where, "it does not say how the probe answers", f"give {ways}")
@@ -286,7 +294,8 @@ def _kernel(entry: Entry, where: str, report: FaultReport, tables: Tables) -> Ke
     for name in sorted(given - _OWN[kind].keys()):
         report.add(f"{where}.{name}", f"{name!r} does not go with {ways}", f"keep only {', '.join(_OWN[kind])}")
     own = {name: value for name, value in entry.values.items() if name in _OWN[kind]}
-    return _kernel_draft(kind, tables.rows(kind, own, where))
+    rows = tables.rows(kind, own, where)
+    return _kernel_draft(Discrete if kind is ValueOf else kind, rows)
 
 
 def _kernel_draft(kind: type[Kernel], values: dict[str, Any]) -> KernelDraft | None:

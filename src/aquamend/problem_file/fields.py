@@ -161,6 +161,19 @@ def read_value(value: Any, where: str, report: FaultReport) -> str | float | Non
     return None
 
 
+def read_as_written(value: Any, where: str, report: FaultReport) -> str | WrittenFloat | None:
+    """Read a value whose kind follows from what its belief declares; a number keeps its text, in case it is one."""
+    found = read_value(value, where, report)
+    return found if found is None or isinstance(found, str) else WrittenFloat(found, text_of(value) or str(value))
+
+
+def read_mean(value: Any, where: str, report: FaultReport) -> str | float | None:
+    """Read a mean: a number, or a belief that it follows, as text."""
+    if isinstance(value, str) and value != "inf" and _number_in(value) is None:
+        return read_name(value, where, report)
+    return read_number(value, where, report)
+
+
 SHARED_SCHEMAS: dict[str, Schema] = {
     "name": {"type": ["string", "number", "boolean"], "pattern": r"\S"},
     "label": {"type": ["string", "number", "boolean"]},
@@ -187,6 +200,8 @@ COUNT = Field(read_count, lambda version: {"anyOf": [{"type": "integer", "minimu
 WHOLE = Field(read_whole, lambda version: {"type": "integer"})
 FLAG = Field(read_flag, lambda version: {"type": "boolean"})
 VALUE = Field(read_value, _shared("value"))
+AS_WRITTEN = Field(read_as_written, _shared("value"))
+MEAN = Field(read_mean, lambda version: {"anyOf": [{"type": "number"}, {"type": "string"}]})
 
 
 def one_of(options: Iterable[str]) -> Field[str]:
@@ -304,6 +319,23 @@ def row_of(field: Field[T]) -> Field[tuple[T, ...]]:
         return None if row is None or report.count != before else tuple(row)
 
     return Field(read, items.schema)
+
+
+def row_with_mean(position: int) -> Field[tuple[str | float, ...]]:
+    """Return the kind of a row of numbers of which the one at a position may follow a belief."""
+    numbers = numbers_of(NUMBER)
+
+    def read(value: Any, where: str, report: FaultReport) -> tuple[str | float, ...] | None:
+        if type(value) is not list or len(value) <= position or not isinstance(value[position], str):
+            return numbers.read(value, where, report)
+        mean = read_mean(value[position], f"{where}[{position}]", report)
+        rest = numbers.read([0.0 if i == position else x for i, x in enumerate(value)], where, report)
+        return None if mean is None or rest is None else (*rest[:position], mean, *rest[position + 1 :])
+
+    def schema(version: int) -> Schema:
+        return {"type": "array", "items": MEAN.schema(version)}
+
+    return Field(read, schema)
 
 
 def numbers_of(field: Field[float], *, low: float = -LARGEST, high: float = LARGEST) -> Field[tuple[float, ...]]:

@@ -14,6 +14,7 @@ from aquamend.graph import Correction, Edge, EdgeKind
 from aquamend.model import Cause, Kernel
 from aquamend.model.kernels import KERNELS, Shape
 from aquamend.problem_file.fields import (
+    AS_WRITTEN,
     COST,
     COUNT,
     FINITE,
@@ -36,6 +37,7 @@ from aquamend.problem_file.fields import (
     read_list,
     read_mapping,
     row_of,
+    row_with_mean,
 )
 from aquamend.problem_file.plain_data import shown
 from aquamend.problem_file.report import FORMATS, FaultReport, place
@@ -195,12 +197,24 @@ PROBE: Keys = {
         since=2,
     ),
 }
+SPREAD: Keys = {
+    "normal": Key(numbers_of(FINITE), "Numbers near a mean: the mean and the standard deviation.", since=2),
+    "uniform": Key(numbers_of(FINITE), "Numbers of a range, all alike: the lowest and the highest.", since=2),
+    "values": Key(
+        either(list_of(AS_WRITTEN), by_name(FINITE)), "The values one by one, all alike or each with a weight.", since=2
+    ),
+    "step": Key(FINITE, "How far apart the numbers of normal or uniform are; two thirds of the tolerance.", since=2),
+}
 HYPOTHESIS: Keys = {
     "name": Key(NAME, "Its name, which no other hypothesis has.", required=True),
     "prior": Key(PROBABILITY, "Its probability before the alarm.", required=True),
     "failed": Key(list_of(NAME), "The beliefs that are wrong if it is true, of those that declare no value."),
     "cause": Key(one_of(cause.value for cause in Cause), "Why something failed; unknown unless given."),
-    "truth": Key(by_name(VALUE), "What would be true of beliefs that declare a value, where it differs.", since=2),
+    "truth": Key(
+        by_name(either(AS_WRITTEN, mapping_with(SPREAD))),
+        "What would be true of beliefs that declare a value, where it differs; a spread where nobody knows yet.",
+        since=2,
+    ),
 }
 _STATE: Keys = {
     "prior": Key(
@@ -218,9 +232,9 @@ CAUSE: Keys = {
     "states": Key(by_name(mapping_with(STATE, "prior")), "The ways in which it may be present, if there are several."),
 }
 EFFECT: Keys = {
-    "when": Key(NAME, "A condition on causes, such as two of them joined by &.", required=True),
+    "when": Key(NAME, "A condition on causes, hypotheses and what is true, such as level_A > level_B.", required=True),
     "failed": HYPOTHESIS["failed"],
-    "truth": HYPOTHESIS["truth"],
+    "truth": Key(by_name(AS_WRITTEN), "What is true of beliefs that declare a value.", since=2),
 }
 ALARM: Keys = {
     "suspects": Key(list_of(NAME), "The beliefs that the monitor pointed at."),
@@ -279,8 +293,10 @@ _SHAPES: dict[Shape, Field[Any]] = {
     Shape.NAMES: list_of(NAME, instead="unreadable name {}".format),
     Shape.PROBABILITIES: by_name(numbers_of(PROBABILITY, low=0.0, high=1.0)),
     Shape.NUMBERS: by_name(numbers_of(NUMBER)),
-    Shape.TABLES: by_name(row_of(numbers_of(NUMBER))),
+    Shape.TABLES: by_name(row_of(row_with_mean(1))),
+    Shape.MEANS: by_name(row_with_mean(0)),
     Shape.NUMBER: NUMBER,
+    Shape.NAME: NAME,
 }
 
 
@@ -328,7 +344,11 @@ PROBLEM: Keys = {
         list_of(mapping_with(CAUSE, "name")), "What may have happened, in place of hypotheses, which follow.", since=2
     ),
     "together": Key(WHOLE, "How many causes may be present at once; all of them unless given.", since=2),
-    "effects": Key(list_of(mapping_with(EFFECT, "when")), "What several causes do together.", since=2),
+    "effects": Key(
+        list_of(mapping_with(EFFECT, "when")),
+        "What follows from conditions, in this order: the last that holds decides.",
+        since=2,
+    ),
     "kernels": Key(by_name(_KERNEL), "For every probe by its name, how it answers under each hypothesis."),
     "alarm": Key(mapping_with(ALARM), "What the monitor said; it changes the priors once."),
     "declarations": Key(

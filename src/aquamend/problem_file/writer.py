@@ -144,7 +144,7 @@ def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
         prior=_number(hypothesis.prior),
         failed=list(hypothesis.failed),
         cause=None if cause is Cause.UNKNOWN else cause.value,
-        truth={belief: _value(value) for belief, value in hypothesis.truth.items()},
+        truth={b: _value(v) for b, v in hypothesis.truth.items() if isinstance(v, str | float | int)},
     )
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, replace
 from aquamend.errors import AquaMendError, Fault, UnknownValue
 from aquamend.graph import Action, Belief, Edge, RecoveryGraph, Value
 from aquamend.model import Declaration, Hypothesis
-from aquamend.problem import Plan, Problem, differs
+from aquamend.model.spreads import differs
+from aquamend.problem import Plan, Problem
 from aquamend.recovery.situation import still
 
 Template = Problem | Callable[[Mapping[str, Value]], Problem]
@@ -100,8 +101,8 @@ def check_value(problem: Problem, belief: str, value: Value) -> None:
     spec = problem.graph.beliefs[problem.graph.belief_index[belief]]
     if spec.declared is None:
         return
-    known = dict.fromkeys(h.truth.get(belief, spec.declared) for h in problem.model.hypotheses)
-    known[spec.declared] = None
+    values = (spec.declared, *(hypothesis.true_of(spec) for hypothesis in problem.model.hypotheses))
+    known = dict.fromkeys(value for value in values if value is not None)
     if all(differs(value, other, spec.tolerance) for other in known):
         raise UnknownValue(belief, value, known)
 

@@ -10,8 +10,9 @@ from aquamend.model.kernels.normal_mixture import (
     Samples,
     interval_tables,
 )
+from aquamend.model.kernels.value_of import ValueOf
 
-KERNELS: tuple[type[Kernel], ...] = (Discrete, Gaussian, Mixture, Samples)
+KERNELS: tuple[type[Kernel], ...] = (Discrete, Gaussian, Mixture, Samples, ValueOf)
 """Every kind of kernel that a problem file may hold; the first key of each tells them apart."""
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "Readings",
     "Samples",
     "Shape",
+    "ValueOf",
     "interval_tables",
 ]

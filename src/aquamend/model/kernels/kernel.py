@@ -24,8 +24,10 @@ class Shape(StrEnum):
     NAMES = "a list of names"
     PROBABILITIES = "for each hypothesis, a list of probabilities"
     NUMBERS = "for each hypothesis, a list of numbers"
-    TABLES = "for each hypothesis, a list of lists of numbers"
+    TABLES = "for each hypothesis, a list of lists of weight, mean (which may follow a belief) and standard deviation"
     NUMBER = "a number"
+    NAME = "a name"
+    MEANS = "for each hypothesis, a mean, which may follow a belief, and a standard deviation"
 
 
 class Kernel(Protocol):

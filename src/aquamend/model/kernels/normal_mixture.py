@@ -56,10 +56,10 @@ class Gaussian:
     outliers: float = DEFAULT_OUTLIERS
     """Share of readings that are glitches, drawn from one broad law whatever is true."""
 
-    keys: ClassVar[Mapping[str, Shape]] = {"gaussian": Shape.NUMBERS, "outliers": Shape.NUMBER}
+    keys: ClassVar[Mapping[str, Shape]] = {"gaussian": Shape.MEANS, "outliers": Shape.NUMBER}
     required: ClassVar[int] = 1
     about: ClassVar[Mapping[str, str]] = {
-        "gaussian": "For every hypothesis, the mean and the standard deviation of the reading.",
+        "gaussian": "For every hypothesis, the mean, or a belief that it follows, and the standard deviation.",
         "outliers": ABOUT_OUTLIERS,
     }
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph, Value
 from aquamend.model import Declaration
-from aquamend.problem import differs
+from aquamend.model.spreads import differs
 
 CUPS = ascii_uppercase
 """Cups are called A, B, C …"""

@@ -23,7 +23,7 @@ from aquamend.model import (
     Kernel,
     Mixture,
 )
-from aquamend.modelling import CauseState, Effect, RootCause, generated
+from aquamend.modelling import CauseState, RootCause, generated
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.model.alarms import alarm_likelihood
 from aquamend.worlds.pouring.model.configurations import (
@@ -265,10 +265,13 @@ class AlarmModel:
     def _hypotheses(self, beliefs: Sequence[Belief]) -> list[Hypothesis]:
         """Return the joint hypotheses of the causes, one for each configuration."""
         least = self.order[0]  # the target, unless something else was declared than what follows from the amounts
-        effects = [] if least == self.declared.target else [Effect("default", truth={TARGET: least})]
-        found = generated(self.causes(), beliefs, effects=effects)
+        target = {} if least == self.declared.target else {TARGET: least}
+        found = generated(self.causes(), beliefs)
         in_order = np.lexsort(found.present.T[::-1]).tolist()
-        return [replace(found.hypotheses[i], name=self.named(c)) for i, c in zip(in_order, CONFIGURATIONS, strict=True)]
+        return [
+            replace(h, name=self.named(c), truth={**target, **h.truth})
+            for h, c in zip((found.hypotheses[i] for i in in_order), CONFIGURATIONS, strict=True)
+        ]
 
     def _wrong(self, hypothesis: Hypothesis) -> Iterator[str]:
         """Yield the beliefs that a hypothesis makes wrong, those aside that cost nothing."""

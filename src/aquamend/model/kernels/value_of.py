@@ -1,0 +1,70 @@
+"""A probe that answers with a belief's value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from aquamend.errors import AquaMendError, Fault
+from aquamend.graph.nodes import Value
+from aquamend.model.kernels.kernel import Channel, Shape
+
+
+@dataclass(frozen=True, eq=False)
+class ValueOf:
+    """A probe whose outcomes are the values of a belief, and, where it may not answer, ``none``.
+
+    As it is written down: ``modelling.joint_model`` makes a table of it, once it is known what may be true.
+    """
+
+    of: str
+    """The belief."""
+    right: float
+    """Probability of answering the true value; what is left goes to all other values alike."""
+    none: float | None = None
+    """Probability of answering ``none``; None: there is no such outcome."""
+    likelihood: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Rows of its own, by hypothesis or condition, which go before."""
+    declared: Value | None = None
+    """What the belief declares: the first outcome."""
+
+    keys: ClassVar[Mapping[str, Shape]] = {
+        "of": Shape.NAME, "right": Shape.NUMBER, "none": Shape.NUMBER, "likelihood": Shape.PROBABILITIES,
+    }  # fmt: skip
+    required: ClassVar[int] = 2
+    about: ClassVar[Mapping[str, str]] = {
+        "of": "The belief whose value it answers.",
+        "right": "The probability of answering the true value; the other values share what is left.",
+        "none": "The probability of the answer `none`; without the key there is no such answer.",
+        "likelihood": "Rows of their own for some hypotheses: the probability of each value, and of none.",
+    }
+
+    @classmethod
+    def from_data(cls, **given: Any) -> Self:
+        """Return the kernel of a file's keys."""
+        return cls(given["of"], given["right"], given.get("none"), given.get("likelihood", {}))
+
+    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return what stands behind the keys."""
+        data: dict[str, Any] = {"of": self.of, "right": self.right}
+        data |= {} if self.none is None else {"none": self.none}
+        return data | ({"likelihood": dict(self.likelihood)} if self.likelihood else {})
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
+        """Yield probabilities that are none, or that are more than one together."""
+        sound = True
+        for key, p in (("right", self.right), ("none", self.none)):
+            if p is not None and not 0.0 <= p <= 1.0:
+                sound = False
+                yield Fault(f"{where}.{key}", f"{p!r} is not a probability", "give a number from 0 to 1")
+        if sound and self.right + (self.none or 0.0) > 1.0 + 1e-9:
+            said = f"right and none are {self.right + (self.none or 0.0):.6g} together"
+            yield Fault(where, said, "make them at most 1; the other values share what is left")
+
+    def channel(self, names: Sequence[str]) -> Channel:
+        """Refuse: what the outcomes are is not known here."""
+        raise AquaMendError(
+            f"a probe that answers the value of {self.of!r} needs the model's truths; make the model with "
+            "aquamend.modelling.joint_model"
+        )
