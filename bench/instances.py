@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aquamend.graph import Action, Belief, Correction, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.model import Alarm, Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
@@ -146,7 +146,7 @@ def cup_state() -> Callable[..., InformationState]:
     def make(*, may_keep: bool = True, test_uses: float = 1) -> InformationState:
         graph = RecoveryGraph(
             beliefs=[
-                Belief("level", 10, correction=Correction.SUPPORTED, declared=18.0, tolerance=3.0),
+                Belief("level", 10, declared=18.0, tolerance=3.0),
                 Belief("target", 80, may_keep, Correction.SUPPORTED, declared="A", needs_support=True),
                 Belief("camera", 5, declared="sound"),
             ],

@@ -21,7 +21,7 @@ from aquamend.decision import (
     price,
 )
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Mixture, Samples
 from aquamend.policies import AquaMend, Exact, Policy, evaluate, policy_named
@@ -38,7 +38,6 @@ __all__ = [
     "Belief",
     "Cause",
     "Continue",
-    "Correction",
     "Declaration",
     "Discrete",
     "Escalate",

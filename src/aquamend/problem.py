@@ -6,16 +6,17 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import Fault, InvalidProblem, UnknownName
-from aquamend.graph import Belief, Correction, RecoveryGraph, Value
+from aquamend.graph import RecoveryGraph, Value
 from aquamend.model.coverage import Coverage, coverage_faults
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
-from aquamend.model.spreads import differs
+from aquamend.model.spreads import SLACK
 from aquamend.model.validation import reference_faults
 from aquamend.remembering import Remembering
 
@@ -48,31 +49,28 @@ class Plan:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NewValue:
-    """A value that a corrected belief could be declared to have, and where that would be wrong."""
+    """What a corrected belief is afterwards: declared to have another value, or repaired; and where that is wrong."""
 
     belief: int
     value: Value | None
-    """None: what the probe read, or the old statement of a belief that declares no value."""
-    probe: int | None
-    """The probe that read it, which must have answered; None for a value known beforehand."""
+    """None: it declares no value, and is repaired."""
     wrong: Floats
-    """e(s), shape ``(n_hypotheses,)``: the probability that the belief is wrong under each hypothesis once it is
-    declared; where undoing may fail, that counts: what was wrong then stays wrong."""
+    """e(s), shape ``(n_hypotheses,)``: the probability that the belief is wrong under each hypothesis afterwards; where
+    undoing may fail, that counts: what was wrong then stays wrong."""
     if_undone: Floats
-    """The same where undoing has succeeded."""
+    """The same where undoing has succeeded: one where the value is not true, else zero."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Redeclared:
     """What a belief was declared to be since the alarm, in the course of a recovery."""
 
     value: Value | None
-    wrong: Floats
-    """e(s), shape ``(n_hypotheses,)``: the probability that this is wrong under each hypothesis."""
+    """None: it declares no value, and was repaired."""
     support: tuple[str, ...] = ()
     """The probes it rests on."""
     times: int = 1
-    """How often the belief has been declared anew."""
+    """How often the belief has been declared again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,69 +114,71 @@ class Problem(Remembering):
             raise InvalidProblem(faults)
 
     @cached_property
-    def failed(self) -> Floats:
-        """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail.
+    def truth(self) -> Mapping[int, NDArray[Any]]:
+        """What is true of every belief that declares a value, ``(n_hypotheses,)``: numbers, or text.
 
-        What was declared anew from a reading may be wrong with a probability between zero and one.
+        Where no value can be named, nan or None.
         """
+        found = {}
+        for i, belief in enumerate(self.graph.beliefs):
+            if belief.declares:
+                kind = object if isinstance(belief.declared, str) else float
+                found[i] = np.array([hypothesis.true_of(belief) for hypothesis in self.model.hypotheses], dtype=kind)
+        return found
+
+    def wrong_where(self, belief: int, value: Value) -> Floats:
+        """Return e(s), shape ``(n_hypotheses,)``: one where a value of a belief is not true, else zero."""
+        truth = self.truth[belief]
+        if isinstance(value, str):
+            return (truth != value).astype(float)
+        return 1.0 - (np.abs(truth - value) <= self.graph.beliefs[belief].tolerance + SLACK)
+
+    def in_force(self, belief: int) -> Value | None:
+        """Return what a belief is declared to be by now."""
+        spec = self.graph.beliefs[belief]
+        new = self.redeclared.get(spec.name)
+        return spec.declared if new is None else new.value
+
+    @cached_property
+    def failed(self) -> Floats:
+        """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail, else zero."""
         index = self.graph.belief_index
         failed = np.zeros((len(self.model.hypotheses), len(index)))
         for s, hypothesis in enumerate(self.model.hypotheses):
             for belief in hypothesis.failed:
                 failed[s, index[belief]] = 1.0
-            for belief in hypothesis.truth:
-                spec = self.graph.beliefs[index[belief]]
-                failed[s, index[belief]] = float(differs(hypothesis.true_of(spec), spec.declared, spec.tolerance))
-        for belief, new in self.redeclared.items():
-            failed[:, index[belief]] = new.wrong
+        for i in self.truth:
+            value = self.in_force(i)
+            if value is not None:
+                failed[:, i] = self.wrong_where(i, value)
+        for belief in self.redeclared:
+            if index[belief] not in self.truth:  # what was repaired is right
+                failed[:, index[belief]] = 0.0
         failed.setflags(write=False)
         return failed
 
-    @cached_property
-    def accuracy(self) -> Floats:
-        """Shape ``(n_hypotheses, n_probes)``; the probability that what a probe reads is right."""
-        accuracy = np.ones((len(self.model.hypotheses), len(self.graph.probes)))
-        for m, probe in enumerate(self.graph.probes):
-            table = probe.accuracy if isinstance(probe.accuracy, Mapping) else {"default": probe.accuracy}
-            accuracy[:, m] = table.get("default", 1.0)
-            if probe.source is not None:
-                accuracy[:, m] *= 1.0 - self.failed[:, self.graph.belief_index[probe.source]]
-            for name, own in table.items():
-                if name != "default":
-                    accuracy[self.model.hypothesis_index[name], m] = own
-        accuracy.setflags(write=False)
-        return accuracy
-
     def values_of(self, belief: int) -> tuple[NewValue, ...]:
-        """Return what a belief could be declared to be, once whoever must read it has answered; ties in this order."""
+        """Return what correcting a belief may make of it, in the order in which ties resolve.
+
+        Every other value that is true under some hypothesis; or, without a value, the repair.
+        """
         return self._values[belief]
 
     @cached_property
     def _values(self) -> tuple[tuple[NewValue, ...], ...]:
-        return tuple(tuple(self._new_values(i, belief)) for i, belief in enumerate(self.graph.beliefs))
+        return tuple(tuple(self._new_values(i)) for i in range(len(self.graph.beliefs)))
 
-    def _new_values(self, i: int, belief: Belief) -> Iterator[NewValue]:
-        if belief.correction != Correction.SUPPORTED and belief.declared is None:
+    def _new_values(self, i: int) -> Iterator[NewValue]:
+        if i not in self.truth:
+            yield self._new_value(i, None, np.zeros(len(self.model.hypotheses)))
             return
-        new = self.redeclared.get(belief.name)
-        in_force = belief.declared if new is None else new.value
-        if belief.may_keep:
-            yield self._new_value(i, in_force, None, self.failed[:, i])
-        for probe in self.graph.detecting_probes[belief.name]:
-            m = self.graph.probe_index[probe]
-            yield self._new_value(i, None, m, 1.0 - self.accuracy[:, m])
-        if belief.declared is None:
-            return
-        truth = [hypothesis.true_of(belief) for hypothesis in self.model.hypotheses]
-        for value in dict.fromkeys(truth):
-            if value is not None and value != in_force:
-                wrong = np.array([float(differs(other, value, belief.tolerance)) for other in truth])
-                yield self._new_value(i, value, None, wrong)
+        for value in dict.fromkeys(self.truth[i].tolist()):
+            if value is not None and value == value and value != self.in_force(i):  # nan is no value
+                yield self._new_value(i, value, self.wrong_where(i, value))
 
-    def _new_value(self, i: int, value: Value | None, probe: int | None, wrong: Floats) -> NewValue:
+    def _new_value(self, i: int, value: Value | None, wrong: Floats) -> NewValue:
         chance = self.graph.undo_chances[i]
-        left = wrong if chance == 1.0 else chance * wrong + self.left_by_undoing(i)
-        return NewValue(i, value, probe, left, wrong)
+        return NewValue(i, value, wrong if chance == 1.0 else chance * wrong + self.left_by_undoing(i), wrong)
 
     def left_by_undoing(self, belief: int) -> Floats:
         """Return (1 − P_i) Z_i(s), shape ``(n_hypotheses,)``: failures that stay because undoing does not succeed."""
@@ -188,24 +188,22 @@ class Problem(Remembering):
     def declarations(self) -> tuple[Declaration, ...]:
         """The declarations in force when the alarm came: those given, or else one per belief."""
         given = self.model.declarations or [Declaration(belief.name, belief.name) for belief in self.graph.beliefs]
-        names, resolved = self.model.names, []
+        resolved = []
         for declaration in given:
             i = self.graph.belief_index[declaration.belief]
             declared = self.graph.beliefs[i].declared
             value = declared if declaration.value is None else declaration.value
             invalid = tuple(declaration.invalid_in or ())
             if declaration.invalid_in is None and declared is not None and value != declared:  # an older statement, say
-                spec, hypotheses = self.graph.beliefs[i], self.model.hypotheses
-                truth = {h.name: h.true_of(spec) for h in hypotheses}
-                invalid = tuple(name for name, true in truth.items() if differs(true, value, spec.tolerance))
+                invalid = self.model.names_where(self.wrong_where(i, value))
             elif declaration.invalid_in is None and (declared is not None or not self.model.declarations):
-                invalid = tuple(names[s] for s in np.flatnonzero(self.failed[:, i]))
+                invalid = self.model.names_where(self.failed[:, i])
             new = self.redeclared.get(declaration.belief)
             if new is None:
                 support = tuple(declaration.support)
                 resolved.append(replace(declaration, value=value, invalid_in=invalid, support=support))
             else:
-                invalid = tuple(names[s] for s in np.flatnonzero(new.wrong))
+                invalid = self.model.names_where(self.failed[:, i])
                 version = declaration.version + new.times
                 resolved.append(
                     replace(declaration, version=version, value=new.value, invalid_in=invalid, support=new.support)
@@ -214,12 +212,8 @@ class Problem(Remembering):
 
     @cached_property
     def invalid(self) -> Floats:
-        """Shape ``(n_hypotheses, n_declarations)``; how likely the declaration in force is invalid under each."""
-        anew = self.redeclared
-        columns = [
-            anew[d.belief].wrong if d.belief in anew else self.model.among(d.invalid_in or ())
-            for d in self.declarations
-        ]
+        """Shape ``(n_hypotheses, n_declarations)``; one where the declaration in force is invalid, else zero."""
+        columns = [self.model.among(d.invalid_in or ()) for d in self.declarations]
         invalid = np.column_stack(columns) if columns else np.zeros((len(self.model.hypotheses), 0))
         invalid.setflags(write=False)
         return invalid
@@ -228,14 +222,16 @@ class Problem(Remembering):
     def evidence_for(self) -> tuple[dict[int, bool], ...]:
         """For every belief, the probes whose evidence bears on it, and whether it did so before the alarm.
 
-        Before the alarm: those in the support of its declarations. After it: those that have answered and from which
-        the belief is reached through beliefs.
+        Before the alarm: those in the support of its newest declaration. After it: those that have answered and from
+        which the belief is reached through beliefs.
         """
         found: list[dict[int, bool]] = []
         for belief in self.graph.beliefs:
             probes = {self.graph.probe_index[p]: False for p in self.graph.supporting_probes[belief.name]}
-            for declaration in self.declarations:
-                if declaration.belief == belief.name:
+            own = [declaration for declaration in self.declarations if declaration.belief == belief.name]
+            newest = max((declaration.version for declaration in own), default=0)
+            for declaration in own:
+                if declaration.version == newest:
                     probes |= {self.graph.probe_index[p]: True for p in declaration.support}
             found.append(probes)
         return tuple(found)

@@ -97,7 +97,7 @@ def test_probing_and_planning_see_the_same_prices(problem):
     assert evaluate(AquaMend(), state).expected_loss == pytest.approx(best)
 
 
-def single(correction=Correction.ASSURED, chance=0.75):
+def single(chance=0.75):
     belief = Belief("level", 40.0, correction=correction, declared=18.0)
     pour = Action("pour", undo=5.0, executed=True, undo_succeeds=chance)
     graph = RecoveryGraph([belief], [pour], [], [("level", "pour", "belief_to_action")])
@@ -128,7 +128,7 @@ def shared_undoing(draw):
     declare = [
         NewDeclaration(belief.name, draw(st.sampled_from([truth[belief.name] for truth in truths])))
         for belief in corrected
-        if belief.correction == Correction.SUPPORTED
+        if belief.declares
     ]
     decision = RollBack(tuple(belief.name for belief in corrected), declare=tuple(declare))
     return Problem(RecoveryGraph(beliefs, actions, [], edges), JointModel(hypotheses)), decision
@@ -163,7 +163,7 @@ def test_an_undo_that_fails_does_so_for_every_belief_above_it(case):
 
 def test_success_is_counted_also_of_many_beliefs_with_unsure_undoing_and_values():
     names = [f"b{i}" for i in range(40)]
-    beliefs = [Belief(name, 5.0, correction=Correction.SUPPORTED, declared=0.0) for name in names]
+    beliefs = [Belief(name, 5.0, declared=0.0) for name in names]
     actions = [Action(f"undo {name}", undo=1.0, executed=True, undo_succeeds=0.9) for name in names]
     probes = [Probe(f"read {name}", cost=0.1, accuracy=0.8) for name in names]
     edges = [(f"read {name}", name, "detection") for name in names]

@@ -16,7 +16,7 @@ from aquamend.decision.terminal import best_terminal
 from aquamend.errors import AquaMendError, TooLarge
 from aquamend.export.pomdp import pomdp_of
 from aquamend.export.pomdp_text import pomdp_text
-from aquamend.graph import Action, Belief, Correction, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.planning.exact import solve
@@ -228,7 +228,7 @@ def test_a_reading_can_be_declared_only_after_the_probe_has_answered(cup_state):
 
 def test_a_probe_that_never_runs_out_is_remembered_to_have_answered(cup_state):
     problem = cup_state(test_uses=math.inf).problem
-    beliefs = [replace(b, correction=Correction.SUPPORTED) if b.name == "camera" else b for b in problem.graph.beliefs]
+    beliefs = [replace(b) if b.name == "camera" else b for b in problem.graph.beliefs]
     pomdp = pomdp_of(InformationState.alarmed(replace(problem, graph=replace(problem.graph, beliefs=beliefs))))
     assert {uses[2] for uses in pomdp.uses} == {0, 1}
     assert pomdp.most_uses[2] == math.inf

@@ -7,7 +7,7 @@ import pytest
 
 from aquamend.benchmarks.contestants import Oracle
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
-from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Discrete, Hypothesis, JointModel
 from aquamend.policies import (
@@ -284,7 +284,7 @@ def test_decoupled_declares_what_was_read_or_what_must_be_true_whichever_is_sure
 
 
 def test_where_a_belief_lacks_support_decoupled_and_rollback_only_hand_over():
-    belief = Belief("x", 10.0, correction=Correction.SUPPORTED, declared="A", needs_support=True)
+    belief = Belief("x", 10.0, declared="A", needs_support=True)
     graph = RecoveryGraph([belief], [Action("ax", undo=1.0, executed=True)], (), [("x", "ax", "belief_to_action")])
     model = JointModel([Hypothesis("same", 0.9), Hypothesis("more", 0.1, truth={"x": "B"})])
     stuck = InformationState.alarmed(Problem(graph, model, restart=5.0, escalate=30.0))

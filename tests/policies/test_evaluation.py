@@ -9,7 +9,7 @@ import pytest
 
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import IllegalProbe, NotDiscrete, TooLarge
-from aquamend.graph import Action, Belief, Correction, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
 from aquamend.policies import POLICIES, AquaMend, Evaluation, evaluate, evaluation, policy_named
@@ -99,7 +99,7 @@ def test_every_decision_is_charged_counted_and_scored(decision, expected):
 
 def declared(accuracy):
     """Return two beliefs declared A, both really B with probability 0.4, and read by a probe each."""
-    beliefs = [Belief(name, 10.0, correction=Correction.SUPPORTED, declared="A") for name in "xy"]
+    beliefs = [Belief(name, 10.0, declared="A") for name in "xy"]
     graph = RecoveryGraph(
         beliefs,
         [Action("lift", undo=3.0, executed=True)],

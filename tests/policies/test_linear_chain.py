@@ -66,7 +66,7 @@ def test_the_chain_is_priced_before_deciding_not_only_after():
 def test_new_values_are_declared_on_the_chain_too():
     state = two_branches()
     beliefs = [
-        replace(belief, correction=Correction.SUPPORTED, declared="here") for belief in state.problem.graph.beliefs
+        replace(belief, declared="here") for belief in state.problem.graph.beliefs
     ]
     model = replace(
         state.problem.model,

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.model import (
     Cause,
     Coverage,

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from aquamend.graph import Correction
 from aquamend.model import Cause, Discrete, FitGroup, Gaussian, Mixture, Samples
 from aquamend.problem_file import load_problem, parse_problem, problem_to_data
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.steps import Decision, Escalate, Restart, RollBack
-from aquamend.graph import Correction, RecoveryGraph
+from aquamend.graph import RecoveryGraph
 from aquamend.graph.recovery_graph import unions
 from aquamend.inference.state import REJECT_AT
 from aquamend.problem import NewValue, Problem
@@ -211,7 +211,7 @@ class Endings:
     @cached_property
     def _ruled_values(self) -> Indices:
         """The new values of beliefs that need support; what an assured correction may leave wrong is none."""
-        declares = [self.graph.beliefs[value.belief].correction == Correction.SUPPORTED for value in self.new_values]
+        declares = [self.graph.beliefs[value.belief].declares for value in self.new_values]
         return np.flatnonzero(np.isin(self._owner, self.support.beliefs) & np.array(declares, dtype=bool))
 
     @cached_property
@@ -577,12 +577,12 @@ def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
 
 def _may_stay_wrong(graph: RecoveryGraph, belief: int) -> bool:
     """Whether a corrected belief may be wrong all the same: its new value may be, or undoing may fail."""
-    return graph.beliefs[belief].correction == Correction.SUPPORTED or graph.undo_chances[belief] < 1.0
+    return graph.beliefs[belief].declares or graph.undo_chances[belief] < 1.0
 
 
 def _values(problem: Problem, belief: int, failed: Floats, *, worst: bool) -> list[NewValue]:
     """Return what correcting a belief may leave wrong; without a value to declare, what undoing fails to remove."""
-    if problem.graph.beliefs[belief].correction == Correction.SUPPORTED:
+    if problem.graph.beliefs[belief].declares:
         return [_worst(problem, value) if worst else value for value in problem.values_of(belief)]
     left = (1.0 - problem.graph.undo_chances[belief]) * failed[:, belief]
     return [NewValue(belief, None, None, left, np.zeros(len(failed)))]

@@ -16,9 +16,7 @@ class NewDeclaration:
     """What a corrected belief is declared to be from now on."""
 
     belief: str
-    value: Value | None = None
-    read_by: str | None = None
-    """The probe whose reading is the value; None where the value is given."""
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +32,9 @@ class RollBack:
 
     correct: tuple[str, ...]
     undo: tuple[str, ...] = ()
-    """Executed actions to undo: at least the minimal upper closure; planned ones are cancelled for nothing."""
+    """Executed actions to undo: at least the minimal upper closure; cancelling planned ones costs nothing."""
     declare: tuple[NewDeclaration, ...] = ()
-    """New values of the corrected beliefs whose correction needs support."""
+    """New values of the corrected beliefs that declare one."""
     plan: str | None = None
     """Name of the problem's own plan, where it is one."""
 
@@ -82,9 +80,7 @@ def step_to_data(step: Step) -> dict[str, Any]:
         case RollBack(correct, undo, declare, plan):
             data |= {"correct": list(correct), "undo": list(undo)}
             if declare:
-                data["declare"] = {
-                    d.belief: {"value": d.value} if d.read_by is None else {"from": d.read_by} for d in declare
-                }
+                data["declare"] = {new.belief: {"value": new.value} for new in declare}
             if plan is not None:
                 data["plan"] = plan
         case Restart() | Escalate():
@@ -120,10 +116,5 @@ def step_from_data(data: object, *, where: str = "step") -> Step:
 def _declared(data: object, where: str) -> Iterator[NewDeclaration]:
     for belief, entry in checked.mapping(data, where).items():
         at = f"{where}.{belief}"
-        said = checked.mapping(entry, at)
-        value, probe = said.get("value"), said.get("from")
-        yield NewDeclaration(
-            belief,
-            None if value is None else checked.value_or_text(value, f"{at}.value"),
-            None if probe is None else checked.text(probe, f"{at}.from"),
-        )
+        said = checked.mapping(entry, at, ("value",))
+        yield NewDeclaration(belief, checked.value_or_text(said["value"], f"{at}.value"))

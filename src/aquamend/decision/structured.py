@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.steps import Restart, RollBack
 from aquamend.decision.terminal import left_by_correcting
-from aquamend.graph import Correction
 from aquamend.graph.recovery_graph import bits
 from aquamend.inference import InformationState, joint
 from aquamend.inference.refreshing import may_be_kept
@@ -130,6 +129,8 @@ def violations(state: InformationState) -> list[str]:
     """Return every way in which Assumptions 1–3 or finite rollback costs fail here, naming who breaks them."""
     if state.contradiction is not None:
         return [f"model: {state.contradiction} is impossible under every hypothesis, so no posterior is left"]
+    if not state.problem.corrections:
+        return ["corrections: the problem has none, so that beliefs can neither be kept nor corrected one by one"]
     graph, beliefs = state.problem.graph, _concerned(state)
     aspects = np.zeros((len(state.posterior), len(beliefs)), dtype=np.intp)
     for k, i in enumerate(beliefs):
@@ -152,7 +153,7 @@ def _aspect(state: InformationState, i: int) -> Indices:
     Shape ``(n_hypotheses,)``; hypotheses that agree on it have the same number.
     """
     columns = [state.problem.failed[:, i]]
-    if state.problem.graph.beliefs[i].correction == Correction.SUPPORTED:
+    if state.problem.graph.beliefs[i].declares:
         columns += [value.wrong for value in state.problem.values_of(i)]
     possible = state.posterior > 0
     rows = np.where(possible[:, None], np.column_stack(columns), -1.0)
@@ -244,7 +245,7 @@ def _probe_violations(state: InformationState, beliefs: Sequence[int], aspects: 
 def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[str]:
     """Yield where a belief, once resolved, can neither be kept nor corrected as Assumptions 2 and 3 ask."""
     problem, belief = state.problem, state.problem.graph.beliefs[i]
-    if belief.correction == Correction.ASSURED and not belief.needs_support and problem.graph.undo_chances[i] == 1.0:
+    if not belief.declares and not belief.needs_support and problem.graph.undo_chances[i] == 1.0:
         return
     ends = [] if _open(state, i) else [("", state)]
     if probe is not None:
@@ -320,7 +321,7 @@ def _support_given(
         i
         for i in beliefs
         if (
-            graph.beliefs[i].correction == Correction.SUPPORTED
+            graph.beliefs[i].declares
             and probe in graph.detecting_probes[graph.beliefs[i].name]
         )
         or (graph.beliefs[i].needs_support and m in problem.evidence_for[i])

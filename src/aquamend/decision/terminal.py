@@ -20,7 +20,7 @@ from aquamend.decision.endings import (
     worst_case_endings,
 )  # fmt: skip
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
-from aquamend.graph import Correction, RecoveryGraph
+from aquamend.graph import RecoveryGraph
 from aquamend.graph.recovery_graph import unions
 from aquamend.inference import InformationState, best_value, expected
 from aquamend.inference.refreshing import declarable
@@ -98,6 +98,8 @@ def price(state: InformationState, decision: Decision) -> Stop:
     """
     here = _here(state)
     match decision:
+        case Continue() | RollBack(plan=None) if not here.endings.corrections:  # correcting nothing is a set, too
+            return Stop(decision, math.inf, 0.0)
         case Continue():
             return Stop(decision, 0.0, _residual(state, here, RollBack(())))
         case RollBack(correct, undo, _, None):
@@ -171,7 +173,7 @@ def new_declarations(state: InformationState, beliefs: Iterable[str]) -> tuple[N
     found = []
     for name in beliefs:
         i = graph.belief_index[name]
-        best = best_value(state, i) if graph.beliefs[i].correction == Correction.SUPPORTED else None
+        best = best_value(state, i) if graph.beliefs[i].declares else None
         if best is not None:
             reader = None if best[0].probe is None else graph.probes[best[0].probe].name
             found.append(NewDeclaration(name, best[0].value, reader))
@@ -193,7 +195,7 @@ def completed(state: InformationState, step: RollBack) -> RollBack:
 def left_by_correcting(state: InformationState, belief: int) -> float:
     """Return L_i r_i: the expected loss that correcting a belief leaves; infinite where no value may be declared."""
     spec = state.problem.graph.beliefs[belief]
-    if spec.correction != Correction.SUPPORTED:
+    if not spec.declares:
         left = state.problem.left_by_undoing(belief)
         share = float(state.posterior @ left) if state.contradiction is None else float(left.max())
         return spec.residual * share if share > 0.0 else 0.0
@@ -348,7 +350,7 @@ def _correcting(endings: Endings, i: int, answered: Bools) -> list[_Partial]:
     graph, ruled, scale = endings.graph, i in endings.support.beliefs, float(endings.residual[i])
     options = [_keeping(endings, i, answered)]
     own = [value for value in endings.new_values if value.belief == at]
-    if graph.beliefs[at].correction != Correction.SUPPORTED:
+    if not graph.beliefs[at].declares:
         (value,) = own
         loss = np.where(value.wrong > 0, math.inf, 0.0) if math.isinf(scale) else value.wrong * scale
         return [_Partial((at,), (), 0, loss, ())]

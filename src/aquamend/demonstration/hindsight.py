@@ -40,8 +40,6 @@ def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
     """
     graph = recovery.start.problem.graph
     for belief, declared in recovery.declared.items():
-        if belief in failed and declared.read_by is None:
+        if belief in failed:
             yield from graph.direct_probes[belief]
             yield from (probe.name for probe in graph.probes if probe.source == belief)
-        elif belief in failed and declared.read_by is not None:
-            yield declared.read_by

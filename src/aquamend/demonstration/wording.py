@@ -188,6 +188,4 @@ def _moves(new: NewDeclaration | None, state: InformationState) -> bool:
 
 
 def _value(new: NewDeclaration | None, state: InformationState) -> Value | None:
-    if new is None or new.read_by is None:
-        return None if new is None else new.value
-    return next((o.outcome for o in reversed(state.evidence) if o.probe == new.read_by), None)
+    return None if new is None else new.value

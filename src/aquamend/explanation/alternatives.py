@@ -15,7 +15,7 @@ from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import Stop, best_terminal, correction_stops, price
 from aquamend.explanation.report import DecisionReport
-from aquamend.graph import Correction, RecoveryGraph
+from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState, joint, rejected
 from aquamend.inference.refreshing import declarable, may_be_kept, supporting_evidence
 from aquamend.model.kernels import Outcomes, Readings
@@ -219,7 +219,7 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
 
 
 def _lacks_value(state: InformationState, belief: int) -> bool:
-    supported = state.problem.graph.beliefs[belief].correction == Correction.SUPPORTED
+    supported = state.problem.graph.beliefs[belief].declares
     return supported and not declarable(state, belief)
 
 

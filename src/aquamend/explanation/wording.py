@@ -72,16 +72,13 @@ class Wording:
         return f"roll back the same, {' '.join(parts)}"
 
     def declared(self, new: Sequence[NewDeclaration], *, most: int = MOST_NAMES) -> str:
-        """Return new values in words: ``level_A as read by weigh_A (45 g), target: B``."""
+        """Return new values in words: ``level_A: 45, target: B``."""
         by_name = {one.belief: one for one in new}
         return listed([self.value_of(by_name[name]) for name in self.culprits(list(by_name))], most=most)
 
     def value_of(self, new: NewDeclaration) -> str:
         """Return one new value in words."""
-        if new.read_by is None:
-            return f"{new.belief} as before" if new.value is None else f"{new.belief}: {told(new.value)}"
-        read = [o.told for o in self.state.evidence if o.probe == new.read_by and o.probe != self.running]
-        return f"{new.belief} as read by {new.read_by}" + (f" ({read[-1]})" if read else "")
+        return f"{new.belief}: {told(new.value)}"
 
     def culprits(self, beliefs: Sequence[str]) -> list[str]:
         """Return beliefs with the likeliest to have failed first."""

@@ -248,14 +248,12 @@ def _reachable_uses(
     left = [action.view.uses_left for action in probes]
     # Of a probe that never runs out, at most the first answer is counted: it makes its reading one to declare.
     most = [int(a.view.index in waiting) if math.isinf(a.view.most_runs) else math.inf for a in probes]
+    alone = max((1.0 + a.view.most_runs for a, n in zip(probes, most, strict=True) if math.isinf(n)), default=1.0)
+    _refuse_too_many(alone, entries)  # before walking through a million of them
     position = {(0,) * len(probes): 0}
     queue, after = list(position), []
     for uses in queue:  # grows while it is walked
-        if len(queue) * entries > MOST_ENTRIES:
-            raise TooLarge(
-                f"the POMDP has over {len(queue)} combinations of uses, each with {entries} entries for its states and "
-                f"actions; {MOST_ENTRIES} are written at most: lower max_uses or the sensing budget, or remove probes"
-            )
+        _refuse_too_many(len(queue), entries)
         spent = math.fsum([state.spent, *(a.view.cost for n, a in zip(uses, probes, strict=True) for _ in range(n))])
         budget = state.problem.sensing_budget + BUDGET_TOLERANCE - spent
         row = []
@@ -270,6 +268,14 @@ def _reachable_uses(
             row.append(position[following])
         after.append(row)
     return tuple(queue), np.array(after, dtype=np.intp).reshape(len(queue), len(probes))
+
+
+def _refuse_too_many(combinations: float, entries: int) -> None:
+    if combinations * entries > MOST_ENTRIES:
+        raise TooLarge(
+            f"the POMDP has over {combinations:.0f} combinations of uses, each with {entries} entries for its states "
+            f"and actions; {MOST_ENTRIES} are written at most: lower max_uses or the sensing budget, or remove probes"
+        )
 
 
 def _with_penalty(bare: Pomdp) -> Pomdp:

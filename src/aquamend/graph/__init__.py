@@ -1,14 +1,13 @@
 """Probes, beliefs and actions, and what undoing costs: the part of a problem that holds no probability."""
 
 from aquamend.graph.edges import LEGAL_ENDPOINTS, Edge, EdgeKind
-from aquamend.graph.nodes import Action, Belief, Correction, Operation, Probe, Value
+from aquamend.graph.nodes import Action, Belief, Operation, Probe, Value
 from aquamend.graph.recovery_graph import RecoveryGraph
 
 __all__ = [
     "LEGAL_ENDPOINTS",
     "Action",
     "Belief",
-    "Correction",
     "Edge",
     "EdgeKind",
     "Operation",

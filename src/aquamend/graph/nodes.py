@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 Value = str | float
 """What a belief says: text, or a number in whatever unit its probes read."""
@@ -23,20 +21,6 @@ class Probe:
     """How often it may run; ``math.inf`` for no limit."""
     source: str | None = None
     """Name of the belief that the instrument is sound; where that has failed, nothing it read can be relied on."""
-    accuracy: float | Mapping[str, float] = 1.0
-    """Probability that what it reads is right where its source holds (elsewhere 0), for the beliefs it detects.
-
-    A mapping gives hypotheses their own number; its ``default`` (1 unless given) serves the others.
-    """
-
-
-class Correction(StrEnum):
-    """What it takes to correct a belief, beside undoing what rests on it."""
-
-    ASSURED = "assured"
-    """Nothing: once corrected, the belief is right."""
-    SUPPORTED = "supported"
-    """A new value, declared from evidence, which may be wrong too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +32,20 @@ class Belief:
     """Loss if the belief has failed and nothing corrects it, in the problem's unit."""
     may_keep: bool = True
     """False: a possible failure may not be left uncorrected at any price."""
-    correction: Correction = Correction.ASSURED
     declared: Value | None = None
-    """What the agent now believes; it has failed under the hypotheses whose truth differs. None: see `Hypothesis`."""
+    """What the agent now believes: it has failed where something else is true, and is corrected by declaring another.
+
+    None: hypotheses say where it has failed, and correcting it repairs it.
+    """
     tolerance: float = 0.0
     """How far a number may be from the truth without having failed."""
     needs_support: bool = False
-    """True: it may be kept, or declared anew, only while probably right and resting on usable evidence."""
+    """True: it may be kept, or declared again, only while probably right and resting on usable evidence."""
+
+    @property
+    def declares(self) -> bool:
+        """Whether it states a value, so that correcting it means declaring another."""
+        return self.declared is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,7 @@ class Action:
     operations: tuple[str, ...] = ()
     """Names of the shared operations that undoing it performs."""
     executed: bool = False
-    """A planned action is cancelled for nothing."""
+    """False: it is only planned, and cancelling it costs nothing."""
     reversible: bool = True
     """An executed irreversible action cannot be undone at any finite cost."""
     redo: float = 0.0

@@ -8,7 +8,7 @@ from itertools import islice
 
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.graph.edges import LEGAL_ENDPOINTS, Edge, EdgeKind
-from aquamend.graph.nodes import Action, Belief, Correction, Operation, Probe
+from aquamend.graph.nodes import Action, Belief, Operation, Probe
 
 
 def graph_faults(
@@ -105,9 +105,6 @@ def _value_faults(beliefs: Sequence[Belief], probes: Sequence[Probe]) -> Iterato
     for i, belief in enumerate(beliefs):
         if not _is_cost(belief.tolerance):
             yield Fault(f"beliefs[{i}].tolerance", f"{belief.tolerance!r} is not a distance", "give at least 0")
-        if belief.correction not in list(Correction):
-            valid = ", ".join(Correction)
-            yield Fault(f"beliefs[{i}].correction", f"{belief.correction!r} is no correction", f"use one of {valid}")
         if isinstance(belief.declared, float) and math.isnan(belief.declared):
             yield Fault(f"beliefs[{i}].declared", "nan is not a value", "give a number or text")
     for i, probe in enumerate(probes):
@@ -119,11 +116,6 @@ def _value_faults(beliefs: Sequence[Belief], probes: Sequence[Probe]) -> Iterato
                 probe.source,
                 names,
             )
-        given = probe.accuracy if isinstance(probe.accuracy, Mapping) else {"": probe.accuracy}
-        for name, value in given.items():
-            if not 0.0 <= value <= 1.0:
-                where = f"probes[{i}].accuracy" + (f".{name}" if name else "")
-                yield Fault(where, f"{value!r} is not a probability", "give a number from 0 to 1")
 
 
 def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.graph import Belief, Correction, Value
+from aquamend.graph import Belief, Value
 from aquamend.inference.state import InformationState, rejected
 from aquamend.model.declarations import Declaration
 from aquamend.problem import NewValue
@@ -67,12 +67,11 @@ def declarable(state: InformationState, belief: int) -> list[tuple[NewValue, flo
 
 
 def best_value(state: InformationState, belief: int) -> tuple[NewValue, float] | None:
-    """Return the value least likely to be wrong, ties in their order, and how likely it is; None if none may be."""
-    options = declarable(state, belief)
-    if not options:
-        return None
-    least = min(wrong for _, wrong in options)
-    return next((value, wrong) for value, wrong in options if wrong <= least + 1e-9)
+    """Return the value least likely to be wrong, and how likely that is; None if none may be declared.
+
+    Of values that are exactly as likely to be wrong, the first: times an infinite residual, no difference is small.
+    """
+    return min(declarable(state, belief), key=lambda option: option[1], default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ def _supported(state: InformationState, d: int) -> Standing | None:
     if in_force.invalid is None:
         return None
     support = tuple(problem.graph.probes[m].name for m in supporting_evidence(state, i))
-    if belief.declared is None and belief.correction == Correction.ASSURED:
+    if belief.declared is None and not belief.declares:
         return _restated(state, in_force, support)
     best = best_value(state, i)
     if best is None:

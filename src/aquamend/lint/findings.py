@@ -16,7 +16,6 @@ from aquamend.decision import TIE, Reprobe, best_terminal, price
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, could_answer, probe_values
 from aquamend.decision.terminal import expected_loss, listed_endings
-from aquamend.graph import Correction
 from aquamend.inference import InformationState
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import AquaMend
@@ -110,7 +109,7 @@ def _gives_value(state: InformationState, probe: str) -> bool:
     """Whether what a probe reads can be declared, or supports something, whatever it tells."""
     graph = state.problem.graph
     return any(
-        (b.correction == Correction.SUPPORTED and probe in graph.detecting_probes[b.name])
+        (b.declares and probe in graph.detecting_probes[b.name])
         or (b.needs_support and probe in graph.supporting_probes[b.name])
         for b in graph.beliefs
     )
@@ -192,7 +191,10 @@ def _contradicted_prior(state: InformationState) -> Iterator[Finding]:
         return
     before = best_terminal(InformationState.start(state.problem)).decision
     heard = InformationState.alarmed(state.problem)
-    cost = price(heard, before).loss - best_terminal(heard).loss
+    best = best_terminal(heard).loss
+    if math.isinf(best):  # then no decision is better than another
+        return
+    cost = price(heard, before).loss - best
     likely = model.names[int(model.prior.argmax())]
     said = f"the priors make this alarm rare ({percent(share)} of what it could be), mostly because of {likely!r}; "
     more = f"deciding by them, without the alarm, would cost {_amount(state, cost)} more"

@@ -75,6 +75,10 @@ class JointModel(Remembering):
         position = {cause: i for i, cause in enumerate(Cause)}
         return np.array([position[Cause(h.cause)] for h in self.hypotheses], dtype=np.intp)
 
+    def names_where(self, marked: NDArray[np.float64]) -> tuple[str, ...]:
+        """Return the names of the hypotheses with an entry other than zero."""
+        return tuple(self.names[s] for s in np.flatnonzero(marked))
+
     def among(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return, shape ``(n_hypotheses,)``, one where the hypothesis is among these names."""
         unknown = [name for name in names if name not in self.hypothesis_index]

@@ -74,7 +74,7 @@ def differs(value: Value | None, other: Value | None, tolerance: float) -> bool:
     """Whether two values are not the same: numbers by more than the tolerance, an equal distance not counting."""
     if isinstance(value, str) or isinstance(other, str) or value is None or other is None:
         return value != other
-    return abs(value - other) > tolerance + SLACK * max(1.0, tolerance)
+    return abs(value - other) > tolerance + SLACK
 
 
 def steps_of(spread: Spread, belief: Belief) -> Steps:

@@ -105,14 +105,9 @@ def reference_faults(
     for probe in kernels:
         if probe not in known_probes:
             yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
-    names = dict.fromkeys(hypothesis.name for hypothesis in hypotheses)
     for i, spec in enumerate(probes):
         if spec.name not in kernels:
             yield Fault(f"probes[{i}]", f"{spec.name!r} has no kernel", "say in kernels how it answers, or remove it")
-        for name in spec.accuracy if isinstance(spec.accuracy, Mapping) else ():
-            if name != "default" and name not in names:
-                where = f"probes[{i}].accuracy.{name}"
-                yield Fault(where, f"{name!r} is neither default nor a hypothesis", "rename or remove it", name, names)
     for j, belief in enumerate(alarm.suspects if alarm else ()):
         if belief not in known_beliefs:
             where = f"alarm.suspects[{j}]"

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.graph import Correction
 from aquamend.problem import Plan, Problem
 
 MOST_PLANS = 2_000
@@ -92,10 +91,11 @@ def _with_undoing(problem: Problem, chosen: Sequence[Compensation]) -> Iterator[
         for i, belief in enumerate(graph.beliefs)
         if problem.corrections
         and belief.name not in sure
-        and belief.correction == Correction.ASSURED
+        and not belief.declares
         and belief.residual > 0.0
         and problem.failed[:, i].any()
-        and 0.0 < graph.charged(graph.belief_charges[i]) < math.inf
+        and graph.belief_charges[i] != 0
+        and graph.charged(graph.belief_charges[i]) < math.inf
     ]
     unions = {0: None}
     for i in open_:
@@ -109,7 +109,7 @@ def _with_undoing(problem: Problem, chosen: Sequence[Compensation]) -> Iterator[
 
 
 def _assured(problem: Problem, i: int) -> bool:
-    return problem.corrections and problem.graph.beliefs[i].correction == Correction.ASSURED
+    return problem.corrections and not problem.graph.beliefs[i].declares
 
 
 def _plan(

@@ -69,8 +69,7 @@ def _split(problem: Problem, probe: str, share: float) -> Problem:
     split = (
         (s, part)
         for s, prior in enumerate(model.prior.tolist())
-        for part in (_offsets(channel, s, share, uses) if isinstance(kernel, Gaussian) else _parts(channel, s, share))
-        if prior * part.share > 0.0
+        for part in _split_of(kernel, channel, s, share, uses, possible=prior > 0.0)
     )
     parts = list(islice(split, MOST_HYPOTHESES + 1))
     if len(parts) > MOST_HYPOTHESES:
@@ -110,6 +109,19 @@ def _parts(channel: Channel, s: int, share: float) -> Iterator[_Part]:
         kept = [(w, f"keeps to part {k}", [[1.0, mean, sd]]) for k, (w, mean, sd) in enumerate(table, start=1)]
         yield _Part(1.0 - share, "", table)
     yield from (_Part(share * weight, suffix, row) for weight, suffix, row in kept)
+
+
+def _split_of(
+    kernel: Kernel, channel: Channel, s: int, share: float, uses: float, *, possible: bool
+) -> Iterator[_Part]:
+    """Yield what a hypothesis splits into: one of prior 0 stays whole, for the values that are true under it."""
+    if possible:
+        parts = _offsets(channel, s, share, uses) if isinstance(kernel, Gaussian) else _parts(channel, s, share)
+        yield from (part for part in parts if part.share > 0.0)
+    elif isinstance(channel, Outcomes):
+        yield _Part(1.0, "", channel.table[s].tolist())
+    elif isinstance(channel, Readings):
+        yield _Part(1.0, "", _components(channel, s))
 
 
 def _offsets(channel: Channel, s: int, share: float, uses: float) -> Iterator[_Part]:
@@ -155,7 +167,6 @@ def _renamed(
         d if d.invalid_in is None else replace(d, invalid_in=tuple(n for old in d.invalid_in for n in of[old]))
         for d in model.declarations
     ]
-    probes = [replace(p, accuracy=spread(p.accuracy)) if isinstance(p.accuracy, Mapping) else p for p in graph.probes]
     return replace(
         problem,
         graph=replace(graph, probes=probes),

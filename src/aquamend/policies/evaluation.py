@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import clairvoyant_loss
-from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, declared_value, price
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.graph import Action
@@ -107,7 +107,7 @@ class _Following:
         return Evaluation(*(float(x) for x in self.total))
 
     def _visit(self, here: InformationState, probability: float) -> None:
-        step = self.policy.next_step(here) if probability >= NEGLIGIBLE else best_terminal(here).decision
+        step = self._step(here, probability)
         self.visited += 1
         if isinstance(step, Reprobe):
             self.total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
@@ -117,6 +117,13 @@ class _Following:
             self.finished += probability
         if self.told is not None:
             self.told(self.visited, self.finished)
+
+    def _step(self, here: InformationState, probability: float) -> Step:
+        """Return the policy's step; of what hardly ever comes, the best ending, unless that has no finite loss."""
+        stop = best_terminal(here) if probability < NEGLIGIBLE else None
+        if stop is None or math.isinf(stop.loss):
+            return self.policy.next_step(here)
+        return stop.decision
 
     def unfinished(self, why: str) -> TooLarge:
         """Return why it was not followed to the end, and what it costs at least: what is left, if all were known."""

@@ -11,7 +11,6 @@ import numpy as np
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.steps import Decision, Escalate, RollBack, Step
 from aquamend.decision.terminal import price
-from aquamend.graph import Correction
 from aquamend.inference import InformationState, best_value
 from aquamend.planning.bounds import Bounds
 
@@ -114,7 +113,7 @@ def correctable(state: InformationState, beliefs: Iterable[str]) -> list[str]:
     """Return those of the beliefs that can be corrected now: they need no new value, or have one to declare."""
     graph = state.problem.graph
     index = {name: graph.belief_index[name] for name in beliefs}
-    needing = {name for name, i in index.items() if graph.beliefs[i].correction == Correction.SUPPORTED}
+    needing = {name for name, i in index.items() if graph.beliefs[i].declares}
     return [name for name, i in index.items() if name not in needing or best_value(state, i) is not None]
 
 

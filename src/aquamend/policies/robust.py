@@ -66,7 +66,7 @@ class Robust:
             return Weighed(stop.decision, stop.loss, 0.0)
         options = [*self._endings(state), *self._probes(state)]
         worst = np.array([worst_case(state.posterior, loss, self.radius) for _, loss in options])
-        least = float(worst.min())
+        least = float(worst.min(initial=math.inf))
         if math.isinf(least):
             stop = best_terminal(state)
             return Weighed(stop.decision, math.inf, 0.0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.errors import Fault
-from aquamend.graph import Action, Belief, Correction, Edge, Operation, Probe
+from aquamend.graph import Action, Belief, Edge, Operation, Probe
 from aquamend.model import Alarm, Cause, Coverage, Declaration, Discrete, FitGroup, Hypothesis, Kernel, ValueOf
 from aquamend.model.kernels import KERNELS, Shape
 from aquamend.modelling.compensations import Compensation
@@ -18,7 +18,6 @@ from aquamend.modelling.rules import Vocabulary
 from aquamend.modelling.truths import has_spread
 from aquamend.problem import Plan
 from aquamend.problem_file.causes import Tables, read_causes, read_hypotheses, truth_of
-from aquamend.problem_file.plain_data import readable
 from aquamend.problem_file.report import FaultReport, place
 from aquamend.problem_file.schema import Entry, kernel_keys, kernel_kinds
 
@@ -107,6 +106,10 @@ def draft_of(top: Entry, report: FaultReport) -> Draft:
     elif "causes" in top.given or "effects" in top.given or any(has_spread(h) for h in hypotheses):
         incomplete |= {"hypotheses"}
     delay = values.get("delay", 0.0)
+    for i, entry in enumerate(values.get("actions", ())):
+        if "takes" in entry.given and "operations" in entry.given:
+            said = "it is undone by operations, each of which takes its own time"
+            report.add(f"actions[{i}].takes", said, "give `takes` to the operations instead")
     tables = Tables.of(made, hypotheses, beliefs, report, complete="hypotheses" not in incomplete)
     plan_of = partial(_plan, tables=tables, delay=delay)
     restart = values.get("restart")
@@ -154,7 +157,6 @@ def _belief(entry: Entry) -> Belief:
         values["name"],
         values.get("residual", 0.0),
         values.get("may_keep", True),
-        Correction(values.get("correction", Correction.ASSURED)),
         values.get("declared", "unreadable" if "declared" in entry.broken else None),
         values.get("tolerance", 0.0),
         values.get("needs_support", False),
@@ -200,16 +202,12 @@ def _action(entry: Entry, delay: float) -> Action:
 
 def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
     values = entry.values
-    accuracy = values.get("accuracy", 1.0)
-    if isinstance(accuracy, Mapping):
-        accuracy = tables.exceptions(readable(accuracy), f"{where}.accuracy")
     return Probe(
         values["name"],
         _late(entry, delay, values.get("cost", 0.0)),
         values.get("modality"),
         values.get("max_uses", 1),
         values.get("source"),
-        accuracy,
     )
 
 

@@ -180,8 +180,6 @@ def _reference_faults(draft: Draft) -> Iterator[Fault]:
     kernels = dict.fromkeys(draft.kernels, _ANY_KERNEL)
     if "beliefs" in draft.incomplete:
         beliefs += _assumed_beliefs(draft)
-    if "hypotheses" in draft.incomplete:
-        probes = [replace(probe, accuracy=1.0) for probe in probes]
     if "kernels" in draft.incomplete:
         kernels = dict.fromkeys([probe.name for probe in probes], _ANY_KERNEL) | kernels
     if "probes" in draft.incomplete:

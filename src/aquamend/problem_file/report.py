@@ -9,7 +9,7 @@ from dataclasses import replace
 from aquamend.errors import Fault, InvalidProblem, meant
 from aquamend.problem_file.plain_data import shown
 
-FORMATS = ("aquamend-problem/1", "aquamend-problem/2")
+FORMATS = ("aquamend-problem/1",)
 """What the key ``format`` may say, oldest first; a position in it, counted from 1, is a version."""
 LISTED = 100
 """Most faults that one error lists; the rest are counted."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from aquamend.graph import Correction, Edge, EdgeKind
+from aquamend.graph import Edge, EdgeKind
 from aquamend.model import Cause, Kernel
 from aquamend.model.kernels import KERNELS, Shape
 from aquamend.problem_file.fields import (
@@ -156,14 +156,9 @@ BELIEF: Keys = {
     "name": _NODE,
     "residual": Key(COST, "The loss if it has failed and nothing corrects it; 0 unless given."),
     "may_keep": Key(FLAG, "False: while it may have failed, it has to be corrected."),
-    "correction": Key(
-        one_of(kind.value for kind in Correction),
-        "Assured, the default: once corrected it is right; supported: correcting declares a new value, from evidence.",
-        since=2,
-    ),
-    "declared": Key(VALUE, "What the robot now believes, as text or as a number.", since=2),
-    "tolerance": Key(COST, "How far a number may be from the truth without having failed; 0 unless given.", since=2),
-    "needs_support": Key(FLAG, "True: it may be kept or declared only while it rests on usable evidence.", since=2),
+    "declared": Key(VALUE, "What the robot now believes, as text or as a number."),
+    "tolerance": Key(COST, "How far a number may be from the truth without having failed; 0 unless given."),
+    "needs_support": Key(FLAG, "True: it may be kept or declared only while it rests on usable evidence."),
 }
 ACTION: Keys = {
     "name": _NODE,
@@ -171,39 +166,34 @@ ACTION: Keys = {
     "undo": Key(COST, "What undoing it costs."),
     "operations": Key(list_of(NAME), "The operations that undoing it takes, in place of undo."),
     "reversible": Key(FLAG, "False: once executed it cannot be undone."),
-    "redo": Key(COST, "What doing it again costs after it was undone; 0 unless given.", since=2),
-    "takes": Key(LOSS, "How long undoing it takes, in the unit of delay; 0 unless given.", since=2),
-    "redo_takes": Key(LOSS, "How long doing it again takes; 0 unless given.", since=2),
+    "redo": Key(COST, "What doing it again costs after it was undone; 0 unless given."),
+    "takes": Key(LOSS, "How long undoing it takes, in the unit of delay; 0 unless given."),
+    "redo_takes": Key(LOSS, "How long doing it again takes; 0 unless given."),
     "undo_succeeds": Key(
-        PROBABILITY, "The probability that undoing it, tried once, succeeds; 1 unless given.", since=2
+        PROBABILITY, "The probability that undoing it, tried once, succeeds; 1 unless given."
     ),
 }
 OPERATION: Keys = {
     "name": Key(NAME, "Its name, which no other operation has.", required=True),
     "cost": Key(COST, "What it costs, paid once however many actions need it.", required=True),
-    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given.", since=2),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given."),
 }
 PROBE: Keys = {
     "name": _NODE,
     "cost": Key(COST, "What one use costs; finite.", required=True),
     "modality": Key(NAME, "The kind of sensor."),
     "max_uses": Key(COUNT, "How often it may be used; once unless given."),
-    "takes": Key(LOSS, "How long one use takes, in the unit of delay; 0 unless given.", since=2),
-    "persistent": Key(PROBABILITY, "The share of its error that is the same at every use; 0 unless given.", since=2),
-    "source": Key(NAME, "The belief that the instrument is sound.", since=2),
-    "accuracy": Key(
-        either(PROBABILITY, by_name(PROBABILITY)),
-        "The probability that what it reads is right while its source holds: one number, or one for each hypothesis.",
-        since=2,
-    ),
+    "takes": Key(LOSS, "How long one use takes, in the unit of delay; 0 unless given."),
+    "persistent": Key(PROBABILITY, "The share of its error that is the same at every use; 0 unless given."),
+    "source": Key(NAME, "The belief that the instrument is sound."),
 }
 SPREAD: Keys = {
-    "normal": Key(numbers_of(FINITE), "Numbers near a mean: the mean and the standard deviation.", since=2),
-    "uniform": Key(numbers_of(FINITE), "Numbers of a range, all alike: the lowest and the highest.", since=2),
+    "normal": Key(numbers_of(FINITE), "Numbers near a mean: the mean and the standard deviation."),
+    "uniform": Key(numbers_of(FINITE), "Numbers of a range, all alike: the lowest and the highest."),
     "values": Key(
-        either(list_of(AS_WRITTEN), by_name(FINITE)), "The values one by one, all alike or each with a weight.", since=2
+        either(list_of(AS_WRITTEN), by_name(FINITE)), "The values one by one, all alike or each with a weight."
     ),
-    "step": Key(FINITE, "How far apart the numbers of normal or uniform are; two thirds of the tolerance.", since=2),
+    "step": Key(FINITE, "How far apart the numbers of normal or uniform are; two thirds of the tolerance."),
 }
 HYPOTHESIS: Keys = {
     "name": Key(NAME, "Its name, which no other hypothesis has.", required=True),
@@ -213,7 +203,6 @@ HYPOTHESIS: Keys = {
     "truth": Key(
         by_name(either(AS_WRITTEN, mapping_with(SPREAD))),
         "What would be true of beliefs that declare a value, where it differs; a spread where nobody knows yet.",
-        since=2,
     ),
 }
 _STATE: Keys = {
@@ -234,14 +223,14 @@ CAUSE: Keys = {
 EFFECT: Keys = {
     "when": Key(NAME, "A condition on causes, hypotheses and what is true, such as level_A > level_B.", required=True),
     "failed": HYPOTHESIS["failed"],
-    "truth": Key(by_name(AS_WRITTEN), "What is true of beliefs that declare a value.", since=2),
+    "truth": Key(by_name(AS_WRITTEN), "What is true of beliefs that declare a value."),
 }
 ALARM: Keys = {
     "suspects": Key(list_of(NAME), "The beliefs that the monitor pointed at."),
     "likelihood": Key(
         by_name(PROBABILITY), "For every hypothesis, how probable this alarm was if it is true.", required=True
     ),
-    "again": Key(by_name(PROBABILITY), "For every hypothesis, how probable one more such alarm is.", since=2),
+    "again": Key(by_name(PROBABILITY), "For every hypothesis, how probable one more such alarm is."),
 }
 DECLARATION: Keys = {
     "name": Key(NAME, "What was stated.", required=True),
@@ -249,7 +238,7 @@ DECLARATION: Keys = {
     "belief": Key(NAME, "The belief it is about.", required=True),
     "invalid_in": Key(list_of(NAME), "The hypotheses under which it is wrong, if its belief declares no value."),
     "support": Key(list_of(NAME), "The probes it was made from."),
-    "value": Key(VALUE, "What it states, if that is not what its belief declares.", since=2),
+    "value": Key(VALUE, "What it states, if that is not what its belief declares."),
 }
 RESTART: Keys = {
     "loss": Key(
@@ -259,7 +248,7 @@ RESTART: Keys = {
     ),
     "correct": Key(list_of(NAME), "The beliefs that are right after it."),
     "undo": Key(list_of(NAME), "The executed actions that it undoes."),
-    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given.", since=2),
+    "takes": Key(LOSS, "How long it takes, in the unit of delay; 0 unless given."),
 }
 COMPENSATION: Keys = {
     "name": Key(NAME, "Its name, which no other compensation and no plan has.", required=True),
@@ -341,13 +330,12 @@ PROBLEM: Keys = {
     ),
     "hypotheses": Key(list_of(mapping_with(HYPOTHESIS, "name")), "All that may be the case, of which one is true."),
     "causes": Key(
-        list_of(mapping_with(CAUSE, "name")), "What may have happened, in place of hypotheses, which follow.", since=2
+        list_of(mapping_with(CAUSE, "name")), "What may have happened, in place of hypotheses, which follow."
     ),
-    "together": Key(WHOLE, "How many causes may be present at once; all of them unless given.", since=2),
+    "together": Key(WHOLE, "How many causes may be present at once; all of them unless given."),
     "effects": Key(
         list_of(mapping_with(EFFECT, "when")),
         "What follows from conditions, in this order: the last that holds decides.",
-        since=2,
     ),
     "kernels": Key(by_name(_KERNEL), "For every probe by its name, how it answers under each hypothesis."),
     "alarm": Key(mapping_with(ALARM), "What the monitor said; it changes the priors once."),
@@ -360,16 +348,16 @@ PROBLEM: Keys = {
         "Starting over: its cost, if that corrects everything, or else its loss and what it corrects and undoes.",
     ),
     "escalate": Key(COST, "The loss of handing over to a person."),
-    "plans": Key(list_of(mapping_with(PLAN, "name")), "Further ways of ending, each with a loss of its own.", since=2),
+    "plans": Key(list_of(mapping_with(PLAN, "name")), "Further ways of ending, each with a loss of its own."),
     "compensations": Key(
-        list_of(mapping_with(COMPENSATION, "name")), "Ways of making up for what was done, without undoing.", since=2
+        list_of(mapping_with(COMPENSATION, "name")), "Ways of making up for what was done, without undoing."
     ),
-    "delay": Key(LOSS, "The loss for each unit of time that the recovery takes; 0 unless given.", since=2),
+    "delay": Key(LOSS, "The loss for each unit of time that the recovery takes; 0 unless given."),
     "corrections": Key(
-        FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction.", since=2
+        FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction."
     ),
     "coverage": Key(
-        mapping_with(COVERAGE, "stage"), "Calibration records that tell where probes may be left out.", since=2
+        mapping_with(COVERAGE, "stage"), "Calibration records that tell where probes may be left out."
     ),
 }
 

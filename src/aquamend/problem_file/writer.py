@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Correction, Probe, Value
+from aquamend.graph import Action, Belief, Probe, Value
 from aquamend.model import Alarm, Cause, Coverage, Declaration, Hypothesis
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file.report import FORMATS
@@ -101,12 +101,10 @@ def _unless(default: float, value: float) -> float | str | None:
 
 
 def _belief(belief: Belief) -> dict[str, Any]:
-    correction = Correction(belief.correction)
     return _given(
         name=belief.name,
         residual=_unless(0.0, belief.residual),
         may_keep=None if belief.may_keep else False,
-        correction=None if correction is Correction.ASSURED else correction.value,
         declared=_value(belief.declared),
         tolerance=_unless(0.0, belief.tolerance),
         needs_support=True if belief.needs_support else None,
@@ -126,14 +124,12 @@ def _action(action: Action) -> dict[str, Any]:
 
 
 def _probe(probe: Probe) -> dict[str, Any]:
-    table = isinstance(probe.accuracy, Mapping)
     return _given(
         name=probe.name,
         cost=_number(probe.cost),
         modality=probe.modality or None,
         max_uses=_unless(1, probe.max_uses),
         source=probe.source,
-        accuracy=_plain(probe.accuracy) if table or probe.accuracy != 1.0 else None,
     )
 
 

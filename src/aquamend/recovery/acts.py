@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
+from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import completed
 from aquamend.errors import BadStep, UnknownName
 from aquamend.explanation.wording import told
@@ -129,8 +129,6 @@ class Declare(_Act):
     belief: str
     value: Value | None = None
     """None where the problem knows no value: the belief is made right as it stands."""
-    read_by: str | None = None
-    """The probe whose reading the value is."""
 
     def __str__(self) -> str:
         return f"declare: {self.belief}" + ("" if self.value is None else f" = {told(self.value)}")
@@ -274,16 +272,9 @@ def _undoing(graph: RecoveryGraph, wanted: Collection[str]) -> Iterator[Undo]:
 def _declaring(state: InformationState, step: RollBack) -> Iterator[Declare]:
     """Yield what is declared of every corrected belief, causes before what follows from them."""
     graph = state.problem.graph
-    said = {new.belief: new for new in step.declare}
+    said = {new.belief: new.value for new in step.declare}
     for belief in _in_order(graph, step.correct):
-        new = said.get(belief, NewDeclaration(belief))
-        yield Declare(belief, _value(state, new), new.read_by)
-
-
-def _value(state: InformationState, new: NewDeclaration) -> Value | None:
-    if new.read_by is None:
-        return new.value
-    return next((o.outcome for o in reversed(state.evidence) if o.probe == new.read_by), None)
+        yield Declare(belief, said.get(belief))
 
 
 def _again(graph: RecoveryGraph, undone: Iterable[str]) -> Iterator[Redo]:

@@ -210,7 +210,7 @@ _ACT = _kinds(
         Undo.kind: (Undo, {"operation": _TEXT, "actions": _NAMES, **_COST}),
         Declare.kind: (
             Declare,
-            {"belief": _TEXT, "value": _or_none(_VALUE), "read_by": _or_none(_TEXT), **_COST},
+            {"belief": _TEXT, "value": _or_none(_VALUE), **_COST},
         ),
         Redo.kind: (Redo, {"action": _TEXT, "reversible": _FLAG, **_COST}),
         Follow.kind: (Follow, {"plan": _TEXT, "correct": _NAMES, "undo": _NAMES, **_COST}),

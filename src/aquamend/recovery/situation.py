@@ -9,9 +9,7 @@ from enum import Enum, auto
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.steps import NewDeclaration
-from aquamend.decision.terminal import declared_value
-from aquamend.graph import Action, Correction, Probe
+from aquamend.graph import Action, Probe
 from aquamend.inference import InformationState
 from aquamend.inference.refreshing import supporting_evidence
 from aquamend.problem import RESTART, Plan, Problem, Redeclared
@@ -120,12 +118,10 @@ def _spent_on_nothing(changes: Sequence[Change]) -> float:
 
 
 def wrong_under(problem: Problem, act: Declare) -> Floats:
-    """Return e(s), shape ``(n_hypotheses,)``: how likely what an act declares is wrong under each hypothesis."""
-    n = len(problem.model.hypotheses)
-    if problem.graph.beliefs[problem.graph.belief_index[act.belief]].correction != Correction.SUPPORTED:
-        return np.zeros(n)  # an assured correction is right
-    value = declared_value(problem, NewDeclaration(act.belief, None if act.read_by else act.value, act.read_by))
-    return np.ones(n) if value is None else value.if_undone
+    """Return e(s), shape ``(n_hypotheses,)``: one where what an act declares is not true, else zero."""
+    if act.value is None:  # repaired
+        return np.zeros(len(problem.model.hypotheses))
+    return problem.wrong_where(problem.graph.belief_index[act.belief], act.value)
 
 
 def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[tuple[str, Redeclared]]:
@@ -133,8 +129,7 @@ def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[
     for act in _done(changes):
         if not isinstance(act, Declare):
             continue
-        i, wrong = graph.belief_index[act.belief], wrong_under(problem, act)
-        support = (act.read_by,) if act.read_by else tuple(graph.probes[m].name for m in supporting_evidence(state, i))
+        support = tuple(graph.probes[m].name for m in supporting_evidence(state, graph.belief_index[act.belief], act.value))
         before = problem.redeclared.get(act.belief)
         times = 1 if before is None else before.times + 1
-        yield act.belief, Redeclared(act.value, wrong, support, times)
+        yield act.belief, Redeclared(act.value, support, times)

@@ -185,7 +185,7 @@ class TaskRecord:
         """Take in what was declared; the same on the same evidence is no new version."""
         now = self.in_force(act.belief)
         value = now.value if act.value is None else act.value
-        support = (act.read_by,) if act.read_by is not None else self._fresh_support(act.belief)
+        support = self._fresh_support(act.belief)
         if now.version == 0 or (value, support) != (now.value, tuple(now.support)):
             self.declare(act.belief, value, support)
 

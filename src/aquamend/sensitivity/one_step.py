@@ -22,7 +22,7 @@ from aquamend.decision.endings import TIE, Ending, Endings, endings_of
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, listed_endings, price
-from aquamend.graph import Correction, RecoveryGraph
+from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes
@@ -339,7 +339,7 @@ def _completed(state: InformationState, endings: Endings, step: RollBack | Conti
         belief.name
         for i, belief in enumerate(graph.beliefs)
         if belief.name in given.correct
-        or (i in endings.beliefs and belief.correction == Correction.ASSURED and not graph.belief_charges[i] & ~charges)
+        or (i in endings.beliefs and not belief.declares and not graph.belief_charges[i] & ~charges)
     )
     return replace(given, correct=correct)
 

@@ -15,7 +15,7 @@ from aquamend.decision.branches import predictive_quantiles
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import price
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Correction, Probe, RecoveryGraph
+from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.refreshing import declarable
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel
@@ -147,20 +147,13 @@ def _check_declared(state: InformationState, decision: RollBack) -> None:
     said = {new.belief: new for new in decision.declare}
     for name in decision.correct:
         i = graph.belief_index[name]
-        if graph.beliefs[i].correction != Correction.SUPPORTED and name not in said:
+        if not graph.beliefs[i].declares and name not in said:
             continue
-        allowed = [
-            NewDeclaration(name, value.value, None if value.probe is None else graph.probes[value.probe].name)
-            for value, _ in declarable(state, i)
-        ]
+        allowed = [NewDeclaration(name, value.value) for value, _ in declarable(state, i) if value.value is not None]
         if not allowed:
             _fail(state, f"corrects {name!r}, which no value may be declared for now")
-        if name in said and not any(_same(said[name], new) for new in allowed):
+        if name in said and said[name] not in allowed:
             _fail(state, f"declares {said[name]!r}; what may be declared now: {allowed}")
-
-
-def _same(new: NewDeclaration, other: NewDeclaration) -> bool:
-    return new.read_by == other.read_by and (new.read_by is not None or new.value == other.value)
 
 
 def _answers(state: InformationState, probe: str) -> Iterator[InformationState]:
@@ -220,12 +213,12 @@ def _values() -> Problem:
     """A level and a target that must be declared anew, by a camera that may be biased or by a scale."""
     graph = RecoveryGraph(
         beliefs=[
-            Belief("level", 10.0, correction=Correction.SUPPORTED, declared=18.0, tolerance=3.0),
-            Belief("target", 80.0, correction=Correction.SUPPORTED, declared="A", needs_support=True),
-            Belief("camera", 40.0, correction=Correction.SUPPORTED, declared="sound"),
+            Belief("level", 10.0, declared=18.0, tolerance=3.0),
+            Belief("target", 80.0, declared="A", needs_support=True),
+            Belief("camera", 40.0, declared="sound"),
         ],
         actions=[Action("grasp", undo=4.0, executed=True)],
-        probes=[Probe("look", 0.2, source="camera", accuracy=0.9), Probe("weigh", 0.6, accuracy=0.99)],
+        probes=[Probe("look", 0.2, source="camera"), Probe("weigh", 0.6)],
         edges=[
             ("look", "level", "detection"),
             ("weigh", "level", "detection"),

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aquamend.graph import Correction
 from aquamend.worlds.pouring.discrete import fresh_task
 from aquamend.worlds.pouring.task import (
     ACTIONS,

@@ -12,7 +12,7 @@ from enum import StrEnum
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from aquamend.graph import Action, Belief, Correction, Operation, Probe, RecoveryGraph, Value
+from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph, Value
 from aquamend.model import Declaration
 from aquamend.model.spreads import differs
 
@@ -329,7 +329,7 @@ class PouringTask:
 
     def _beliefs(self) -> Iterator[Belief]:
         kind, said = self.residuals, self.values(self.declared)
-        plain = Belief("", correction=Correction.SUPPORTED, needs_support=True)
+        plain = Belief("", needs_support=True)
         for x in self.cups:
             name, tolerance = quantity(x), QUANTITY_TOLERANCE_G
             yield replace(plain, name=name, residual=kind.quantity, declared=said[name], tolerance=tolerance)

@@ -81,9 +81,7 @@ class TableWorld:
             return self._followed(act, act.plan)
         check_known(self.start.problem, act)
         if isinstance(act, Declare):
-            if act.read_by is not None:
-                self._said[act.belief] = self._read[act.read_by][act.belief]
-            elif act.value is not None:
+            if act.value is not None:
                 self._said[act.belief] = act.value
         return act.done()
 
