@@ -39,7 +39,7 @@ def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
     bears on it directly, and of a source, for all that was read from it.
     """
     graph = recovery.start.problem.graph
-    for belief, declared in recovery.declared.items():
+    for belief in recovery.declared:
         if belief in failed:
             yield from graph.direct_probes[belief]
             yield from (probe.name for probe in graph.probes if probe.source == belief)

@@ -80,9 +80,8 @@ class TableWorld:
         if isinstance(act, Follow):
             return self._followed(act, act.plan)
         check_known(self.start.problem, act)
-        if isinstance(act, Declare):
-            if act.value is not None:
-                self._said[act.belief] = act.value
+        if isinstance(act, Declare) and act.value is not None:
+            self._said[act.belief] = act.value
         return act.done()
 
     def _followed(self, act: Follow, plan: str) -> Receipt:

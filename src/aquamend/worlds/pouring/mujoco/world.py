@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aquamend.decision.support import evidence_on
 from aquamend.errors import AquaMendError
 from aquamend.inference import InformationState, Observation
-from aquamend.inference.refreshing import supporting_evidence
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.inference.state import rejected
 from aquamend.recovery import (
@@ -154,7 +154,7 @@ class PouringRobot:
         right = [hypothesis.truth.get(TARGET, declared) == target for hypothesis in problem.model.hypotheses]
         if rejected(float(state.posterior @ ~np.array(right))):
             return f"guard: {target} is probably not the least full, so no pour is committed"
-        if not supporting_evidence(state, belief):
+        if not evidence_on(state, belief, problem.wrong_where(belief, target)):
             return f"guard: nothing that can be relied on says that {target} is the least full, so no pour is committed"
         return None
 
