@@ -198,7 +198,7 @@ class Problem(Remembering):
             older = declared is not None and value != declared
             if declaration.invalid_in is None and older and value is not None:
                 invalid = self.model.names_where(self.wrong_where(i, value))
-            elif declaration.invalid_in is None and (declared is not None or not self.model.declarations):
+            elif declaration.invalid_in is None:
                 invalid = self.model.names_where(self.failed[:, i])
             new = self.redeclared.get(declaration.belief)
             if new is None:

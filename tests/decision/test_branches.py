@@ -115,13 +115,13 @@ def with_other_kernels(data, kind, seed):
 
 
 @pytest.fixture(scope="module")
-def integrated(format_2, after_some_answers):
+def integrated(valued_file, after_some_answers):
     """Return how many probes that read numbers were worth their integral, on the problems of these seeds."""
 
     def compare(kind, seeds):
         compared = 0
         for seed in seeds:
-            data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+            data = with_other_kernels(valued_file(seed, gaussian=True), kind, seed)
             state = after_some_answers(data, seed, most=2)
             for view in state.legal:
                 if isinstance(view.channel, Readings):
@@ -145,10 +145,10 @@ def test_the_expected_loss_is_the_integral_on_hundreds_of_problems(integrated, k
 
 
 @pytest.mark.parametrize("verdicts", [False, True])
-def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(format_2, after_some_answers, verdicts):
+def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(valued_file, after_some_answers, verdicts):
     for seed in range(40):
         kind = ("gaussian", "mixture", "samples")[seed % 3]
-        data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+        data = with_other_kernels(valued_file(seed, gaussian=True), kind, seed)
         state = after_some_answers(data, seed, most=2)
         branches = branches_of(state, state.legal_probes, verdicts=verdicts)
         for view, cuts in zip(state.legal, branches.cuts, strict=True):
@@ -165,9 +165,9 @@ def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(fo
             assert (np.delete(answered, view.index, axis=1) == np.delete(state.answered, view.index)).all()
 
 
-def test_probes_are_cut_together_as_each_one_alone(format_2, after_some_answers):
+def test_probes_are_cut_together_as_each_one_alone(valued_file, after_some_answers):
     for seed in range(20):
-        state = after_some_answers(format_2(seed, gaussian=True), seed, most=1)
+        state = after_some_answers(valued_file(seed, gaussian=True), seed, most=1)
         together = branches_of(state, state.legal_probes)
         for name in state.legal_probes:
             alone = branches_of(state, [name])
@@ -240,9 +240,9 @@ def test_readings_are_not_cut_where_no_decision_depends_on_them(lid):
     assert len(probe_values(resolved).branches.likelihood) == 1
 
 
-def test_a_plan_tells_apart_where_decisions_change_and_even_quantiles(format_2, after_some_answers):
+def test_a_plan_tells_apart_where_decisions_change_and_even_quantiles(valued_file, after_some_answers):
     for seed in range(20):
-        state = after_some_answers(format_2(seed, gaussian=True), seed, most=1)
+        state = after_some_answers(valued_file(seed, gaussian=True), seed, most=1)
         for view in state.legal:
             rows = planning_likelihood(state, view)
             np.testing.assert_allclose(rows.sum(axis=0), 1.0, atol=1e-12)

@@ -44,9 +44,9 @@ def with_plans(problem, seed):
 
 
 @pytest.fixture(scope="module")
-def planned(format_2, after_some_answers):
+def planned(valued_file, after_some_answers):
     """Return a state of a random problem of format 2 that has plans of its own as well."""
-    return lambda seed: after_some_answers(with_plans(parse_problem(format_2(seed)), seed), seed)
+    return lambda seed: after_some_answers(with_plans(parse_problem(valued_file(seed)), seed), seed)
 
 
 def test_v_stop_is_the_loss_of_the_best_terminal_decision(planned):
@@ -112,11 +112,11 @@ def test_leaving_out_support_never_raises_a_value_and_makes_it_concave(planned):
     assert lower > 100
 
 
-def test_relaxed_values_ask_for_evidence_and_for_nothing_else_of_support(format_2):
+def test_relaxed_values_ask_for_evidence_and_for_nothing_else_of_support(valued_file):
     """Where there is evidence for all, they are those of the same problem without the need of it; else never less."""
     same = more = 0
     for seed in range(100):
-        data = format_2(seed)
+        data = valued_file(seed)
         free = {**data, "beliefs": [{k: v for k, v in b.items() if k != "needs_support"} for b in data["beliefs"]]}
         free["declarations"] = [{k: v for k, v in d.items() if k != "support"} for d in data.get("declarations", [])]
         if not free["declarations"]:
@@ -289,14 +289,14 @@ def test_cutting_decides_as_listing_does(random_problem, monkeypatch):
 
 
 def test_cutting_decides_as_listing_does_where_corrections_need_values_and_support(
-    format_2, after_some_answers, monkeypatch
+    valued_file, after_some_answers, monkeypatch
 ):
     cut, count = 0, cases(80, 250)
     for seed in range(count):
-        listed = after_some_answers(with_plans(parse_problem(format_2(seed)), seed), seed)
+        listed = after_some_answers(with_plans(parse_problem(valued_file(seed)), seed), seed)
         with monkeypatch.context() as patch:
             patch.setattr(closures, "MOST_CLOSURES", 1)
-            problem = with_plans(parse_problem(format_2(seed)), seed)
+            problem = with_plans(parse_problem(valued_file(seed)), seed)
             endings = endings_of(problem)
         if not endings.groups.cuts:
             continue

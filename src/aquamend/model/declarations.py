@@ -20,7 +20,7 @@ class Declaration:
     invalid_in: Sequence[str] | None = None
     """Names of the hypotheses under which this version is invalid.
 
-    None: where the belief has failed, if that declares a value; else under none.
+    None: where the belief has failed, or, if it says another value than the belief declares, where that is not true.
     """
     support: Sequence[str] = ()
     """Names of the probes whose evidence it rests on; empty where not recorded."""
