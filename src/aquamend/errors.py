@@ -67,6 +67,10 @@ class UnknownName(AquaMendError, ValueError):
         super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}{hint}")
 
 
+class BadArgument(AquaMendError, ValueError):
+    """Something was given where something else belongs."""
+
+
 class UnknownCondition(AquaMendError, ValueError):
     """A condition with a word in it that names no cause, no state, no belief and no hypothesis."""
 

@@ -375,6 +375,16 @@ def valued_problem(
     return problem
 
 
+def last_problem(rng: random.Random) -> Problem:
+    """Return a problem with values in which one probe is all there is money for, and most of them are continuous."""
+    problem = valued_problem(rng, gaussian=True, max_probes=2, max_total_uses=2)
+    for probe in problem["probes"]:
+        probe.pop("max_uses", None)
+        probe["cost"] = probe["cost"] or 0.25
+    problem["sensing_budget"] = max(probe["cost"] for probe in problem["probes"])
+    return problem
+
+
 format_2_problem = valued_problem
 """The name that other tests use; to be replaced there."""
 

@@ -18,6 +18,8 @@ from aquamend.model.kernels import Answer, Channel, Outcomes
 from aquamend.problem import Problem
 from aquamend.records import checked
 from aquamend.remembering import Remembering
+from aquamend.text.html import table_html
+from aquamend.text.words import percent, shown
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +116,22 @@ class InformationState(Remembering):
     imagined: tuple[str, Floats] | None = None
     """Where the last answer was not heard but thought of: who gave it, and its likelihood, ``(n_hypotheses,)``."""
 
+    def __repr__(self) -> str:
+        doubts = ", ".join(f"{name} {q}" for name, q in self._doubts(3)) or "nothing in doubt"
+        heard = f"{len(self.evidence)} answers" if len(self.evidence) != 1 else "1 answer"
+        return f"<InformationState of {shown(self.problem.name)!r}: {heard}; {doubts}>"
+
+    def _repr_html_(self) -> str:
+        return table_html(
+            repr(self)[1:-1], ("belief", "may have failed"), self._doubts(len(self.problem.graph.beliefs))
+        )
+
+    def _doubts(self, most: int) -> list[tuple[str, str]]:
+        """Return the beliefs most probably wrong, and how probably."""
+        named = zip(self.problem.graph.beliefs, self.failure_probabilities.tolist(), strict=True)
+        doubted = sorted(((q, b.name) for b, q in named if q > 0.0), key=lambda pair: -pair[0])
+        return [(shown(name), percent(q)) for q, name in doubted[:most]]
+
     @classmethod
     def start(cls, problem: Problem) -> InformationState:
         """Return the state before the alarm: the prior, no evidence."""
@@ -164,10 +182,17 @@ class InformationState(Remembering):
             return replace(self, evidence=evidence, origin=origin, contradiction=observation)
         return replace(self, posterior=posterior, evidence=evidence, origin=origin)
 
+    def contradicted_by(self, observation: Observation) -> InformationState:
+        """Return the state after an answer that the model does not know: evidence against the model itself."""
+        evidence, origin = (*self.evidence, observation), self.origin or self
+        return replace(self, evidence=evidence, origin=origin, contradiction=self.contradiction or observation)
+
     @property
     def chance_of_evidence(self) -> float:
         """The probability, by the model, of the alarm and all answers since; zero if one is a number: it has none."""
         model, mass = self.problem.model, self.problem.model.prior
+        if self.contradiction is not None:
+            return 0.0
         for alarm in range(self.alarms):
             likelihood = model.repeated_alarm_likelihood if alarm else model.alarm_likelihood
             mass = mass if likelihood is None else mass * likelihood
@@ -199,6 +224,8 @@ class InformationState(Remembering):
         Each ``(n_hypotheses,)``, up to a common factor.
         """
         index, found = self.problem.graph.probe_index, dict[int, Floats]()
+        if self.contradiction is not None:  # what cannot be explained speaks for nothing
+            return found
         heard = self.evidence[len(self.origin.evidence) if self.origin else len(self.evidence) :]
         for observation in heard:
             imagined = self.imagined is not None and observation is self.evidence[-1]

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from aquamend.decision.steps import Step
-from aquamend.inference import InformationState
+from aquamend.inference import SURPRISING, InformationState, surprises
 from aquamend.recovery.acts import Act
 from aquamend.recovery.receipts import Receipt
 
@@ -31,16 +31,24 @@ class Rules:
     """Whether a person has to say that they take over."""
     ask_before_irreversible: bool = False
     """Whether a person has to allow every act that cannot be undone."""
+    surprising: float = SURPRISING
+    """After an answer less probable than this by the whole model, a person has to allow what cannot be undone, wherever
+    somebody can be asked."""
 
     def timeout(self, act: Act) -> float:
         """Return how long an act may take."""
         return self.timeouts.get(act.name, self.timeout_s)
 
-    def why_ask(self, act: Act) -> str:
-        """Return why a person has to allow an act; empty if nobody has to."""
+    def why_ask(self, act: Act, state: InformationState) -> str:
+        """Return why a person has to allow an act in a state; empty if nobody has to."""
         if self.ask_before_handing_over and act.kind == "hand over":
             return "somebody has to take over"
-        return "it cannot be undone" if self.ask_before_irreversible and act.irreversible else ""
+        if not act.irreversible:
+            return ""
+        odd = surprises(state, below=self.surprising)
+        if odd:
+            return f"it cannot be undone, and {odd[-1].observation} was surprising (chance {odd[-1].chance:.2g})"
+        return "it cannot be undone" if self.ask_before_irreversible else ""
 
 
 class Ending(StrEnum):
