@@ -11,13 +11,13 @@ from aquamend.model.kernels import Outcomes
 from aquamend.problem_file import parse_problem, problem_to_data, read_problem
 
 TEXT = """
-format: aquamend-problem/2
+format: aquamend-problem/1
 name: pour into the least full cup
 beliefs:
-  - {name: level_A, residual: 10, correction: supported, declared: 18.0, tolerance: 3.0}
-  - {name: level_B, residual: 10, correction: supported, declared: 30.0, tolerance: 3.0}
-  - {name: target, residual: 80, correction: supported, declared: A}
-  - {name: camera, residual: 40, correction: supported, declared: sound}
+  - {name: level_A, residual: 10, declared: 18.0, tolerance: 3.0}
+  - {name: level_B, residual: 10, declared: 30.0, tolerance: 3.0}
+  - {name: target, residual: 80, declared: A}
+  - {name: camera, residual: 40, declared: sound}
 actions:
   - {name: grasp, undo: 4.0, status: executed}
 probes:
@@ -111,7 +111,7 @@ def test_what_a_spread_stands_for_can_be_written_and_read_again(problem):
 
 def problem_data(truth):
     return {
-        "format": "aquamend-problem/2",
+        "format": "aquamend-problem/1",
         "beliefs": [{"name": "level", "declared": 18, "tolerance": 3}, {"name": "target", "declared": "A"}],
         "hypotheses": [
             {"name": "fine", "prior": 0.6},

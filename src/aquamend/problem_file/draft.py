@@ -247,9 +247,11 @@ class Draft:
         yield from graph_faults(file.beliefs, self.actions, self.probes, file.edges, self.operations)
         if alarm is not None and not all_names:  # possible under a hypothesis that could not be read, for all we know
             alarm = replace(alarm, likelihood={n: alarm.likelihood.get(n) or 1.0 for n in self.names}, again=None)
+        # Of hypotheses that could not all be read, neither their number nor their sum is known.
+        unsure = self._lacks_priors or self.report.lacks("hypotheses") or (self.causes is not None and not all_names)
         for fault in model_faults(self.hypotheses, {}, alarm, self.declarations):
-            if fault.where != "hypotheses" or not (self._lacks_priors or not self.written and self.tables is None):
-                yield fault  # unless it is of their number or of their sum, which is not known
+            if fault.where != "hypotheses" or not unsure:
+                yield fault
         for probe, kernel in self.kernels.items():
             if kernel is not None:
                 yield from self._kernel_faults(place("kernels", probe), kernel, all_names)
