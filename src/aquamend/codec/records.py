@@ -16,7 +16,7 @@ import types
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from aquamend.codec.forms import (
     AT_LEAST_0,
@@ -43,7 +43,6 @@ from aquamend.codec.plain_data import shown
 from aquamend.codec.report import FaultReport, place
 from aquamend.errors import InvalidData
 
-T = TypeVar("T")
 _MISSING = dataclasses.MISSING
 _LARGEST_FLOAT = sys.float_info.max
 
@@ -64,9 +63,9 @@ NOT_WRITTEN = Key("")
 """In an annotation: this attribute stands in no file."""
 
 
-def load(kind: type[T] | Any, data: object, where: str = "data") -> Any:
-    """Return what plain data describe that were written with every key; ``InvalidData`` where they describe none."""
-    report = FaultReport(complete=True)
+def load(kind: Any, data: object, where: str = "data", *, complete: bool = True) -> Any:
+    """Return what plain data describe, which must give every key if complete; ``InvalidData`` where they are wrong."""
+    report = FaultReport(complete=complete)
     found = form_of(kind).read(data, where, report)
     if report.count:
         raise report.refusal()
@@ -77,7 +76,7 @@ def dump(value: Any, kind: Any = None, where: str = "data") -> Any:
     """Return a value as plain data with every key, which `load` has read; ``InvalidData`` where it could not be."""
     kind = type(value) if kind is None else kind
     try:
-        data = form_of(kind).write(value, True)
+        data = write(value, kind, complete=True)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, InvalidData):
             raise
@@ -86,9 +85,9 @@ def dump(value: Any, kind: Any = None, where: str = "data") -> Any:
     return data
 
 
-def write(value: Any, kind: Any = None) -> Any:
-    """Return a value as plain data, without the keys that equal their defaults."""
-    return form_of(type(value) if kind is None else kind).write(value, False)
+def write(value: Any, kind: Any = None, *, complete: bool = False) -> Any:
+    """Return a value as plain data: with every key, or without those that equal their defaults."""
+    return form_of(type(value) if kind is None else kind).write(value, complete)
 
 
 @cache
@@ -295,7 +294,7 @@ def _keyed(kind: Any, attribute: str) -> Form:
         for name, item in items.items():
             at = place(where, name)
             own = read_mapping(item, at, report)
-            found.append(UNREAD if own is UNREAD else of.read({attribute: name, **own}, at, report))
+            found.append(UNREAD if own is UNREAD else of.read({**own, attribute: name}, at, report))
         return tuple(one for one in found if one is not UNREAD)
 
     def write(value: Any, complete: bool) -> Any:
