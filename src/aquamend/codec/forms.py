@@ -259,7 +259,7 @@ WHOLE = number(
 COUNT = Form(_read_count, lambda: {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "inf"}]}, write_number)
 VALUE = Form(_read_value, _shared("value"), write_number, "unreadable")
 TRUE_VALUE = Form(_read_true_value, _shared("value"), write_number)
-PLAIN = Form(_read_plain, lambda: {})
+PLAIN = Form(_read_plain, dict)
 FLOAT = number(remedy="give a finite number", finite=True, largest=math.inf, write=_as_it_is)
 AMOUNT = number("is less than zero", "give at least 0", low=0.0, largest=math.inf, write=_write_amount)
 AT_LEAST_0 = number("is no whole number of at least 0", "give 0, 1, 2, …", low=0, high=LARGEST_WHOLE, whole=True,
@@ -314,7 +314,7 @@ def either(simple: Form, mapping: Form) -> Form:
         return (mapping if isinstance(value, Mapping) else simple).read(value, where, report)
 
     def write(value: Any, complete: bool) -> Any:
-        plain = isinstance(value, (str, int, float)) or (isinstance(value, Sequence))
+        plain = isinstance(value, (int, float, Sequence))
         return (simple if plain else mapping).write(value, complete)
 
     return Form(read, lambda: {"anyOf": [simple.schema(), mapping.schema()]}, write, simple.instead)

@@ -16,14 +16,13 @@ import types
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from aquamend.codec.forms import (
-    AT_LEAST_0,
     FLAG,
     FLOAT,
     MOST_NESTED,
-    NAME,
     PLAIN,
     TEXT,
     UNREAD,
@@ -74,20 +73,20 @@ def load(kind: Any, data: object, where: str = "data", *, complete: bool = True)
 
 def dump(value: Any, kind: Any = None, where: str = "data") -> Any:
     """Return a value as plain data with every key, which `load` has read; ``InvalidData`` where it could not be."""
-    kind = type(value) if kind is None else kind
     try:
         data = write(value, kind, complete=True)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, InvalidData):
             raise
         raise InvalidData(where, f"{shown(value)} cannot be written: {error}") from None
-    load(kind, data, where)
+    load(type(value) if kind is None else kind, data, where)
     return data
 
 
 def write(value: Any, kind: Any = None, *, complete: bool = False) -> Any:
     """Return a value as plain data: with every key, or without those that equal their defaults."""
-    return form_of(type(value) if kind is None else kind).write(value, complete)
+    own: Any = type(value) if kind is None else kind
+    return form_of(own).write(value, complete)
 
 
 @cache
@@ -159,7 +158,7 @@ def _in_a_list(names: Sequence[str], forms: Sequence[Form], make: Any) -> Form:
         if len(items) != len(forms):
             report.add(where, f"{shown(items)} has {len(items)} entries", f"give [{', '.join(names)}]")
             return UNREAD
-        found = [form.read(item, f"{where}[{i}]", report) for i, (form, item) in enumerate(zip(forms, items))]
+        found = [form.read(items[i], f"{where}[{i}]", report) for i, form in enumerate(forms)]
         return UNREAD if any(one is UNREAD for one in found) else make(found)
 
     def write(value: Any, complete: bool) -> Any:
@@ -318,7 +317,8 @@ def one_of(kinds: Collection[Any], nothing: str = "it does not say what it is") 
         return UNREAD if kind is None else form_of(kind).read(own, where, report)
 
     def written(value: Any, complete: bool) -> Any:
-        return form_of(type(value)).write(value, complete)
+        own: Any = type(value)
+        return form_of(own).write(value, complete)
 
     return Form(read, lambda: {"anyOf": [form_of(kind).schema() for kind in kinds]}, written)
 
@@ -362,7 +362,7 @@ def _tagged(kinds: Mapping[str, Any]) -> Form:
     def write(value: Any, complete: bool) -> Any:
         if type(value) not in kinds.values():
             raise InvalidData("data", f"{shown(value)} is none of {', '.join(kinds)}")
-        return {"kind": value.kind, **form_of(type(value)).write(value, complete)}
+        return {"kind": value.kind, **form_of(kinds[value.kind]).write(value, complete)}
 
     return Form(read, lambda: {"anyOf": [form_of(kind).schema() for kind in kinds.values()]}, write)
 
@@ -386,8 +386,10 @@ def documented(kind: type) -> dict[str, str]:
     for one in reversed(kind.__mro__[:-1]):
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
         body = tree.body if isinstance(tree, ast.ClassDef) else []
-        for line, below in zip(body, body[1:], strict=False):
+        for line, below in pairwise(body):
             match line, below:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                     found[name] = " ".join(text.split()).partition(". ")[0].removesuffix(".") + "."
+                case _:
+                    pass
     return found

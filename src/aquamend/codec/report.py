@@ -49,8 +49,8 @@ class FaultReport:
             self.keep(replace(fault, where=self._in_file(fault.where)))
 
     def lacks(self, *places: str) -> bool:
-        """Whether anything at, or directly in the list at, one of these places could not be read."""
-        return any(where in self.unread or where in self.positions for where in places)
+        """Whether something could not be read at, or in the list at, one of these places of the readable entries."""
+        return any(where in self.unread or where in self.positions for where in map(self._in_file, places))
 
     def faulty(self, *places: str) -> bool:
         """Whether there is a fault at, or anywhere inside, one of these places."""

@@ -76,7 +76,7 @@ def step_kind(step: Step) -> str:
 
 def step_to_data(step: Step) -> dict[str, Any]:
     """Return a step as plain data, in the words of the decision format."""
-    always = {"correct": [], "undo": []} if isinstance(step, RollBack | Continue) else {}
+    always: dict[str, Any] = {"correct": [], "undo": []} if isinstance(step, RollBack | Continue) else {}
     return {"kind": step.kind, **always, **write(step)}
 
 

@@ -39,8 +39,11 @@ class Belief:
     may_keep: bool = True
     """False: a possible failure may not be left uncorrected at any price."""
     declared: Annotated[Value, VALUE] | None = None
-    """What the agent now believes, as text or a number. It fails where
-    something else is true, and is corrected by declaring another. None: hypotheses say where it has failed, and correcting it repairs it."""
+    """What the agent now believes, as text or a number; None where hypotheses say of it that it failed, not how.
+
+    It has failed where something else is true, and is corrected by declaring another value; without one, correcting it
+    repairs it.
+    """
     tolerance: Cost = 0.0
     """How far a number may be from the truth without having failed; 0 unless given."""
     needs_support: bool = False

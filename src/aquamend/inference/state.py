@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from aquamend.remembering import Remembering
 
 Floats = NDArray[np.float64]
 
-FORMAT = "aquamend-state/1"
+FORMAT: Final = "aquamend-state/1"
 """What a state says of itself as plain data."""
 
 SMALLEST = 1e-250

@@ -106,7 +106,9 @@ def reference_faults(
         yield from truth_faults(f"hypotheses[{i}]", hypothesis.failed, hypothesis.truth, known_beliefs)
     for probe in kernels:
         if probe not in known_probes:
-            yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes, PROBES)
+            yield Fault(
+                f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes, PROBES
+            )
     for i, spec in enumerate(probes):
         if spec.name not in kernels:
             yield Fault(f"probes[{i}]", f"{spec.name!r} has no kernel", "say in kernels how it answers, or remove it")

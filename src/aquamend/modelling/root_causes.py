@@ -237,9 +237,7 @@ def _written(
     return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
 
 
-def _cause_faults(
-    causes: Sequence[RootCause], beliefs: Sequence[Belief], effects: Sequence[Effect]
-) -> Iterator[Fault]:
+def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief], effects: Sequence[Effect]) -> Iterator[Fault]:
     if not causes:
         yield Fault("causes", "there are none", "list at least one")
     known, seen = {belief.name: belief for belief in beliefs}, set[str]()

@@ -142,7 +142,9 @@ class Tables:
             return kernel
         at, vocabulary = f"{where}.{key_of(type(kernel), kernel.table)}", self.made.vocabulary
         rules, moving = self.are_rules(rows), any(map(follows, rows.values()))
-        faults = [f for name, row in rows.items() for f in mean_faults(place(at, name), row, self.beliefs)]
+        faults: list[Fault] = []
+        if moving:
+            faults = [f for name, row in rows.items() for f in mean_faults(place(at, name), row, self.beliefs)]
         if rules:
             plain = {name: standing_in(row) if moving else row for name, row in rows.items()}
             faults += with_rows(kernel, plain).faults(where, list(rows))

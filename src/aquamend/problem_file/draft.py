@@ -13,9 +13,9 @@ from aquamend.codec import UNREAD, FaultReport, key_of, place
 from aquamend.codec.forms import number_in
 from aquamend.codec.plain_data import WrittenFloat
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph, Value
+from aquamend.graph import Action, Operation, Probe, RecoveryGraph, Value
 from aquamend.graph.validation import graph_faults
-from aquamend.model import Alarm, Coverage, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
+from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
 from aquamend.model.coverage import coverage_faults
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.validation import model_faults, reference_faults
@@ -136,7 +136,7 @@ class Draft:
             self.report.judge(error.faults)
             return instead
 
-    def _kernel(self, probe: str, kernel: Kernel) -> Kernel | None:
+    def _kernel(self, probe: str, kernel: Any) -> Kernel | None:
         """Return a kernel with its rows for every hypothesis; None where that cannot be."""
         where = place("kernels", probe)
         if kernel is UNREAD or self.report.lacks(f"{where}.{key_of(type(kernel), kernel.table)}"):
@@ -148,7 +148,7 @@ class Draft:
         return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
 
     def _alarm(self, alarm: Alarm) -> Alarm:
-        certain = dict.fromkeys(self.names, 1.0)
+        certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
         likelihood = self._tabled(lambda tables: tables.table(alarm.likelihood, "alarm.likelihood"), certain)
         if self.report.lacks("alarm.likelihood"):
             likelihood = certain

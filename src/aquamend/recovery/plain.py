@@ -19,7 +19,7 @@ from aquamend.recovery.events import Alarmed, Event, Rules
 
 LONGEST = 256 * 1024 * 1024
 """Most characters that one event or one problem may take as JSON."""
-_JUDGED_LATER = Form(lambda value, where, report: value, lambda: {})
+_JUDGED_LATER = Form(lambda value, where, report: value, dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from aquamend.codec import Key, Whole, load, write
 from aquamend.errors import AquaMendError, InvalidData, UnknownName
@@ -15,7 +15,7 @@ from aquamend.problem import Problem
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.moment import Moment, assumed, leads_to
 
-FORMAT = "aquamend-tracker/1"
+FORMAT: Final = "aquamend-tracker/1"
 
 MOST_VERSIONS = 1_000
 """Versions of a belief that are remembered, beside those that an executed action has read."""

@@ -18,6 +18,7 @@ from aquamend.model.kernels.kernel import Answer, Floats, Rows, by_name, frozen,
 
 ROWS = mapping_of(row(PROBABILITY, low=0.0, high=1.0))
 
+
 @dataclass(frozen=True, eq=False)
 class Discrete:
     """A probe with finitely many outcomes."""

@@ -87,7 +87,9 @@ def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> I
             yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
     for name in given:
         if name not in wanted:
-            yield Fault(f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names, HYPOTHESES)
+            yield Fault(
+                f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names, HYPOTHESES
+            )
 
 
 def named_rows(
