@@ -20,6 +20,7 @@ from aquamend.model.coverage import coverage_faults
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.validation import model_faults, reference_faults
 from aquamend.modelling.compensations import Compensation, with_compensations
+from aquamend.modelling.following import standing_in
 from aquamend.modelling.persistence import with_persistent_errors
 from aquamend.modelling.root_causes import CauseState, RootCause, Truth, generated
 from aquamend.modelling.rules import Vocabulary
@@ -84,12 +85,14 @@ class Draft:
     def _causes(self, causes: Sequence[WrittenCause]) -> list[RootCause]:
         found = []
         for i, cause in enumerate(causes):
-            states: Mapping[str, Any] = cause.states or {"": CauseState(cause.prior or 0.0, cause.failed, cause.truth)}
-            typed = {
-                name: replace(state, truth=self._typed(state.truth, f"causes[{i}].states.{name}.truth"))
-                for name, state in states.items()
-                if state is not UNREAD
-            }
+            states: Mapping[str, Any] | None = cause.states
+            if states is None:
+                states = {"": CauseState(cause.prior or 0.0, cause.failed, cause.truth)}
+            typed = {}
+            for name, state in states.items():
+                at = f"causes[{i}].states.{name}.truth" if name else f"causes[{i}].truth"
+                if state is not UNREAD:
+                    typed[name] = replace(state, truth=self._typed(state.truth, at))
             found.append(RootCause(cause.name, typed, cause.kind))
         return found
 
@@ -270,7 +273,7 @@ class Draft:
         """Yield what is wrong with the rows that could be read."""
         given = rows_of(kernel)
         unread = {name for name, row in given.items() if row is UNREAD}
-        rows = {n: row for n, row in given.items() if n not in unread and (all_names or n in self.names)}
+        rows = {n: standing_in(r) for n, r in given.items() if n not in unread and (all_names or n in self.names)}
         if isinstance(kernel, Discrete) and self.report.lacks(f"{where}.outcomes") and not kernel.outcomes:
             width = len(next(iter(rows.values()), ()))  # as many as the first row has; those that differ are not judged
             kernel = Discrete([f"unreadable name {i}" for i in range(width)], {})
