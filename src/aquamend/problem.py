@@ -313,8 +313,10 @@ def _plan_faults(
         )
     for j, name in enumerate(plan.correct):
         if name not in beliefs:
-            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs)
+            yield Fault(
+                f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs, ("beliefs",)
+            )
     for j, name in enumerate(plan.undo):
         if name not in executed:
             problem = f"{name!r} is not an executed action"
-            yield Fault(f"{where}.undo[{j}]", problem, "rename or remove it", name, executed)
+            yield Fault(f"{where}.undo[{j}]", problem, "rename or remove it", name, executed, ("actions",))

@@ -212,7 +212,7 @@ def test_what_a_reading_speaks_for_is_the_same_all_over_its_interval(valued_file
                     compared += 1
             differed += bool((branches.speaks != branches.speaks[:1]).any())
     assert compared > 300
-    assert differed > 20
+    assert differed > 10
 
 
 def test_probes_are_cut_together_as_each_one_alone(valued_file, after_some_answers):

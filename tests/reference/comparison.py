@@ -113,9 +113,16 @@ def declare_faults(label: str, said: dict[str, Any], ending: Ending, reference: 
         return
     for belief, told in ending.declare.items():
         risks = {entry["value"]: risk for entry, risk in reference.values(belief, seen)}
-        value = said[belief]["value"]
-        if value not in risks or abs(risks[value] - risks[told["value"]]) > 1e-12:
-            yield f"{label} declares {belief} as {value}, not {told['value']}; risks {risks}"
+        alike = [risk for value, risk in risks.items() if same(value, said[belief]["value"])]
+        if not any(abs(risk - risks[told["value"]]) <= 1e-12 for risk in alike):
+            yield f"{label} declares {belief} as {said[belief]['value']}, not {told['value']}; risks {risks}"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same, up to rounding."""
+    if isinstance(one, float) and isinstance(other, int | float):
+        return abs(one - other) <= 1e-9 * max(1.0, abs(one))
+    return one == other
 
 
 def loss_of(reference: Reference, seen: Seen, step: dict[str, Any], depth: float) -> float:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import Whole, load, write
 from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, InvalidData, SecondAlarm, UnknownName
 from aquamend.graph import Probe
 from aquamend.model.hypotheses import Cause
 from aquamend.model.kernels import Answer, Channel, Outcomes
 from aquamend.problem import Problem
-from aquamend.records import checked
 from aquamend.remembering import Remembering
 from aquamend.text.html import table_html
 from aquamend.text.words import percent, shown
 
 Floats = NDArray[np.float64]
 
-FORMAT = "aquamend-state/1"
+FORMAT: Final = "aquamend-state/1"
 """What a state says of itself as plain data."""
 
 SMALLEST = 1e-250
@@ -347,50 +347,50 @@ class InformationState(Remembering):
 
     def to_data(self) -> dict[str, Any]:
         """Return the state as plain data, without its problem; ``from_data`` gives back the very same posterior."""
-        return {
-            "format": FORMAT,
-            "posterior": self.posterior.tolist(),
-            "alarms": self.alarms,
-            "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in self.evidence],
-            "contradiction": None if self.contradiction is None else self.evidence.index(self.contradiction),
-            "origin": None if self.origin is None else self.origin.to_data(),
-        }
+        data: dict[str, Any] = write(self._written, complete=True)
+        return data
+
+    @property
+    def _written(self) -> _Written:
+        position = None if self.contradiction is None else self.evidence.index(self.contradiction)
+        origin = None if self.origin is None else self.origin._written
+        return _Written(FORMAT, tuple(self.posterior.tolist()), self.alarms, self.evidence, position, origin)
 
     @classmethod
     def from_data(cls, problem: Problem, data: object, *, where: str = "state") -> InformationState:
         """Return the state that plain data describe, for the problem it belongs to; ``InvalidData`` if they do not."""
-        keys = ("format", "posterior", "alarms", "evidence", "contradiction", "origin")
-        given = checked.mapping(data, where, keys)
-        if given["format"] != FORMAT:
-            raise InvalidData(f"{where}.format", f"it should be {FORMAT!r}")
-        evidence = tuple(_observations(problem, given["evidence"], f"{where}.evidence"))
-        contradiction = None
-        if given["contradiction"] is not None:
-            position = checked.whole(given["contradiction"], f"{where}.contradiction")
-            if position >= len(evidence):
-                raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
-            contradiction = evidence[position]
-        origin = None
-        if given["origin"] is not None:
-            origin = cls.from_data(problem, given["origin"], where=f"{where}.origin")
+        return cls._restored(problem, load(_Written, data, where), where)
+
+    @classmethod
+    def _restored(cls, problem: Problem, given: _Written, where: str) -> InformationState:
+        for i, one in enumerate(given.evidence):
+            if one.probe not in problem.graph.probe_index:
+                raise InvalidData(f"{where}.evidence[{i}]", f"the problem {problem.name!r} has no probe {one.probe!r}")
+        position, origin = given.contradiction, None
+        if position is not None and position >= len(given.evidence):
+            raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
+        if given.origin is not None:
+            origin = cls._restored(problem, given.origin, f"{where}.origin")
             if origin.origin is not None:
                 raise InvalidData(f"{where}.origin", "it has an origin of its own")
-        posterior = _posterior(problem, given["posterior"], f"{where}.posterior")
-        return cls(problem, posterior, evidence, checked.whole(given["alarms"], where), contradiction, origin)
+        contradiction = None if position is None else given.evidence[position]
+        posterior = _posterior(problem, given.posterior, f"{where}.posterior")
+        return cls(problem, posterior, given.evidence, given.alarms, contradiction, origin)
 
 
-def _observations(problem: Problem, data: object, where: str) -> Iterator[Observation]:
-    for i, entry in enumerate(checked.items(data, where)):
-        at = f"{where}[{i}]"
-        given = checked.mapping(entry, at, ("probe", "outcome"))
-        probe = checked.text(given["probe"], at)
-        if probe not in problem.graph.probe_index:
-            raise InvalidData(at, f"the problem {problem.name!r} has no probe {probe!r}")
-        yield Observation(probe, checked.value_or_text(given["outcome"], f"{at}.outcome"))
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A state as it is written, without its problem."""
+
+    format: Literal["aquamend-state/1"]
+    posterior: tuple[float, ...]
+    alarms: Whole
+    evidence: tuple[Observation, ...]
+    contradiction: Whole | None
+    origin: _Written | None
 
 
-def _posterior(problem: Problem, data: object, where: str) -> Floats:
-    numbers = [checked.number(p, f"{where}[{i}]") for i, p in enumerate(checked.items(data, where))]
+def _posterior(problem: Problem, numbers: Sequence[float], where: str) -> Floats:
     n = len(problem.model.hypotheses)
     if len(numbers) != n:
         raise InvalidData(

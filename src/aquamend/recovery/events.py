@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
+from aquamend.codec import Amount, Whole
 from aquamend.decision.steps import Step
 from aquamend.inference import SURPRISING, InformationState, surprises
 from aquamend.recovery.acts import Act
@@ -18,14 +19,14 @@ from aquamend.recovery.receipts import Receipt
 class Rules:
     """How far a recovery may go by itself; beyond that it is handed over to a person."""
 
-    attempts: int = 3
+    attempts: Whole = 3
     """How often the same act may fail before it counts as impossible."""
-    decisions: int = 10_000
-    seconds: float = math.inf
+    decisions: Whole = 10_000
+    seconds: Amount = math.inf
     """From the alarm on, waiting for people and crashes included."""
-    timeout_s: float = math.inf
+    timeout_s: Amount = math.inf
     """How long one probe or act may take."""
-    timeouts: Mapping[str, float] = field(default_factory=dict)
+    timeouts: Mapping[str, Amount] = field(default_factory=dict)
     """The same for those of these names: probes, operations, actions, plans, ``finish``."""
     ask_before_handing_over: bool = False
     """Whether a person has to say that they take over."""
@@ -65,6 +66,8 @@ class Ending(StrEnum):
 class Alarmed:
     """A recovery begins: the problem, the public evidence, who decides and by which rules."""
 
+    kind: ClassVar[str] = "alarmed"
+
     state: InformationState
     policy: str
     rules: Rules
@@ -74,12 +77,16 @@ class Alarmed:
 class AlarmedAgain:
     """Another alarm came: conditioned on, or refused for a reason."""
 
+    kind: ClassVar[str] = "alarmed again"
+
     refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
     """A step was chosen."""
+
+    kind: ClassVar[str] = "decided"
 
     step: Step
     reason: str = ""
@@ -92,6 +99,8 @@ class Decided:
 class Asked:
     """A person has to allow this act."""
 
+    kind: ClassVar[str] = "asked"
+
     act: Act
     reason: str
 
@@ -99,6 +108,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Approved:
     """A person has answered."""
+
+    kind: ClassVar[str] = "approved"
 
     granted: bool
     by: str
@@ -109,12 +120,16 @@ class Approved:
 class Intended:
     """An act is about to begin. Until its receipt is there, it is in doubt."""
 
+    kind: ClassVar[str] = "intended"
+
     act: Act
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
     """The receipt of the act that was intended."""
+
+    kind: ClassVar[str] = "done"
 
     receipt: Receipt
     known: bool = True
@@ -125,6 +140,8 @@ class Done:
 class Resumed:
     """Somebody has taken the session up again."""
 
+    kind: ClassVar[str] = "resumed"
+
     by: str
     """Which process."""
 
@@ -132,6 +149,8 @@ class Resumed:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The recovery is over."""
+
+    kind: ClassVar[str] = "ended"
 
     ending: Ending
     reason: str = ""
