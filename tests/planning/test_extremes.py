@@ -14,7 +14,7 @@ from aquamend.problem_file import parse_problem
 
 
 def state(**data):
-    return InformationState.alarmed(parse_problem({"format": "aquamend-problem/2"} | data))
+    return InformationState.alarmed(parse_problem({"format": "aquamend-problem/1"} | data))
 
 
 def all_bounds(start):

@@ -136,8 +136,8 @@ def test_a_new_value_must_be_one_that_may_be_declared():
     message = fault(rolling_back(NewDeclaration("target", "C")), [values_problem()])
     assert "declares NewDeclaration(belief='target', value='C'" in message
     assert "may be declared now: [NewDeclaration(belief='target', value=" in message
-    unread = rolling_back(NewDeclaration("level", read_by="weigh"), correct=("level",))
-    assert "may be declared now" in fault(unread, [values_problem()])
+    again = rolling_back(NewDeclaration("level", 18.0), correct=("level",))
+    assert "may be declared now" in fault(again, [values_problem()])
 
 
 def test_only_what_is_corrected_is_declared_and_once():
@@ -146,10 +146,10 @@ def test_only_what_is_corrected_is_declared_and_once():
     assert "or declares it twice" in fault(twice, [values_problem()])
 
 
-def test_a_value_that_is_not_said_is_filled_in_and_one_that_was_read_may_be_declared():
+def test_a_value_that_is_not_said_is_filled_in():
     problem = replace(values_problem(), escalate=60.0)
-    read = rolling_back(NewDeclaration("level", read_by="look"), correct=("level", "target"))
-    check_policy(Says(lambda state: read(state) if not state.evidence else _or_escalate(state, read(state))), [problem])
+    said = rolling_back(NewDeclaration("level", 45.0), correct=("level", "target"))
+    check_policy(Says(lambda state: said(state) if not state.evidence else _or_escalate(state, said(state))), [problem])
 
 
 def _or_escalate(state, step):
@@ -264,5 +264,5 @@ def test_the_samples_are_sound_and_different():
     assert irreversible.graph.irreversible_executed == ("pour",)
     assert tight.sensing_budget < first.sensing_budget
     assert "weigh" not in InformationState.alarmed(tight).legal_probes
-    assert any(belief.correction == "supported" for belief in values.graph.beliefs)
+    assert any(belief.declares and belief.needs_support for belief in values.graph.beliefs)
     assert len({problem.name for problem in (first, irreversible, tight, values)}) == 4

@@ -74,7 +74,7 @@ def expanded(
     said = {word: holds[origin] for word, holds in (words or {}).items()}
     if listed:
         said |= {h.name: origin == s for s, h in enumerate(written) if has_spread(h)}
-    plain = Vocabulary([row.name for row in rows], said, listed=listed)
+    plain = Vocabulary([row.name for row in rows], said, listed=listed, whole=[row.part_of or row.name for row in rows])
     table = _Table(known, rows, widths)
     undecided = {belief: np.ones(len(rows), dtype=bool) for belief in contested or {}}
     faults = []
@@ -128,7 +128,7 @@ def _spread_out(
             wide += [(len(rows), b, own.width) for b, own in steps.items() if own.width]
             rows.append(replace(
                 hypothesis, name=f"{hypothesis.name} ({told})", prior=hypothesis.prior * share,
-                truth={**hypothesis.truth, **values},
+                truth={**hypothesis.truth, **values}, part_of=hypothesis.name,
             ))  # fmt: skip
             origin.append(s)
     widths = {b: np.zeros(len(rows)) for _, b, _ in wide}
