@@ -233,7 +233,7 @@ def valued(
     *, q=0.3, sharp=True, values=("high",), needs_support=False, support=(),
     undo=2.0, residual=10.0, cost=0.5, budget=math.inf,
 ):  # fmt: skip
-    """Return one belief with a declared value, wrong with probability q, and a probe that settles that, or its value."""
+    """Return one belief with a declared value, wrong with probability q, and a probe that settles that or reads it."""
     names = ["low", *values]
     graph = RecoveryGraph(
         [Belief("level", residual, declared="low", needs_support=needs_support)],

