@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from aquamend.model import Cause
 from aquamend.model.spreads import STEP_SHARE
@@ -195,7 +195,10 @@ def parts_of(event: Event) -> tuple[Event, ...]:
     return event.parts if isinstance(event, Together) else (event,)
 
 
-def of_size(event: Event, share: float, width: float = 0.0) -> Event:
+_Event = TypeVar("_Event", bound=Event)
+
+
+def of_size(event: _Event, share: float, width: float = 0.0) -> _Event:
     """Return an event of one size: a share of its range, from 0 for the least to 1 for the most.
 
     It stands for a share ``width`` of the range about that.

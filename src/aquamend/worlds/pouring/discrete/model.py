@@ -103,7 +103,8 @@ def problem_of(task: PouringTask, assumed: Assumptions, flagged: int, located: s
             scene = step.applied(before)
             true = task.values(scene.true(task))
             changed = {belief: value for belief, value in true.items() if value != declared[belief]}
-            hypotheses.append(Hypothesis(step.name, share / len(steps), (), attribution(task, event, scene), changed))
+            cause, part_of = attribution(task, event, scene), event.name if len(steps) > 1 else ""
+            hypotheses.append(Hypothesis(step.name, share / len(steps), (), cause, changed, part_of))
             scenes.append(scene)
             heard[step.name] = assumed.monitor.points_at(flagged, event, n)
     kernels = {

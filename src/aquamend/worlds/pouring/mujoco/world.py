@@ -150,11 +150,9 @@ class PouringRobot:
             doubt = float(state.failure_probabilities[problem.graph.belief_index[CAMERA]])
             return "guard: the camera cannot be relied on, so no pour is committed" if rejected(doubt) else None
         belief = problem.graph.belief_index[TARGET]
-        declared = problem.graph.beliefs[belief].declared
-        right = [hypothesis.truth.get(TARGET, declared) == target for hypothesis in problem.model.hypotheses]
-        if rejected(float(state.posterior @ ~np.array(right))):
+        if rejected(float(state.posterior @ problem.wrong_where(belief, target))):
             return f"guard: {target} is probably not the least full, so no pour is committed"
-        if not supporting_evidence(state, belief):
+        if not supporting_evidence(state, belief, target):
             return f"guard: nothing that can be relied on says that {target} is the least full, so no pour is committed"
         return None
 
