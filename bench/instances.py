@@ -181,7 +181,7 @@ def many_hypotheses(n: int, seed: int = 0) -> Problem:
 
 
 def pouring_robot() -> Problem:
-    """The pouring robot's problem after an early alarm: 72 configurations, with one hypothesis for each added amount."""
+    """The pouring robot's problem after an early alarm: 72 configurations, a hypothesis for each added amount."""
     declared = decided("ABC", (28.0, 18.0, 35.0), (-220.0, 0.0, 220.0))
     offsets = dict.fromkeys("ABC", 5.0)
     heard = Heard(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0), offset_mm=offsets)
