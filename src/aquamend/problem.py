@@ -130,8 +130,9 @@ class Problem(Remembering):
         """Return e(s), shape ``(n_hypotheses,)``: one where a value of a belief is not true, else zero."""
         truth = self.truth[belief]
         if isinstance(value, str):
-            return (truth != value).astype(float)
-        return 1.0 - (np.abs(truth - value) <= self.graph.beliefs[belief].tolerance + SLACK)
+            return np.asarray(truth != value, dtype=np.float64)
+        near = np.abs(truth - value) <= self.graph.beliefs[belief].tolerance + SLACK  # nan is near nothing
+        return np.asarray(~near, dtype=np.float64)
 
     def in_force(self, belief: int) -> Value | None:
         """Return what a belief is declared to be by now."""
@@ -194,7 +195,8 @@ class Problem(Remembering):
             declared = self.graph.beliefs[i].declared
             value = declared if declaration.value is None else declaration.value
             invalid = tuple(declaration.invalid_in or ())
-            if declaration.invalid_in is None and declared is not None and value != declared:  # an older statement, say
+            older = declared is not None and value != declared
+            if declaration.invalid_in is None and older and value is not None:
                 invalid = self.model.names_where(self.wrong_where(i, value))
             elif declaration.invalid_in is None and (declared is not None or not self.model.declarations):
                 invalid = self.model.names_where(self.failed[:, i])

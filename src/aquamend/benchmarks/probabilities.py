@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from aquamend.benchmarks.scenario import Truth
+from aquamend.decision.standings import Standing, standings
 from aquamend.decision.steps import Step
 from aquamend.inference import InformationState
-from aquamend.inference.refreshing import Standing, standings
 from aquamend.model.declarations import Declaration
 from aquamend.policies import Policy
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import Slopes, endings_of
+from aquamend.decision.support import favour, spoken, spoken_after
 from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes, Readings, interval_tables
@@ -56,18 +56,10 @@ class Branches:
     """Shape ``(n_branches, n_hypotheses)``; laid out along branches, the way products run through it."""
     cost: Floats
     """Shape ``(n_probes,)``."""
-    before: Bools
-    """Shape ``(n_all_probes,)``; who has answered before."""
-    index: tuple[int, ...]
-    """Each probe's position among all."""
+    speaks: Bools
+    """Shape ``(n_branches, n_pairs)``; who then speaks for what, where beliefs need support."""
     cuts: tuple[Floats | None, ...]
     """For each probe, where its intervals of readings meet; None for outcomes."""
-
-    @cached_property
-    def answered(self) -> Bools:
-        """Shape ``(n_branches, n_all_probes)``; who has answered in each branch."""
-        known = _known(self.before, self.index)
-        return np.repeat(known, np.diff([*self.first, len(self.likelihood)]), axis=0)
 
     def of(self, probe: str) -> slice:
         """Return where a probe's branches stand."""
@@ -90,15 +82,12 @@ def branches_of(
     else:
         cuts = decision_cuts(state, views, decisions=decisions, verdicts=verdicts)
         stacked, first = _stacked(_likelihoods(views, cuts))
-    cost, index = np.array([view.cost for view in views]), tuple(view.index for view in views)
-    return Branches(tuple(probes), first, stacked, cost, state.answered, index, tuple(cuts))
-
-
-def _known(before: Bools, index: Sequence[int]) -> Bools:
-    """Return who has answered once each of these probes has, ``(n_probes, n_all_probes)``."""
-    known = np.repeat(before[None, :], len(index), axis=0)
-    known[np.arange(len(index)), index] = True
-    return known
+    cost, support = np.array([view.cost for view in views]), endings_of(state.problem).support
+    speaks = np.zeros((len(stacked), len(support.probe)), dtype=bool)
+    if len(support):
+        for view, (a, b) in zip(views, pairwise([*first.tolist(), len(stacked)]), strict=True):
+            speaks[a:b] = spoken_after(support, state, view.index, stacked[a:b])
+    return Branches(tuple(probes), first, stacked, cost, speaks, tuple(cuts))
 
 
 def _likelihoods(views: Sequence[ProbeView], cuts: Sequence[Floats | None]) -> list[Floats]:
@@ -174,14 +163,26 @@ class _Search:
         if not decisions:
             features, margins = features[:, :1], margins[:, :0]
         self.n_features, self.n_verdicts = features.shape[1], state.problem.invalid.shape[1] if verdicts else 0
+        self._hear(state, views, decisions)
         if verdicts:
             margins = np.hstack([margins, state.problem.invalid - REJECT_AT])
         weighted = state.posterior[:, None] * np.hstack([features, margins])
-        self.weighted = [channel.alike @ weighted for channel in self.channels]
-        self.known = _known(state.answered, [view.index for view in views])
-        self._bank(weighted.sum(axis=0))
+        every = [np.hstack([weighted[:, : self.n_features], own, weighted[:, self.n_features :]]) for own in self.heard]
+        self.weighted = [channel.alike @ own for channel, own in zip(self.channels, every, strict=True)]
+        self._bank([own.sum(axis=0) for own in every])
 
-    def _bank(self, total: Floats) -> None:
+    def _hear(self, state: InformationState, views: Sequence[ProbeView], decisions: bool) -> None:
+        """Note who speaks for what, and for each probe the functions that tell what its reading speaks for."""
+        support = self.endings.support
+        self.speaks, self.own = spoken(support, state), [support.pairs_of(view.index) for view in views]
+        widest = max((len(own) for own in self.own), default=0) if decisions else 0
+        self.heard = [np.zeros((len(state.posterior), widest)) for _ in views]
+        for view, own, functions in zip(views, self.own, self.heard, strict=True):
+            if widest and len(own):
+                g = favour(state.at_alarm, support.wrong[:, support.option[own]])
+                functions[:, : len(own)] = g * state.answers.get(view.index, np.ones(1))[:, None]
+
+    def _bank(self, totals: Sequence[Floats]) -> None:
         """Lay the components of all probes side by side, so that one exponential serves them all."""
         size = max(len(channel.mean) for channel in self.channels)
         self.centre, self.precision = np.zeros((2, len(self.channels), size + 1))
@@ -191,7 +192,7 @@ class _Search:
             self.centre[k, :n], self.precision[k, :n] = channel.mean, 1.0 / channel.sd
             self.centre[k, -1], self.precision[k, -1] = channel.centre, 1.0 / channel.width
             self.heights[k, :n] = channel.height[:, None] * self.weighted[k][channel.owner]
-            self.heights[k, -1] = channel.outliers / (np.pi * channel.width) * total
+            self.heights[k, -1] = channel.outliers / (np.pi * channel.width) * totals[k]
 
     def _shapes(self, who: Indices) -> Callable[[Floats], Floats]:
         """Return a function of readings, these probes' ones: every component's bell there, last the outliers' law.
@@ -258,7 +259,12 @@ class _Search:
         return readings[order], who[order], np.concatenate([by_column.T, self._sums(turning, whose)])[order]
 
     def _slopes(self, sums: Floats, who: Indices) -> Slopes:
-        return self.endings.slopes(sums[:, : self.n_features], self.known[who])
+        """Return V_stop's slopes at readings of these probes; the sums are used up."""
+        speaks = np.repeat(self.speaks[None, :], len(sums), axis=0)
+        for k, own in enumerate(self.own if self.heard[0].shape[1] else ()):
+            mine = np.flatnonzero(who == k)
+            speaks[mine[:, None], own] = sums[mine, self.n_features : self.n_features + len(own)] >= 0.0
+        return self.endings.slopes(sums[:, : self.n_features], speaks)
 
     def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
         """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""
@@ -292,8 +298,9 @@ class _Search:
         functions = np.zeros((len(finite), self.weighted[0].shape[1]))
         functions[:, : self.n_features] = before - after
         cuts = self._roots(changes.left, changes.right, changes.who, functions, steps=SECANTS)
-        sums = self._sums(cuts, changes.who)[:, : self.n_features]
+        sums = self._sums(cuts, changes.who)
         here = self._slopes(sums.copy(), changes.who).as_matrix()
+        sums = sums[:, : self.n_features]
         tied, least = np.minimum((before * sums).sum(axis=1), (after * sums).sum(axis=1)), (here * sums).sum(axis=1)
         third = finite & ((tied - least) * (changes.right - changes.left) > SAME_LOSS * (1.0 + tied / sums[:, 0]))
         return cuts, third, changes.around(cuts, here, third)

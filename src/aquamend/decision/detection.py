@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss
+from aquamend.decision.support import spoken
 from aquamend.inference import InformationState, rejected
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes, Readings
@@ -194,5 +195,5 @@ class LosslessScreen:
 def value_of_perfect_information(state: InformationState) -> float:
     """Return V_stop − Σ_s p(s) min_u ℓ(u, s), or more; infinite where V_stop is."""
     endings = endings_of(state.problem)
-    stop = float(endings.values((state.posterior @ endings.features)[None, :], state.answered)[0])
+    stop = float(endings.values((state.posterior @ endings.features)[None, :], spoken(endings.support, state))[0])
     return math.inf if math.isinf(stop) else stop - clairvoyant_loss(state)

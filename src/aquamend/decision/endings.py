@@ -6,30 +6,42 @@ newly declared value is wrong too; keeping it leaves its residual times q_i. So 
 
     V(x) = min over S of   cost(D(S)) + Σ_{i ∉ S} keep_i(x) + Σ_{i ∈ S} correct_i(x),
 
-with keep_i = L_i q_i and correct_i = L_i r_i, or infinity where support does not allow it. Whatever a set undoes, a
+with keep_i = L_i q_i and correct_i = L_i r_i, or infinity where the rules of support bar it. Whatever a set undoes, a
 belief covered by it pays the cheaper of the two, so only the savings keep_i − min(keep_i, correct_i) compete with the
 costs. Beliefs fall into groups that share no operation; a group's distinct closures are listed, or, where they are too
-many, a minimum cut finds the best of them. All is computed for many observation branches at once, from sums of the
-branch weights against ``features``: every quantity above is linear in them.
+many, a minimum cut finds the best of them.
+
+Everything above is linear in the weights of the hypotheses, so it is computed for many observation branches at once,
+from sums of their weights against a table of `features`. What is best, what something costs, and the list of all
+endings are made from these features alone.
+
+A worked example: the level is declared as 18 (residual 10, tolerance 3), undoing what rests on it costs 2, a restart
+costs 5. Three hypotheses: nothing happened (0.4), 40 g are in the cup (0.5), 42 g are (0.1). The features are
+
+    mass    level kept    level = 40    level = 42    (a restart costs the same whatever is true, and has none)
+    1       0             10            10
+    1       10            0             0
+    1       10            0             0
+
+and their sums with the posterior 1, 6, 4, 4. So keeping costs 6, correcting 2 + 4 with either value, restarting 5: that
+is V_stop. After a weighing that rules out "nothing happened" the sums are 1, 10, 0, 0: correct it, at 2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.steps import Decision, Escalate, Restart, RollBack
+from aquamend.decision.support import Support, support_of
 from aquamend.graph import RecoveryGraph
 from aquamend.graph.recovery_graph import unions
-from aquamend.inference.state import REJECT_AT
 from aquamend.problem import NewValue, Problem
 from aquamend.remembering import remembered
 
@@ -56,36 +68,132 @@ class Ending:
     """Clauses, each ``(n_choices, n_hypotheses)``: some row c of every clause must have Σ_s p(s) c(s) < ½."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Support:
-    """Which priced beliefs need support, and whose evidence gives it; one probe more than there are is never usable."""
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where in the features each quantity stands; the mass is the first of all."""
 
+    kept: slice
+    """For each priced belief, its failure times its weight."""
+    new: slice
+    """For each new value, where it is wrong times its belief's weight."""
+    sources: slice
+    """For each source, its failure."""
+    plans: slice
+    """For each ending whose loss depends on what is true, its finite loss."""
+    barred: slice
+    """For each of those that is inadmissible under some hypothesis, where."""
+
+    @property
+    def options(self) -> slice:
+        """What may be done about beliefs: keep each, then every new value."""
+        return slice(self.kept.start, self.new.stop)
+
+    @classmethod
+    def of(cls, *widths: int) -> Columns:
+        """Return columns of these widths, side by side."""
+        ends = np.cumsum([1, *widths]).tolist()
+        return cls(*(slice(a, b) for a, b in pairwise(ends)))
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefLosses:
+    """What keeping each belief costs, and what each new value of it does."""
+
+    graph: RecoveryGraph
     beliefs: Indices
-    """Positions among the priced beliefs."""
-    probe: Indices
-    """Shape ``(n_pairs,)``; probes whose evidence bears on a belief, belief by belief."""
-    before: Bools
-    """Shape ``(n_pairs,)``; whether it did so before the alarm."""
+    """Positions in the graph of the priced beliefs: those whose failure or support matters."""
+    residual: Floats
+    """Shape ``(n_priced,)``."""
+    weight: Floats
+    """Shape ``(n_priced,)``; the residual that the features carry; 1 where that is zero or infinite."""
+    hard: Bools
+    """Shape ``(n_priced,)``; True where a possible failure may not be kept at any price."""
+    values: tuple[NewValue, ...]
+    """What corrected beliefs may be afterwards, belief by belief, where that may be wrong."""
+    valued: Indices
+    """Positions among the priced beliefs of those that have such values; the others are right once corrected."""
     first: Indices
-    """Shape ``(n_beliefs,)``; where each belief's pairs start."""
+    """Where each one's values start; one more for those without any."""
+
+    @cached_property
+    def owner(self) -> Indices:
+        """Shape ``(n_values,)``; position among the priced beliefs of each new value's belief."""
+        at = {int(b): i for i, b in enumerate(self.beliefs)}
+        return np.array([at[value.belief] for value in self.values], dtype=np.intp)
+
+    @cached_property
+    def special(self) -> bool:
+        """Whether some priced belief costs nothing, or everything."""
+        return bool(self.hard.any() or (self.residual <= 0).any())
+
+    def values_of(self, i: int) -> slice:
+        """Return where the values of one of the ``valued`` stand, by its place among these."""
+        return slice(self.first[i], self.first[i + 1] if i + 1 < len(self.first) else len(self.values))
+
+    def priced(self, options: Floats) -> Floats:
+        """Return what keeping each belief and each new value cost, from their features; columns are branches.
+
+        Nothing without a residual; everything where being wrong may not be at any price.
+        """
+        if not self.special:
+            return options
+        free = np.where((self._price > 0)[:, None], options, 0.0)
+        return np.where(self.endless[:, None], np.where(options > 0.0, math.inf, 0.0), free)
+
+    def option_loss(self, option: int, wrong: Floats) -> Floats:
+        """Return the same of one option under each hypothesis, shape ``(n_hypotheses,)``."""
+        if self.endless[option]:
+            return np.where(wrong > 0.0, math.inf, 0.0)
+        return wrong if self._price[option] > 0.0 else np.zeros_like(wrong)
+
+    @cached_property
+    def _price(self) -> Floats:
+        return np.concatenate([self.residual, self.residual[self.owner]])
+
+    @cached_property
+    def endless(self) -> Bools:
+        """Shape ``(n_priced + n_values,)``; whether being wrong may not be at any price."""
+        return np.concatenate([self.hard, np.isinf(self.residual[self.owner])])
 
 
 @dataclass(frozen=True, eq=False)
-class _Rules:
-    """What may stand in the way of new values and of evidence, as rows of one table of obstacles.
+class OtherEndings:
+    """Plans, restart and escalation, and what is left where nothing else is admissible."""
 
-    The rows: nothing; each probe that has not answered, and nobody; each condition that is broken; each belief that
-    lacks support.
-    """
+    usual: tuple[Ending, ...] = ()
+    """In the order in which ties resolve."""
+    last_resorts: tuple[Ending, ...] = ()
+    varying: tuple[Ending, ...] = ()
+    """Those of the two whose loss depends on the hypothesis, and so has a column; the last resorts come last."""
+    barring: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    """Positions among the varying ones of those that are inadmissible under some hypothesis."""
+    n_usual: int = 0
+    """How many of the varying ones are no last resorts."""
+    flat: float = math.inf
+    """The cheapest of the usual ones that costs the same whatever is true."""
+    last_flat: float = math.inf
+    """The cheapest such last resort."""
 
-    conditions: slice
-    lacking: slice
-    restricted: Indices
-    """The new values that something may bar."""
-    bars: Indices
-    """Shape ``(3, n_restricted)``; what bars each of them: its probe's silence, its own condition, its support."""
-    unusable: Indices
-    """Shape ``(2, n_pairs)``; what makes evidence unusable: its probe's silence, its source."""
+    def losses(self, sums: Floats, columns: Columns) -> Floats:
+        """Return each branch's loss of every varying ending, ``(n_branches, n_varying)``."""
+        losses = sums[:, columns.plans]
+        if len(self.barring):
+            losses = losses.copy()
+            forbidden = sums[:, columns.barred] > 0.0
+            losses[:, self.barring] = np.where(forbidden, math.inf, losses[:, self.barring])
+        return losses
+
+    def usual_losses(self, sums: Floats, columns: Columns) -> Floats:
+        """Return each branch's loss of the usual ones, the flat one last, ``(n_branches, n_usual + 1)``."""
+        return self._with_flat(sums, self.losses(sums, columns)[:, : self.n_usual], self.flat)
+
+    def last_losses(self, sums: Floats, columns: Columns) -> Floats:
+        """Return the same of the last resorts."""
+        return self._with_flat(sums, self.losses(sums, columns)[:, self.n_usual :], self.last_flat)
+
+    def _with_flat(self, sums: Floats, losses: Floats, flat: float) -> Floats:
+        whole = np.full(len(sums), math.inf) if math.isinf(flat) else flat * sums[:, 0]
+        return np.column_stack([losses, whole])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +202,10 @@ class Local:
 
     keep: Floats
     correct: Floats
-    wrong: Floats | None
+    new: Floats
     """Loss of declaring each new value, ``(n_values, n_branches)``; infinite where it may not be."""
+    barred: Bools
+    """Which options that need support may not be taken, ``(n_options, n_branches)``."""
 
     @cached_property
     def base(self) -> Floats:
@@ -135,188 +245,87 @@ class Slopes:
 class Endings:
     """The terminal decisions of a problem, compiled."""
 
-    graph: RecoveryGraph
     corrections: bool
-    beliefs: Indices
-    """Positions in the graph of the priced beliefs: those whose failure or support matters."""
-    weight: Floats
-    """Shape ``(n_priced,)``; the residual that the features carry; 1 where that is zero or infinite."""
-    hard: Bools
-    """Shape ``(n_priced,)``; True where a possible failure may not be kept at any price."""
-    residual: Floats
-    """Shape ``(n_priced,)``."""
     features: Floats
-    """Shape ``(n_hypotheses, n_features)``: a one; each priced belief's failure times its weight; each new value's
-    wrongness times that weight; each source's failure; each varying plan's finite loss; where plans are barred."""
-    new_values: tuple[NewValue, ...]
-    """New values of the priced beliefs whose correction needs support, belief by belief."""
-    supported: Indices
-    """Positions among the priced beliefs of those, and of those whose undoing may fail."""
-    first_value: Indices
-    """Where each one's values start."""
-    support: _Support
-    source: Indices
-    """Shape ``(n_probes + 1,)``; which source column tells whether a probe is sound; -1 where none need."""
-    n_sources: int
+    """Shape ``(n_hypotheses, n_features)``; see `Columns`."""
+    columns: Columns
+    losses: BeliefLosses
+    support: Support
     groups: Groups
-    others: tuple[Ending, ...]
-    """Plans, restart and escalation, in the order in which ties resolve."""
-    last_resorts: tuple[Ending, ...]
-    varying: tuple[Ending, ...]
-    """Those of the two whose loss depends on the hypothesis, and so has a column."""
-    barring: Indices
-    """Positions among the varying ones of those that are inadmissible under some hypothesis."""
-    flat: float
-    """The cheapest of the others that costs the same whatever is true."""
+    others: OtherEndings
 
     @cached_property
     def plain(self) -> bool:
-        """Whether options depend on the posterior alone: no correction needs a value, no belief needs support."""
-        return not len(self.supported) and not len(self.support.beliefs)
+        """Whether beliefs cost what their failures cost: no correction may leave anything wrong, none needs support."""
+        return not len(self.losses.valued) and not len(self.support)
 
     @cached_property
     def ruled(self) -> bool:
         """Whether the posterior may forbid an option, by a rule of support or because only the last resort is left."""
-        return bool(len(self.support.beliefs) or self.last_resorts)
-
-    def without_answer(self, probe: int) -> tuple[Indices, Bools]:
-        """Return what a robot does best that cannot declare what a probe reads, and where the reading would be better.
-
-        Both have a row for each hypothesis. The first has a column for each belief that the probe reads: which of the
-        values that need no reading is wrong least often. The second also says where the probe may be the only support.
-        """
-        choice, better = [np.zeros(len(self.features), dtype=np.intp)], np.zeros(len(self.features), dtype=bool)
-        for a, b in pairwise([*self.first_value.tolist(), len(self.new_values)]):
-            read = [value.wrong for value in self.new_values[a:b] if value.probe == probe]
-            known = [value.wrong for value in self.new_values[a:b] if value.probe is None]
-            if read:
-                choice += [np.argmin(known, axis=0)] if known else []
-                better |= np.min(read, axis=0) < np.min(known, axis=0, initial=math.inf)
-        for a, b in pairwise([*self.support.first.tolist(), len(self.support.probe)]):
-            better |= probe in self.support.probe[a:b] and not self.support.before[a:b].any()
-        return np.column_stack(choice), better
+        return bool(len(self.support) or self.others.last_resorts)
 
     @cached_property
-    def _columns(self) -> tuple[slice, slice, slice, slice, slice]:
-        widths = (len(self.beliefs), len(self.new_values), self.n_sources, len(self.varying), len(self.barring))
-        ends = np.cumsum([1, *widths]).tolist()
-        return tuple(slice(a, b) for a, b in pairwise(ends))  # type: ignore[return-value]
-
-    @cached_property
-    def _owner(self) -> Indices:
-        """Shape ``(n_values,)``; position among the priced beliefs of each new value's belief."""
-        at = {int(b): i for i, b in enumerate(self.beliefs)}
-        return np.array([at[value.belief] for value in self.new_values], dtype=np.intp)
-
-    @cached_property
-    def _ruled_values(self) -> Indices:
-        """The new values of beliefs that need support; what an assured correction may leave wrong is none."""
-        declares = [self.graph.beliefs[value.belief].declares for value in self.new_values]
-        return np.flatnonzero(np.isin(self._owner, self.support.beliefs) & np.array(declares, dtype=bool))
-
-    @cached_property
-    def _rules(self) -> _Rules:
-        needing, ruled, n_probes = self.support.beliefs, self._ruled_values, len(self.source)
-        conditions = slice(1 + n_probes, 1 + n_probes + len(self.condition_columns[0]))
-        lacking = slice(conditions.stop, conditions.stop + len(needing))
-        sources = conditions.start + len(needing)
-        unsound = np.where(self.source >= 0, sources + self.source, 0)
-        reader = np.array([-1 if value.probe is None else value.probe for value in self.new_values], dtype=np.intp)
-        bars = np.zeros((3, len(reader)), dtype=np.intp)
-        bars[0] = 1 + reader  # none where nobody need have read it
-        bars[1, ruled] = sources + self.n_sources + np.arange(len(ruled))
-        belief = np.searchsorted(needing, self._owner[ruled])
-        bars[2, ruled] = np.where(reader[ruled] >= 0, unsound[reader[ruled]], lacking.start + belief)
-        restricted = np.flatnonzero(bars.any(axis=0))
-        unusable = np.array([np.where(self.support.before, 0, 1 + self.support.probe), unsound[self.support.probe]])
-        return _Rules(conditions, lacking, restricted, bars[:, restricted], unusable)
-
-    def risks(self, sums: Floats) -> Floats:
-        """Return each branch's loss of keeping each priced belief, support aside, shape ``(n_branches, n_priced)``."""
-        risk = sums[:, 1 : 1 + len(self.beliefs)]
-        return np.asarray(_scaled(risk.T, self.hard, self.residual).T) if self._special else risk
-
-    @cached_property
-    def unbearable(self) -> Indices:
-        """The features that may not be above zero at any price where their option is taken."""
-        kept, wrong, _, _, barred = (own.start for own in self._columns)
-        hard, endless = np.flatnonzero(self.hard), np.flatnonzero(np.isinf(self.residual)[self._owner])
-        return np.concatenate([kept + hard, wrong + endless, barred + np.arange(len(self.barring))])
-
-    @cached_property
-    def _special(self) -> bool:
-        """Whether some priced belief costs nothing, or everything."""
-        return bool(self.hard.any() or (self.residual <= 0).any())
-
-    def conditions_of(self, sums: Floats) -> Bools:
-        """Return which conditions of support each branch breaks, ``(n_conditions, n_branches)``.
-
-        A belief that needs support is rejected; a source is; a value of such a belief is.
-        """
-        columns, weight = self.condition_columns
-        return np.asarray(sums.T[columns] >= (REJECT_AT * weight)[:, None] * sums[:, 0])
-
-    @cached_property
-    def condition_columns(self) -> tuple[Indices, Floats]:
-        """Which features the conditions of support are about, and the weight that each carries."""
-        own, ruled = self.support.beliefs, self._ruled_values
-        sources = np.arange(self._columns[2].start, self._columns[2].stop)
-        columns = np.concatenate([1 + own, sources, self._columns[1].start + ruled]).astype(np.intp)
-        return columns, np.concatenate([self.weight[own], np.ones(self.n_sources), self.weight[self._owner[ruled]]])
+    def exact_zeros(self) -> Indices:
+        """The features of which it matters whether they are exactly zero: what is improbable must not become so."""
+        barred = np.arange(self.columns.barred.start, self.columns.barred.stop)
+        endless = self.columns.options.start + np.flatnonzero(self.losses.endless)
+        return np.unique(np.concatenate([endless, barred, self.support.column]))
 
     @cached_property
     def margins(self) -> Floats:
-        """Shape ``(n_hypotheses, n_margins)``; how far each condition is from being broken, each one once.
+        """Shape ``(n_hypotheses, n_margins)``; how far each condition of support is from being broken, each one once.
 
         From one half itself: where one condition breaks, its opposite mends, and no reading lies between the two.
         """
-        columns, weight = self.condition_columns
-        distance = self.features[:, columns] / weight - 0.5
+        options = self.features[:, self.support.column] / self.support.weight
+        distance = np.hstack([options, self.features[:, self.support.sources]]) - 0.5
         distance = distance * np.where(distance[:1] < 0.0, -1.0, 1.0)  # opposites change at the same readings
         return distance[:, np.sort(np.unique(distance, axis=1, return_index=True)[1])]
 
-    def locally(self, sums: Floats, answered: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
+    def locally(self, sums: Floats, speaks: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
         """Return the losses of keeping and of correcting each priced belief in each branch.
 
-        ``answered``, whose last axis is the probes, says who has; ``relaxed`` lets all who have answered be believed;
-        ``overwrite`` lets the sums be used up.
+        ``speaks``, whose last axis is the pairs of `support`, says who speaks for what; ``relaxed`` leaves out all
+        other conditions of support; ``overwrite`` lets the sums be used up.
         """
         by_column = np.ascontiguousarray(sums.T) if overwrite else sums.T.copy()
-        obstacles = self._obstacles(sums, answered, relaxed)
-        keep = by_column[1 : 1 + len(self.beliefs)]
-        if self._special:
-            keep = _scaled(keep, self.hard, self.residual)
-        correct, wrong, rules = np.zeros_like(keep), None, self._rules
-        if len(self.supported):
-            wrong = by_column[self._columns[1]]
-            if self._special:
-                wrong = _scaled(wrong, np.isinf(self.residual[self._owner]), self.residual[self._owner])
-            wrong[rules.restricted] = np.where(obstacles[rules.bars].any(axis=0), math.inf, wrong[rules.restricted])
-            correct[self.supported] = _reduced(np.minimum, wrong, self.first_value)
-        own = self.support.beliefs
-        if len(own):
-            broken = obstacles[rules.conditions][: len(own)] | obstacles[rules.lacking]
-            keep[own] = np.where(broken, math.inf, keep[own])
-        return Local(keep, correct, wrong)
+        barred = self.support.barred(sums, speaks, relaxed=relaxed)
+        options = self.losses.priced(by_column[self.columns.options])
+        at = self.support.column - self.columns.options.start
+        if len(at):
+            options[at] = np.where(barred, math.inf, options[at])
+        keep, new = np.split(options, [len(self.losses.beliefs)])
+        correct = np.zeros_like(keep)
+        for i, belief in enumerate(self.losses.valued):
+            correct[belief] = new[self.losses.values_of(i)].min(axis=0, initial=math.inf)
+        return Local(keep, correct, new, barred)
 
-    def _obstacles(self, sums: Floats, answered: Bools, relaxed: bool) -> Bools:
-        """Return which of the rows of ``_Rules`` hold in each branch, ``(n_rows, n_branches)``."""
-        rules = self._rules
-        obstacles = np.zeros((rules.lacking.stop, len(sums)), dtype=bool)
-        obstacles[1 : len(self.source)] = ~np.atleast_2d(answered).T
-        obstacles[len(self.source)] = True  # nobody never answers
-        if len(self.support.beliefs):
-            if not relaxed:
-                obstacles[rules.conditions] = self.conditions_of(sums)
-            silent, unsound = obstacles[rules.unusable]
-            obstacles[rules.lacking] = _reduced(np.logical_and, silent | unsound, self.support.first)
-        return obstacles
+    def values(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Floats:
+        """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``.
 
-    def _correction_values(self, sums: Floats, answered: Bools, relaxed: bool) -> Floats:
+        ``sums`` are the branch weights (unnormalised) times ``features``; ``speaks`` says who speaks for what, for all
+        branches or row by row. ``relaxed`` leaves out the other conditions of support and admits last resorts
+        everywhere: never more, and concave in the weights.
+        """
+        if len(sums) > 2 * ROWS_AT_ONCE:
+            rows = [slice(low, low + ROWS_AT_ONCE) for low in range(0, len(sums), ROWS_AT_ONCE)]
+            shared = speaks.ndim == 1
+            parts = [self.values(sums[r], speaks if shared else speaks[r], relaxed=relaxed) for r in rows]
+            return np.concatenate(parts)
+        value = np.full(len(sums), math.inf)
+        if self.corrections:
+            value = self._correction_values(sums, speaks, relaxed)
+        value = np.minimum(value, self.others.usual_losses(sums, self.columns).min(axis=1))
+        if self.others.last_resorts:
+            last = self.others.last_losses(sums, self.columns).min(axis=1)
+            value = np.where(np.isinf(value) | relaxed, np.minimum(value, last), value)
+        return value if self.plain else np.where(sums[:, 0] > 0.0, value, 0.0)
+
+    def _correction_values(self, sums: Floats, speaks: Bools, relaxed: bool) -> Floats:
         """Return each branch's least loss over all correction sets, shape ``(n_branches,)``."""
         if self.plain:
-            return self._covering_values(sums[:, 0], self.risks(sums).T)
-        local = self.locally(sums, answered, relaxed=relaxed)
+            return self._covering_values(sums[:, 0], self.losses.priced(sums.T[self.columns.options]))
+        local = self.locally(sums, speaks, relaxed=relaxed)
         return np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain))
 
     def _covering_values(self, mass: Floats, gain: Floats) -> Floats:
@@ -335,99 +344,38 @@ class Endings:
             value = value + np.array(best)
         return np.asarray(value)
 
-    def _varying_values(self, sums: Floats) -> Floats:
-        """Return each branch's expected loss of every ending that has a column, ``(n_branches, n_varying)``."""
-        losses = sums[:, self._columns[3]]
-        if len(self.barring):
-            forbidden = sums[:, self._columns[4]] > 0.0
-            losses = losses.copy()
-            losses[:, self.barring] = np.where(forbidden, math.inf, losses[:, self.barring])
-        return losses
-
-    def values(self, sums: Floats, answered: Bools, *, relaxed: bool = False) -> Floats:
-        """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``.
-
-        ``sums`` are the branch weights (unnormalised) times ``features``; ``answered`` says who has, for all branches
-        or row by row. ``relaxed`` leaves out the conditions of support, so that evidence is usable once it is there,
-        and admits last resorts everywhere: never more, and concave in the weights.
-        """
-        if len(sums) > 2 * ROWS_AT_ONCE:
-            rows = [slice(low, low + ROWS_AT_ONCE) for low in range(0, len(sums), ROWS_AT_ONCE)]
-            shared = answered.ndim == 1
-            parts = [self.values(sums[r], answered if shared else answered[r], relaxed=relaxed) for r in rows]
-            return np.concatenate(parts)
-        value = np.full(len(sums), math.inf)
-        if self.corrections:
-            value = self._correction_values(sums, answered, relaxed)
-        n_others = len(self.varying) - self._n_varying_last
-        if self.varying:
-            varying = self._varying_values(sums)
-            value = np.minimum(value, varying[:, :n_others].min(axis=1, initial=math.inf))
-        if self.flat < math.inf:
-            value = np.minimum(value, self.flat * sums[:, 0])
-        if self.last_resorts:
-            last = self._last_resort_values(sums)
-            value = np.where(np.isinf(value) | relaxed, np.minimum(value, last), value)
-        return value if self.plain else np.where(sums[:, 0] > 0.0, value, 0.0)
-
-    @cached_property
-    def _n_varying_last(self) -> int:
-        return sum(ending in self.last_resorts for ending in self.varying)
-
-    @cached_property
-    def _last_flat(self) -> float:
-        """The cheapest last resort that costs the same whatever is true."""
-        return min((float(e.loss[0]) for e in self.last_resorts if e not in self.varying), default=math.inf)
-
-    def _last_flat_values(self, sums: Floats) -> Floats:
-        return np.asarray(np.full(len(sums), math.inf) if math.isinf(self._last_flat) else self._last_flat * sums[:, 0])
-
-    def _last_resort_values(self, sums: Floats) -> Floats:
-        least = self._last_flat_values(sums)
-        if self._n_varying_last:
-            least = np.minimum(least, self._varying_values(sums)[:, -self._n_varying_last :].min(axis=1))
-        return np.asarray(least)
-
-    def slopes(self, sums: Floats, answered: Bools) -> Slopes:
+    def slopes(self, sums: Floats, speaks: Bools) -> Slopes:
         """Return V_stop of every branch as a linear function of the sums nearby; the sums are used up."""
-        mass = sums[:, 0]
+        mass, columns = sums[:, 0], self.columns
         cost, paid = np.zeros(len(sums)), np.zeros(sums.T.shape, dtype=bool)
-        rivals: list[Floats] = []
+        losses = [*self.others.usual_losses(sums, columns).T]
         if self.corrections:
-            local = self.locally(sums, answered, overwrite=True)
-            rivals.append(self._correction_slopes(cost, paid, local, mass))
-        n_corrections, n_varying = int(self.corrections), len(self.varying) - self._n_varying_last
-        if n_varying:
-            rivals += list(self._varying_values(sums)[:, :n_varying].T)
-        if self.flat < math.inf:
-            rivals.append(self.flat * mass)
-        if not rivals:
-            rivals.append(np.full(len(sums), math.inf))
-        losses = np.array(rivals)
-        winner, hopeless = losses.argmin(axis=0), np.isinf(losses.min(axis=0))
-        paid &= (winner < n_corrections) & ~hopeless
-        for v in range(n_varying):
-            paid[self._columns[3].start + v] = (winner == n_corrections + v) & ~hopeless
-        cost = np.where(winner < n_corrections, cost, np.where(winner < n_corrections + n_varying, 0.0, self.flat))
+            local = self.locally(sums, speaks, overwrite=True)
+            losses.insert(0, self._correction_slopes(cost, paid, local, mass))
+        winner, hopeless = np.argmin(losses, axis=0), np.isinf(np.min(losses, axis=0))
+        corrected = (winner == 0) & ~hopeless & self.corrections
+        paid &= corrected
+        self._other_slopes(cost, paid, np.where(corrected | hopeless, -1, winner - self.corrections), last=False)
         cost[hopeless] = math.inf
-        if self.last_resorts:
-            self._last_resort_slopes(cost, paid, sums)
+        if self.others.last_resorts and hopeless.any():
+            last = self.others.last_losses(sums, columns)
+            best = np.where(hopeless & np.isfinite(last.min(axis=1)), last.argmin(axis=1), -1)
+            self._other_slopes(cost, paid, best, last=True)
         return Slopes(cost, paid)
 
-    def _last_resort_slopes(self, cost: Floats, paid: Bools, sums: Floats) -> None:
-        """Write the slopes of the best last resort where nothing else is admissible."""
-        rows, n_others = np.flatnonzero(np.isinf(cost)), len(self.varying) - self._n_varying_last
-        losses = np.column_stack([self._last_flat_values(sums[rows]), self._varying_values(sums[rows])[:, n_others:]])
-        best = losses.argmin(axis=1)
-        finite = np.isfinite(losses.min(axis=1))
-        cost[rows] = np.where(finite, np.where(best == 0, self._last_flat, 0.0), math.inf)
-        varying = (best > 0) & finite
-        paid[self._columns[3].start + n_others + best[varying] - 1, rows[varying]] = True
+    def _other_slopes(self, cost: Floats, paid: Bools, which: Indices, *, last: bool) -> None:
+        """Write the slopes of plans, restart and escalation where one of them is taken; -1 where none is."""
+        start = self.columns.plans.start + (self.others.n_usual if last else 0)
+        n = len(self.others.varying) - self.others.n_usual if last else self.others.n_usual
+        flat = self.others.last_flat if last else self.others.flat
+        cost[which >= 0] = np.where(which[which >= 0] == n, flat, 0.0)
+        rows = np.flatnonzero((which >= 0) & (which < n))
+        paid[start + which[rows], rows] = True
 
     def _correction_slopes(self, cost: Floats, paid: Bools, local: Local, mass: Floats) -> Floats:
         """Write the slopes of the best correction set, its cost and the losses that it leaves; return its loss."""
-        groups, gain = self.groups, local.gain
-        covered = np.zeros((len(self.beliefs), len(mass)), dtype=bool)
+        groups, gain, own = self.groups, local.gain, self.losses
+        covered = np.zeros((len(own.beliefs), len(mass)), dtype=bool)
         covered[groups.solo] = gain[groups.solo] > groups.solo_cost[:, None] * mass
         cost += groups.solo_cost @ covered[groups.solo]
         for group in groups.listed:
@@ -435,80 +383,40 @@ class Endings:
             covered[group.members] = (group.keep == 0)[:, best]
             cost += group.cost[best]
         for cut in groups.cuts:
-            for k, own in enumerate(gain[cut.members].T):
-                forced = np.isinf(own)
-                least, chosen = cut.best(np.where(forced, 0.0, own) / (mass[k] or 1.0), forced)
+            for k, saved in enumerate(gain[cut.members].T):
+                forced = np.isinf(saved)
+                least, chosen = cut.best(np.where(forced, 0.0, saved) / (mass[k] or 1.0), forced)
                 covered[cut.members, k] = chosen
-                cost[k] += least - own[~chosen].sum() / (mass[k] or 1.0)
+                cost[k] += least - saved[~chosen].sum() / (mass[k] or 1.0)
         corrected = covered & (local.correct < local.keep)
-        paid[self._columns[0]] = ~corrected & ((self.residual > 0) & ~self.hard)[:, None]
-        if local.wrong is not None:
-            corrected &= (self.residual > 0)[:, None]
-            declared = paid[self._columns[1]]
-            ends = pairwise([*self.first_value.tolist(), len(declared)])
-            own = [(i, slice(*pair)) for i, pair in zip(self.supported.tolist(), ends, strict=True)]
-            for i, values in own:
-                np.equal(local.wrong[values], local.correct[i], out=declared[values])
-            declared &= corrected[self._owner]
-            if np.count_nonzero(declared) > np.count_nonzero(corrected[self.supported]):  # of those that tie, the first
-                for _, values in own:
-                    declared[values] &= np.cumsum(declared[values], axis=0) == 1
+        paid[self.columns.kept] = ~corrected & ((own.residual > 0) & ~own.hard)[:, None]
+        for i, belief in enumerate(own.valued):
+            if own.residual[belief] > 0.0 and corrected[belief].any():
+                new = local.new[own.values_of(i)]
+                rows = np.flatnonzero(corrected[belief])
+                paid[self.columns.new.start + own.first[i] + new[:, rows].argmin(axis=0), rows] = True
         return np.asarray(mass * cost + np.where(covered, local.base, local.keep).sum(axis=0))
 
-    @cached_property
-    def conditions(self) -> Bools:
-        """Shape ``(n_hypotheses, n_conditions)``; which conditions of support each hypothesis alone would break."""
-        return self.conditions_of(self.features).T
-
-    def evidence_clause(self, i: int, answered: Bools, probe: int | None = None) -> Floats:
-        """Return one row for each probe that could support a priced belief (or this one): its source's failure."""
-        if probe is not None:
-            probes = [probe]
-        else:
-            ends = [*self.support.first.tolist(), len(self.support.probe)]
-            where = int(np.flatnonzero(self.support.beliefs == i)[0])
-            pairs = range(ends[where] + 1, ends[where + 1])  # the first is nobody's
-            bearing = self.support.probe
-            probes = [int(bearing[k]) for k in pairs if self.support.before[k] or answered[bearing[k]]]
-        columns = self.features[:, self._columns[2]]
-        rows = [np.zeros(len(columns)) if self.source[m] < 0 else columns[:, self.source[m]] for m in probes]
-        return np.array(rows).reshape(len(rows), len(columns))
-
-    def clairvoyant(self, answered: Bools) -> Floats:
-        """Return a lower bound on min_u ℓ(u, s), shape ``(n_hypotheses,)``; the conditions of support are left out.
+    def clairvoyant(self, speaks: Bools) -> Floats:
+        """Return a lower bound on min_u ℓ(u, s), shape ``(n_hypotheses,)``; the other rules of support are left out.
 
         Exact without them, except where cuts would be needed: a hypothesis with few failures has few closures, and its
         loss is exact; with more, each failed belief costs at least the cheaper of its residual and its own correction,
         and the dearest of them is due.
         """
         if not self.groups.cuts:
-            return self.values(self.features, answered, relaxed=True)
-        local = self.locally(self.features, answered, relaxed=True)
+            return self.values(self.features, speaks, relaxed=True)
+        local, graph = self.locally(self.features, speaks, relaxed=True), self.losses.graph
         gain = local.gain.T
-        masks = [self.graph.belief_charges[b] for b in self.beliefs]
-        single = np.array([self.graph.charged(mask) for mask in masks])
+        masks = [graph.belief_charges[b] for b in self.losses.beliefs]
+        single = np.array([graph.charged(mask) for mask in masks])
         bound = np.minimum(gain, single).max(axis=1, initial=0.0)
         for s in np.flatnonzero((gain > 0).sum(axis=1) <= 8)[:20_000]:
             members = np.flatnonzero(gain[s] > 0)
             sets = unions(masks[i] for i in members) or ()
-            bound[s] = min(self.graph.charged(u) + sum(gain[s, i] for i in members if masks[i] & ~u) for u in sets)
-        bound = np.minimum(bound + local.base.sum(axis=0), self.flat)
-        if self.varying:
-            bound = np.minimum(bound, self._varying_values(self.features).min(axis=1))
-        return np.asarray(np.minimum(bound, self._last_flat))
-
-
-def _reduced(by: np.ufunc, rows: NDArray[Any], first: Indices) -> NDArray[Any]:
-    """Return each group of rows reduced to one; ``reduceat`` alone is slow at few groups of long rows."""
-    if len(first) > rows.shape[1]:
-        return np.asarray(by.reduceat(rows, first, axis=0))
-    return np.array([by.reduce(rows[start:end], axis=0) for start, end in pairwise([*first.tolist(), len(rows)])])
-
-
-def _scaled(wrong: Floats, barred: Bools, residual: Floats) -> Floats:
-    """Return what being wrong costs: nothing without a residual, everything where barred; rows are beliefs."""
-    free = np.where((residual > 0)[:, None], wrong, 0.0)
-    return np.where(barred[:, None], np.where(wrong > 0.0, math.inf, 0.0), free)
+            bound[s] = min(graph.charged(u) + sum(gain[s, i] for i in members if masks[i] & ~u) for u in sets)
+        others = [own(self.features, self.columns) for own in (self.others.usual_losses, self.others.last_losses)]
+        return np.asarray(np.minimum(bound + local.base.sum(axis=0), np.hstack(others).min(axis=1)))
 
 
 @remembered
@@ -519,108 +427,102 @@ def endings_of(problem: Problem) -> Endings:
 
 @remembered
 def worst_case_endings(problem: Problem) -> Endings:
-    """Return them for a problem of which nothing is known any more: every belief taken to have failed."""
+    """Return them for a problem of which nothing is known any more: whatever is said has failed."""
     return _compiled(problem, np.ones_like(problem.failed), worst=True)
 
 
 def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
+    losses, others, graph = _belief_losses(problem, failed, worst=worst), _others(problem, worst=worst), problem.graph
+    needing = [i for i, b in enumerate(losses.beliefs) if graph.beliefs[b].needs_support]
+    sources = [p.source for p in graph.probes if p.source is not None] if needing else []
+    sources = list(dict.fromkeys(sources))
+    plans = np.array([ending.loss for ending in others.varying]).reshape(len(others.varying), len(failed)).T
+    columns = Columns.of(
+        len(losses.beliefs), len(losses.values), len(sources), len(others.varying), len(others.barring)
+    )
+    new = [value.wrong * losses.weight[i] for value, i in zip(losses.values, losses.owner, strict=True)]
+    features = [
+        np.ones((len(failed), 1)),
+        failed[:, losses.beliefs] * losses.weight,
+        np.array(new).reshape(len(new), len(failed)).T,
+        failed[:, [graph.belief_index[name] for name in sources]],
+        np.where(np.isinf(plans), 0.0, plans),
+        np.isinf(plans)[:, others.barring].astype(float),
+    ]
+    options = [
+        (int(losses.beliefs[i]), columns.kept.start + i, losses.weight[i], failed[:, losses.beliefs[i]])
+        for i in needing
+    ]
+    options += [
+        (value.belief, columns.new.start + k, losses.weight[i], value.if_undone)
+        for k, (value, i) in enumerate(zip(losses.values, losses.owner, strict=True))
+        if i in needing and value.value is not None
+    ]
+    return Endings(
+        corrections=problem.corrections,
+        features=np.hstack(features),
+        columns=columns,
+        losses=losses,
+        support=support_of(problem, options, {name: columns.sources.start + k for k, name in enumerate(sources)}),
+        groups=grouped(graph, losses.beliefs),
+        others=others,
+    )
+
+
+def _belief_losses(problem: Problem, failed: Floats, *, worst: bool) -> BeliefLosses:
     graph = problem.graph
     residual = np.array([belief.residual for belief in graph.beliefs])
     residual[residual < NEGLIGIBLE] = 0.0
     hard = np.array([not belief.may_keep for belief in graph.beliefs], dtype=bool) | np.isinf(residual)
     needing = np.array([belief.needs_support for belief in graph.beliefs], dtype=bool)
-    matters = needing | (failed.any(axis=0) & ((residual > 0) | hard))
-    priced = np.flatnonzero(matters & problem.corrections)
-    weight = np.where((residual > 0) & np.isfinite(residual), residual, 1.0)
-    supported = [i for i, b in enumerate(priced.tolist()) if _may_stay_wrong(graph, b)]
-    values = [_values(problem, int(priced[i]), failed, worst=worst) for i in supported]
-    # Where there is nothing to declare, a reading of nobody's, which never comes, stands in.
-    nobody = len(graph.probes), np.ones(len(failed)), np.ones(len(failed))
-    values = [own or [NewValue(int(priced[i]), None, *nobody)]
-              for i, own in zip(supported, values, strict=True)]  # fmt: skip
-    flat_values = tuple(value for own in values for value in own)
-    support = _support(problem, [i for i, b in enumerate(priced) if needing[b]], priced)
-    sources = list(dict.fromkeys(p.source for p in graph.probes if p.source is not None and len(support.beliefs)))
-    others, last_resorts = _others(problem, worst=worst)
-    varying = tuple(e for e in (*others, *last_resorts) if not (e.loss == e.loss[0]).all())
-    losses = np.array([e.loss for e in varying]).reshape(len(varying), len(failed)).T
-    barring = np.flatnonzero(np.isinf(losses).any(axis=0))
-    wrong = [value.wrong * weight[value.belief] for value in flat_values]
-    columns = [np.ones((len(failed), 1)), failed[:, priced] * weight[priced]]
-    columns.append(np.array(wrong).reshape(len(wrong), len(failed)).T)
-    columns.append(failed[:, [graph.belief_index[name] for name in sources]])
-    columns += [np.where(np.isinf(losses), 0.0, losses), np.isinf(losses)[:, barring].astype(float)]
-    flat = min((float(e.loss[0]) for e in others if e not in varying), default=math.inf)
-    column = {name: i for i, name in enumerate(sources)}
-    return Endings(
+    priced = np.flatnonzero((needing | (failed.any(axis=0) & ((residual > 0) | hard))) & problem.corrections)
+    valued = [i for i, b in enumerate(priced.tolist()) if graph.beliefs[b].declares or graph.undo_chances[b] < 1.0]
+    values = [problem.values_of(int(priced[i])) for i in valued]
+    if worst:
+        values = [tuple(_worst(problem, value) for value in own) for own in values]
+    return BeliefLosses(
         graph=graph,
-        corrections=problem.corrections,
         beliefs=priced,
-        weight=weight[priced],
-        hard=hard[priced],
         residual=residual[priced],
-        features=np.hstack(columns),
-        new_values=flat_values,
-        supported=np.array(supported, dtype=np.intp),
-        first_value=np.cumsum([0, *(len(own) for own in values)], dtype=np.intp)[:-1],
-        support=support,
-        source=np.array([column.get(p.source or "", -1) for p in graph.probes] + [-1], dtype=np.intp),
-        n_sources=len(sources),
-        groups=grouped(graph, priced),
-        others=others,
-        last_resorts=last_resorts,
-        varying=varying,
-        barring=barring,
-        flat=flat,
+        weight=np.where((residual > 0) & np.isfinite(residual), residual, 1.0)[priced],
+        hard=hard[priced],
+        values=tuple(value for own in values for value in own),
+        valued=np.array(valued, dtype=np.intp),
+        first=np.cumsum([0, *(len(own) for own in values)], dtype=np.intp)[:-1],
     )
-
-
-def _may_stay_wrong(graph: RecoveryGraph, belief: int) -> bool:
-    """Whether a corrected belief may be wrong all the same: its new value may be, or undoing may fail."""
-    return graph.beliefs[belief].declares or graph.undo_chances[belief] < 1.0
-
-
-def _values(problem: Problem, belief: int, failed: Floats, *, worst: bool) -> list[NewValue]:
-    """Return what correcting a belief may leave wrong; without a value to declare, what undoing fails to remove."""
-    if problem.graph.beliefs[belief].declares:
-        return [_worst(problem, value) if worst else value for value in problem.values_of(belief)]
-    left = (1.0 - problem.graph.undo_chances[belief]) * failed[:, belief]
-    return [NewValue(belief, None, None, left, np.zeros(len(failed)))]
 
 
 def _worst(problem: Problem, value: NewValue) -> NewValue:
-    """Return a new value as wrong as it can be: only a reading that trusts no source has a worst case below one."""
-    sound = value.probe is not None and problem.graph.probes[value.probe].source is None
-    return replace(value, wrong=np.full(len(value.wrong), value.wrong.max() if sound else 1.0))
+    """Return a new value as wrong as it can be; of a repair, what undoing may leave."""
+    if value.value is not None:
+        return replace(value, wrong=np.ones(len(value.wrong)))
+    return replace(value, wrong=np.full(len(value.wrong), 1.0 - problem.graph.undo_chances[value.belief]))
 
 
-def _support(problem: Problem, needing: Sequence[int], priced: Indices) -> _Support:
-    nobody = len(problem.graph.probes)
-    pairs = [[(nobody, False), *problem.evidence_for[int(priced[i])].items()] for i in needing]
-    flat = [pair for own in pairs for pair in own]
-    return _Support(
-        beliefs=np.array(needing, dtype=np.intp),
-        probe=np.array([m for m, _ in flat], dtype=np.intp),
-        before=np.array([before for _, before in flat], dtype=bool),
-        first=np.cumsum([0, *(len(own) for own in pairs)], dtype=np.intp)[:-1],
-    )
-
-
-def _others(problem: Problem, *, worst: bool) -> tuple[tuple[Ending, ...], tuple[Ending, ...]]:
+def _others(problem: Problem, *, worst: bool) -> OtherEndings:
     """Return plans, restart and escalation, and the last resorts; those without any finite loss are left out."""
     n = len(problem.model.hypotheses)
-    others: list[Ending] = []
+    usual: list[Ending] = []
     last: list[Ending] = []
     for plan in problem.plans:
         decision = RollBack(plan.correct, plan.undo, plan=plan.name)
-        (last if plan.last_resort else others).append(Ending(decision, np.asarray(plan.loss, dtype=float)))
+        (last if plan.last_resort else usual).append(Ending(decision, np.asarray(plan.loss, dtype=float)))
     if problem.restart_plan is not None:
-        others.append(Ending(Restart(), np.asarray(problem.restart_plan.loss, dtype=float)))
-    others.append(Ending(Escalate(), np.full(n, problem.escalate_loss)))
+        usual.append(Ending(Restart(), np.asarray(problem.restart_plan.loss, dtype=float)))
+    usual.append(Ending(Escalate(), np.full(n, problem.escalate_loss)))
     found = []
-    for endings in (others, last):
+    for endings in (usual, last):
         bearable = [e for e in endings if np.isfinite(e.loss).any()]
-        if worst:
-            bearable = [replace(e, loss=np.full(n, e.loss.max())) for e in bearable]
-        found.append(tuple(bearable))
-    return found[0], found[1]
+        found.append([replace(e, loss=np.full(n, e.loss.max())) for e in bearable] if worst else bearable)
+    varying = [[e for e in own if not (e.loss == e.loss[0]).all()] for own in found]
+    flat = [min((float(e.loss[0]) for e in own if not (e.loss != e.loss[0]).any()), default=math.inf) for own in found]
+    barring = [v for v, e in enumerate([*varying[0], *varying[1]]) if np.isinf(e.loss).any()]
+    return OtherEndings(
+        usual=tuple(found[0]),
+        last_resorts=tuple(found[1]),
+        varying=(*varying[0], *varying[1]),
+        barring=np.array(barring, dtype=np.intp),
+        n_usual=len(varying[0]),
+        flat=flat[0],
+        last_flat=flat[1],
+    )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
+from aquamend.decision.support import spoken
 from aquamend.inference import InformationState, expected
 from aquamend.inference.state import TINY
 from aquamend.problem import Problem
@@ -51,11 +52,10 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
     sums = np.empty((endings.features.shape[1], 1 + len(branches.likelihood)))
     sums[:, 0] = weighted.sum(axis=0)
     np.matmul(weighted.T, branches.likelihood.T, out=sums[:, 1:])
-    if len(own := endings.unbearable):  # what is improbable must not become impossible
+    if len(own := endings.exact_zeros):  # what is improbable must not become impossible
         can_be = ((state.posterior > 0.0)[:, None] & (endings.features[:, own] > 0.0)).T.astype(float)
         sums[own, 1:] = np.where(can_be @ (branches.likelihood.T > 0.0) > 0.0, np.maximum(sums[own, 1:], TINY), 0.0)
-    answered = state.answered if endings.plain else np.vstack([state.answered, branches.answered])
-    values = endings.values(sums.T, answered)
+    values = endings.values(sums.T, np.vstack([spoken(endings.support, state), branches.speaks]))
     expected = np.add.reduceat(values[1:], branches.first) if branches.probes else np.zeros(0)
     return ProbeValues(branches, float(values[0]), branches.cost + expected)
 
@@ -81,16 +81,16 @@ def could_answer(state: InformationState) -> NDArray[np.bool_]:
 def clairvoyant_losses(state: InformationState) -> Floats:
     """Return a lower bound on what each hypothesis would cost if it were known, shape ``(n_hypotheses,)``.
 
-    min_u ℓ(u, s) over all that may be decided from here on: whoever may still answer is taken to have, and the rules of
-    support are left out. Exact where neither matters.
+    min_u ℓ(u, s) over all that may be decided from here on: whoever may still answer is taken to speak for everything,
+    and the other rules of support are left out. Exact where neither matters.
     """
-    answered = could_answer(state)
-    return _clairvoyant(state.problem, answered.tobytes())
+    return _clairvoyant(state.problem, could_answer(state).tobytes())
 
 
 @remembered
 def _clairvoyant(problem: Problem, answered: bytes) -> Floats:
-    return endings_of(problem).clairvoyant(np.frombuffer(answered, dtype=bool))
+    endings = endings_of(problem)
+    return endings.clairvoyant(endings.support.once_answered(np.frombuffer(answered, dtype=bool)))
 
 
 def clairvoyant_loss(state: InformationState) -> float:

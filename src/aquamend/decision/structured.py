@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.steps import Restart, RollBack
-from aquamend.decision.terminal import left_by_correcting
+from aquamend.decision.terminal import left_by_correcting, may_be_kept
 from aquamend.graph.recovery_graph import bits
-from aquamend.inference import InformationState, joint
-from aquamend.inference.refreshing import may_be_kept
+from aquamend.inference import InformationState
 from aquamend.model.kernels import Outcomes
 from aquamend.remembering import remembered
 
@@ -253,9 +252,9 @@ def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[
         rows = channel.table.T if isinstance(channel, Outcomes) else ()
         answers = zip(getattr(channel, "outcomes", ()), rows, strict=True)
         ends = [
-            (f" once {probe!r} answers {answer}", state.given(mass, probe))
+            (f" once {probe!r} answers {answer}", end)
             for answer, row in answers
-            if (mass := joint(state.posterior, row)).any()
+            if (end := state.given(probe, row)) is not None
         ]
     for when, end in ends:
         if end.failure_probabilities[i] > 0:
@@ -315,26 +314,18 @@ def _cheaper(
 def _support_given(
     state: InformationState, probe: str, beliefs: Sequence[int], designated: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield if a probe would give values or support to several beliefs, or for less than the one designated does."""
+    """Yield if a probe would give support to several beliefs, or for less than the one designated does."""
     problem, graph, m = state.problem, state.problem.graph, state.probe(probe).index
-    reads = [
-        i
-        for i in beliefs
-        if (
-            graph.beliefs[i].declares
-            and probe in graph.detecting_probes[graph.beliefs[i].name]
-        )
-        or (graph.beliefs[i].needs_support and m in problem.evidence_for[i])
-    ]
+    reads = [i for i in beliefs if graph.beliefs[i].needs_support and m in problem.evidence_for[i]]
     owners = [i for i, own in designated.items() if own == probe]
     for i in reads:
         name = graph.beliefs[i].name
         if owners and i not in owners:
-            yield f"Assumption 1 (belief-local probes): {probe!r} also gives {name!r} a value or support"
+            yield f"Assumption 1 (belief-local probes): {probe!r} also supports {name!r}"
         yield from _cheaper(state, probe, i, designated, "supports")
     if len(reads) > 1 and not owners:
         listed = " and ".join(repr(graph.beliefs[i].name) for i in reads)
-        yield f"Assumption 1 (belief-local probes): {probe!r} gives {listed} values or support together"
+        yield f"Assumption 1 (belief-local probes): {probe!r} supports {listed} together"
 
 
 def _hangs_on(state: InformationState, probe: str, own: Indices) -> bool:
@@ -378,7 +369,7 @@ def _shared_terminals(state: InformationState) -> Iterator[str]:
     together = sum(
         min(local.rollback, local.keep_loss) for local in local_costs(state) if local.failure_probability > 0
     )
-    for ending in endings_of(state.problem).others:
+    for ending in endings_of(state.problem).others.usual:
         loss = float(ending.loss[state.posterior > 0].min())
         if isinstance(ending.decision, RollBack):
             yield f"Assumption 1 (separable terminal decisions): the plan {ending.decision.plan!r} joins beliefs"

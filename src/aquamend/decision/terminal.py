@@ -1,4 +1,8 @@
-"""The terminal decision at one state: the best one, the price of any, and the list of all (V_stop, Eq. 5)."""
+"""The terminal decision at one state: the best one, the price of any, and the list of all (V_stop, Eq. 5).
+
+All three come from what the endings say of each belief at the state: what keeping it costs, and what each new value of
+it does.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +20,23 @@ from aquamend.decision.endings import (
     Endings,
     Floats,
     Indices,
+    Local,
     endings_of,
     worst_case_endings,
 )  # fmt: skip
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
+from aquamend.decision.support import spoken
 from aquamend.graph import RecoveryGraph
 from aquamend.graph.recovery_graph import unions
-from aquamend.inference import InformationState, best_value, expected
-from aquamend.inference.refreshing import declarable
+from aquamend.inference import InformationState, expected
 from aquamend.inference.state import REJECT_AT
-from aquamend.problem import NewValue, Problem
+from aquamend.problem import NewValue
 from aquamend.remembering import remembered
 
 MOST_SHOWN = 200
 """Correction sets considered for showing; the best one is found without listing them."""
+SAME_PROBABILITY = 1e-14
+"""Relative difference of two probabilities that rounding alone may make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +57,17 @@ class Stop:
 
 @dataclass(frozen=True, eq=False)
 class _Here:
-    """One state as the endings see it: a single branch; shapes ``(n_priced,)``."""
+    """One state as the endings see it: a single branch."""
 
     endings: Endings
-    keep: Floats
-    correct: Floats
-    gain: Floats
+    sums: Floats
+    """Shape ``(1, n_features)``."""
+    local: Local
+
+    @property
+    def gain(self) -> Floats:
+        """Shape ``(n_priced,)``."""
+        return self.local.gain[:, 0]
 
 
 @remembered
@@ -67,8 +79,7 @@ def _here(state: InformationState) -> _Here:
     else:
         endings = worst_case_endings(state.problem)
         sums = endings.features.max(axis=0, keepdims=True)
-    local = endings.locally(sums, state.answered)
-    return _Here(endings, local.keep[:, 0], local.correct[:, 0], local.gain[:, 0])
+    return _Here(endings, sums, endings.locally(sums, spoken(endings.support, state)))
 
 
 @remembered
@@ -81,9 +92,9 @@ def best_terminal(state: InformationState) -> Stop:
     """
     here = _here(state)
     candidates: list[Stop] = [_best_correction(state, here)] if here.endings.corrections else []
-    candidates += [price(state, ending.decision) for ending in here.endings.others]
+    candidates += [price(state, ending.decision) for ending in here.endings.others.usual]
     if not any(math.isfinite(stop.loss) for stop in candidates):
-        candidates = [price(state, ending.decision) for ending in here.endings.last_resorts]
+        candidates = [price(state, ending.decision) for ending in here.endings.others.last_resorts]
     best = min((stop.loss for stop in candidates), default=math.inf)
     if math.isinf(best):
         return Stop(Escalate(), math.inf, 0.0)
@@ -111,7 +122,7 @@ def price(state: InformationState, decision: Decision) -> Stop:
             state.problem.plan_named(str(decision.plan))
         case Restart() | Escalate():
             pass
-    endings = (*here.endings.others, *here.endings.last_resorts)
+    endings = (*here.endings.others.usual, *here.endings.others.last_resorts)
     for ending in endings:  # most often it is asked of one of these itself, and comparing them takes longer
         if ending.decision is decision:
             return Stop(decision, expected_loss(state, ending.loss), 0.0)
@@ -129,33 +140,19 @@ def expected_loss(state: InformationState, loss: Floats) -> float:
 
 def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
     """Return the expected loss of what a correction set leaves wrong."""
-    graph, endings = state.problem.graph, here.endings
+    graph, own = state.problem.graph, here.endings.losses
     corrected = {graph.position(name) for name in decision.correct}
-    own = np.array([int(b) in corrected for b in endings.beliefs], dtype=bool)
-    losses = np.where(own, here.correct, here.keep)
-    at = {int(b): i for i, b in enumerate(endings.beliefs)}
-    for new in decision.declare:
-        belief = graph.position(new.belief)
-        if belief in at:
-            losses[at[belief]] = _wrong_loss(state, belief, new)
-    return float(losses.sum())
-
-
-def _wrong_loss(state: InformationState, belief: int, new: NewDeclaration) -> float:
-    """Return the expected loss of declaring this value; infinite where it may not be declared."""
-    residual, said = state.problem.graph.beliefs[belief].residual, declared_value(state.problem, new)
-    wrong = next((wrong for value, wrong in declarable(state, belief) if value is said), None)
-    return math.inf if wrong is None else residual * wrong if wrong > 0.0 else 0.0
-
-
-def declared_value(problem: Problem, new: NewDeclaration) -> NewValue | None:
-    """Return which of a belief's values is declared, None where it is none of them."""
-    graph = problem.graph
-    for value in problem.values_of(graph.position(new.belief)):
-        reader = None if value.probe is None else graph.probes[value.probe].name
-        if reader == new.read_by and (reader is not None or value.value == new.value):
-            return value
-    return None
+    said = {graph.position(new.belief): new.value for new in decision.declare}
+    new = {(v.belief, v.value): float(loss) for v, loss in zip(own.values, here.local.new[:, 0], strict=True)}
+    losses = []
+    for belief, keep, correct in zip(
+        own.beliefs.tolist(), here.local.keep[:, 0], here.local.correct[:, 0], strict=True
+    ):
+        if belief in said:
+            losses.append(new.get((belief, said[belief]), math.inf))
+        else:
+            losses.append(float(correct if belief in corrected else keep))
+    return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
 
 
 def correction(state: InformationState, beliefs: Iterable[str]) -> Stop:
@@ -167,17 +164,53 @@ def correction(state: InformationState, beliefs: Iterable[str]) -> Stop:
     return price(state, RollBack(names, graph.closure(names), new_declarations(state, names)))
 
 
+def declarable(state: InformationState, belief: int) -> list[tuple[NewValue, float]]:
+    """Return what a corrected belief may be now, and how probably each is wrong; in file order."""
+    here = _here(state)
+    own, start = here.endings.losses.values, here.endings.columns.new.start
+    barred = [own[c - start] for c in here.endings.support.column[here.local.barred[:, 0]] if c >= start]
+    closed = {value.value for value in barred if value.belief == belief}
+    values = [value for value in state.problem.values_of(belief) if value.value is None or value.value not in closed]
+    return [(value, wrong_probability(state, value)) for value in values]
+
+
+def wrong_probability(state: InformationState, value: NewValue) -> float:
+    """Return Σ_s p(s) e(s); without a posterior, the worst that is possible."""
+    if state.contradiction is None:
+        return float(state.posterior @ value.wrong)
+    return 1.0 if value.value is not None else float(value.wrong.max(initial=0.0))
+
+
+def best_value(state: InformationState, belief: int) -> tuple[NewValue, float] | None:
+    """Return the value least probably wrong, and how probably that is; None if none may be declared.
+
+    Of values that are wrong with the same probability, the first.
+    """
+    options = declarable(state, belief)
+    least = min((wrong for _, wrong in options), default=math.inf)
+    return next((option for option in options if option[1] <= least * (1.0 + SAME_PROBABILITY)), None)
+
+
 def new_declarations(state: InformationState, beliefs: Iterable[str]) -> tuple[NewDeclaration, ...]:
-    """Return the best new values of those corrected beliefs that need one and may have one."""
-    graph = state.problem.graph
+    """Return the best new values of those corrected beliefs that declare one and may declare another."""
+    index = state.problem.graph.belief_index
     found = []
     for name in beliefs:
-        i = graph.belief_index[name]
-        best = best_value(state, i) if graph.beliefs[i].declares else None
-        if best is not None:
-            reader = None if best[0].probe is None else graph.probes[best[0].probe].name
-            found.append(NewDeclaration(name, best[0].value, reader))
+        best = best_value(state, index[name])
+        if best is not None and best[0].value is not None:
+            found.append(NewDeclaration(name, best[0].value))
     return tuple(found)
+
+
+def mean_truth(state: InformationState, belief: int, value: float) -> float | None:
+    """Return the posterior mean of what is true within tolerance of a number, which may be declared instead of it."""
+    near = 1.0 - state.problem.wrong_where(belief, value)
+    weight = state.posterior * near
+    total = float(weight.sum())
+    if state.contradiction is not None or not total > 0.0:
+        return None
+    truth = np.where(near > 0.0, state.problem.truth[belief], 0.0).astype(float)
+    return float(weight @ truth / total)
 
 
 def completed(state: InformationState, step: RollBack) -> RollBack:
@@ -192,35 +225,37 @@ def completed(state: InformationState, step: RollBack) -> RollBack:
     )
 
 
+def may_be_kept(state: InformationState, belief: int) -> bool:
+    """Whether support allows a belief to be kept; what a possible failure would cost is not asked here."""
+    here = _here(state)
+    at = np.flatnonzero(here.endings.losses.beliefs == belief) + here.endings.columns.kept.start
+    return not np.isin(at, here.endings.support.column[here.local.barred[:, 0]]).any()
+
+
 def left_by_correcting(state: InformationState, belief: int) -> float:
     """Return L_i r_i: the expected loss that correcting a belief leaves; infinite where no value may be declared."""
-    spec = state.problem.graph.beliefs[belief]
-    if not spec.declares:
-        left = state.problem.left_by_undoing(belief)
-        share = float(state.posterior @ left) if state.contradiction is None else float(left.max())
-        return spec.residual * share if share > 0.0 else 0.0
-    best = best_value(state, belief)
-    return math.inf if best is None else spec.residual * best[1] if best[1] > 0.0 else 0.0
+    here = _here(state)
+    at = np.flatnonzero(here.endings.losses.beliefs == belief)
+    return float(here.local.correct[at[0], 0]) if len(at) else 0.0
 
 
 def _best_correction(state: InformationState, here: _Here) -> Stop:
-    endings, gain = here.endings, here.gain
-    corrected = [
-        int(i) for i, cost in zip(endings.groups.solo, endings.groups.solo_cost, strict=True) if cost + TIE < gain[i]
-    ]
+    groups, gain = here.endings.groups, here.gain
+    corrected = [int(i) for i, cost in zip(groups.solo, groups.solo_cost, strict=True) if cost + TIE < gain[i]]
     # A free correction changes no loss unless the belief is at risk; the tie rule leaves it out.
-    for group in endings.groups.listed:
+    for group in groups.listed:
         losses = group.losses(np.ones(1), gain[:, None])[:, 0]
         if math.isfinite(losses.min()):
             tied = np.flatnonzero(losses <= losses.min() + TIE)
             candidates = [_smallest(group.members, group.keep[:, u] > 0, gain) for u in tied]
             corrected += sorted(candidates, key=lambda members: (len(members), members))[0]
-    for cut in endings.groups.cuts:
+    for cut in groups.cuts:
         own = gain[cut.members]
         loss, chosen = cut.best(np.where(np.isinf(own), 0.0, own), np.isinf(own))
         if math.isfinite(loss):
             corrected += _smallest(cut.members, ~chosen, gain)
-    return correction(state, [state.problem.graph.beliefs[endings.beliefs[i]].name for i in corrected])
+    beliefs = here.endings.losses.beliefs
+    return correction(state, [state.problem.graph.beliefs[beliefs[i]].name for i in corrected])
 
 
 def _smallest(members: Indices, keep: Bools, gain: Floats) -> list[int]:
@@ -244,7 +279,7 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
     if not here.endings.corrections:
         return []
     graph = state.problem.graph
-    masks = {int(b): graph.belief_charges[b] for b in here.endings.beliefs[here.gain > 0]}
+    masks = {int(b): graph.belief_charges[b] for b in here.endings.losses.beliefs[here.gain > 0]}
     best = _best_correction(state, here).decision
     chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
     found = unions(masks.values(), MOST_SHOWN)
@@ -259,27 +294,27 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
 
 
 def listed_endings(
-    endings: Endings, answered: Bools, *, most: int, possible: Bools | None = None
+    endings: Endings, speaks: Bools, *, most: int, possible: Bools | None = None
 ) -> tuple[Ending, ...] | None:
     """Return every terminal decision, the smallest correction sets first; None where there are more than ``most``.
 
     Each is linear in the posterior; where support is needed, it has conditions. With ``possible``, the hypotheses that
     may be true, those decisions are left out that another one beats under all of these, conditions aside.
     """
-    others = (*endings.others, *endings.last_resorts)
+    others = (*endings.others.usual, *endings.others.last_resorts)
     if not endings.corrections:
         return others
     if endings.groups.cuts:
         return None
     found = [_Partial((), (), 0, np.zeros(len(endings.features)), ())]
-    for ways in _ways(endings, answered):
+    for ways in _ways(endings, speaks):
         if len(found) * len(ways) > most:
             return None
         found = [partial + way for partial in found for way in ways]
         if possible is not None:
-            found = _undominated(found, possible, [ending.loss[possible] for ending in endings.others])
+            found = _undominated(found, possible, [ending.loss[possible] for ending in endings.others.usual])
     found.sort(key=lambda partial: (len(partial.correct), sorted(partial.correct)))
-    return (*(partial.ending(endings.graph) for partial in found), *others)
+    return (*(partial.ending(endings.losses.graph) for partial in found), *others)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -305,10 +340,10 @@ class _Partial:
         return Ending(decision, self.loss, tuple(clause for clause in self.support if not _always(clause)))
 
 
-def _ways(endings: Endings, answered: Bools) -> Iterator[list[_Partial]]:
+def _ways(endings: Endings, speaks: Bools) -> Iterator[list[_Partial]]:
     """Yield, group by group of beliefs that share operations, all that may be done about them."""
-    graph = endings.graph
-    masks = [graph.belief_charges[b] for b in endings.beliefs]
+    graph, priced = endings.losses.graph, endings.losses.beliefs
+    masks = [graph.belief_charges[b] for b in priced]
     groups = [(group.members, group.keep == 0) for group in endings.groups.listed]
     for i in endings.groups.solo:  # what costs nothing to undo needs no way of its own that undoes nothing
         groups.append((np.array([i]), np.array([[False, True]])[:, int(masks[i] == 0) :]))
@@ -317,7 +352,7 @@ def _ways(endings: Endings, answered: Bools) -> Iterator[list[_Partial]]:
         ways = []
         for chosen in covered.T:
             options = [
-                _correcting(endings, int(i), answered) if c else [_keeping(endings, int(i), answered)]
+                _correcting(endings, int(i), speaks) if c else _keeping(endings, int(i), speaks)
                 for i, c in zip(members, chosen, strict=True)
             ]
             union = 0
@@ -335,34 +370,44 @@ def _ways(endings: Endings, answered: Bools) -> Iterator[list[_Partial]]:
         yield ways
 
 
-def _keeping(endings: Endings, i: int, answered: Bools) -> _Partial:
-    failed = endings.features[:, 1 + i] / endings.weight[i]
-    loss = np.where(failed > 0, math.inf, 0.0) if endings.hard[i] else failed * endings.residual[i]
-    ruled = i in endings.support.beliefs
-    return _Partial((), (), 0, loss, (failed[None, :], endings.evidence_clause(i, answered)) if ruled else ())
+def _keeping(endings: Endings, i: int, speaks: Bools) -> list[_Partial]:
+    return _option(endings, endings.columns.kept.start + i, _Partial((), (), 0, np.zeros(1), ()), speaks)
 
 
-def _correcting(endings: Endings, i: int, answered: Bools) -> list[_Partial]:
+def _correcting(endings: Endings, i: int, speaks: Bools) -> list[_Partial]:
     """Return what undoing a belief's closure allows: correcting it, or, where that needs a value, also keeping it."""
-    at = int(endings.beliefs[i])
-    if i not in endings.supported:
+    own = endings.losses
+    at = int(own.beliefs[i])
+    belief = own.graph.beliefs[at]
+    if i not in own.valued:
         return [_Partial((at,), (), 0, np.zeros(len(endings.features)), ())]
-    graph, ruled, scale = endings.graph, i in endings.support.beliefs, float(endings.residual[i])
-    options = [_keeping(endings, i, answered)]
-    own = [value for value in endings.new_values if value.belief == at]
-    if not graph.beliefs[at].declares:
-        (value,) = own
-        loss = np.where(value.wrong > 0, math.inf, 0.0) if math.isinf(scale) else value.wrong * scale
-        return [_Partial((at,), (), 0, loss, ())]
-    for value in own[1:] if graph.beliefs[at].may_keep else own:  # the old value again is keeping it
-        if value.probe is not None and not (value.probe < len(answered) and answered[value.probe]):
-            continue
-        loss = np.where(value.wrong > 0, math.inf, 0.0) if math.isinf(scale) else value.wrong * scale
-        support = (value.wrong[None, :], endings.evidence_clause(i, answered, value.probe)) if ruled else ()
-        reader = None if value.probe is None else graph.probes[value.probe].name
-        new = NewDeclaration(graph.beliefs[at].name, value.value, reader)
-        options.append(_Partial((at,), (new,), 0, loss, support))
+    options = _keeping(endings, i, speaks) if belief.declares else []
+    for k in np.flatnonzero(own.owner == i):
+        value = own.values[k].value
+        new = () if value is None else (NewDeclaration(belief.name, value),)
+        options += _option(
+            endings, endings.columns.new.start + int(k), _Partial((at,), new, 0, np.zeros(1), ()), speaks
+        )
     return options
+
+
+def _option(endings: Endings, column: int, chosen: _Partial, speaks: Bools) -> list[_Partial]:
+    """Return an option with its loss and its conditions: with evidence that can be relied on, or where it is right.
+
+    The second way has an infinite loss wherever the option is wrong.
+    """
+    feature, support = endings.features[:, column], endings.support
+    loss = endings.losses.option_loss(column - endings.columns.options.start, feature)
+    option = np.flatnonzero(support.column == column)
+    if not len(option):
+        return [replace(chosen, loss=loss)]
+    pairs = np.flatnonzero((support.option == option[0]) & speaks)
+    evidence = np.array([endings.features[:, s] if s else np.zeros(len(feature)) for s in support.source[pairs]])
+    wrong = feature / support.weight[option[0]]
+    found = [] if not len(pairs) else [replace(chosen, loss=loss, support=(wrong[None, :], evidence))]
+    if not found or not _always(evidence):
+        found.append(replace(chosen, loss=np.where(feature > 0.0, math.inf, loss)))
+    return found
 
 
 def _always(clause: Floats) -> bool:

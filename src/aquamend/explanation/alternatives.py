@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import Stop, best_terminal, correction_stops, price
+from aquamend.decision.support import evidence_on
+from aquamend.decision.terminal import Stop, best_terminal, correction_stops, declarable, may_be_kept, price
 from aquamend.explanation.report import DecisionReport
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState, joint, rejected
-from aquamend.inference.refreshing import declarable, may_be_kept, supporting_evidence
 from aquamend.model.kernels import Outcomes, Readings
 from aquamend.problem import Plan
 from aquamend.text.words import listed, percent, shown
@@ -113,7 +113,7 @@ def _stops(report: DecisionReport) -> list[Stop]:
     found = [report.stop, *([] if report.chosen is None else [report.chosen])]
     corrections = correction_stops(state, most=MANY_CORRECTIONS + 1)
     found += corrections if len(corrections) <= MANY_CORRECTIONS else corrections[:FEW_CORRECTIONS]
-    others = [price(state, ending.decision) for ending in endings_of(state.problem).others]
+    others = [price(state, ending.decision) for ending in endings_of(state.problem).others.usual]
     if state.problem.corrections:
         others.insert(0, price(state, Continue()))
     found += [stop for stop in others if math.isfinite(stop.loss)]
@@ -162,11 +162,10 @@ def _average(answers: Sequence[Answer], part: str) -> float:
 def _answers(state: InformationState, probe: str, names: Sequence[str] | None = None) -> list[Answer]:
     branches, found = probe_values(state).branches, []
     for i, likelihood in enumerate(branches.likelihood[branches.of(probe)]):
-        mass = joint(state.posterior, likelihood)
-        probability = float(mass.sum())
-        if probability > 0.0:
+        after = state.given(probe, likelihood)
+        if after is not None:
             label = f"answer {i + 1}" if names is None else names[i]
-            found.append(Answer(label, probability, best_terminal(state.given(mass, probe))))
+            found.append(Answer(label, float(joint(state.posterior, likelihood).sum()), best_terminal(after)))
     return found
 
 
@@ -219,8 +218,7 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
 
 
 def _lacks_value(state: InformationState, belief: int) -> bool:
-    supported = state.problem.graph.beliefs[belief].declares
-    return supported and not declarable(state, belief)
+    return not declarable(state, belief)
 
 
 def _why_not_kept(state: InformationState) -> Iterator[str]:
@@ -235,7 +233,7 @@ def _why_not_kept(state: InformationState) -> Iterator[str]:
             name = shown(belief.name)
             wrong = f"{name} is wrong with {percent(float(q[i]))}" if rejected(float(q[i])) else ""
             wrong = wrong if state.contradiction is None else f"{name} is taken to be wrong"
-            bare = "" if supporting_evidence(state, i) else f"no usable evidence supports {name}"
+            bare = "" if evidence_on(state, i, state.problem.failed[:, i]) else f"no usable evidence supports {name}"
             yield f"{wrong}{', and ' if wrong and bare else ''}{bare}, and it needs support"
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from aquamend.decision.standings import Standing
 from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import Stop
 from aquamend.explanation.alternatives import weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
-from aquamend.inference.refreshing import Standing
 from aquamend.policies.policy import Considered
 from aquamend.records import UNRESOLVED, json_number
 

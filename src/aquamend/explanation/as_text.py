@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from aquamend.decision.endings import TIE
+from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.steps import Reprobe, Restart, RollBack
+from aquamend.decision.support import usable
 from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
 from aquamend.explanation.report import BeliefLine, DecisionReport, labels
 from aquamend.explanation.wording import Wording, certificate, flips, reasons, told, told_left_out
-from aquamend.inference.refreshing import DeclarationStanding, Standing, usable_probes
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
@@ -159,9 +160,9 @@ def _standing(report: DecisionReport, standing: DeclarationStanding) -> str:
 
 def _why_unusable(report: DecisionReport, standing: Standing) -> str:
     graph, q = report.state.problem.graph, report.state.failure_probabilities
-    usable = usable_probes(report.state)
     given = [graph.probes[graph.probe_index[name]] for name in standing.declaration.support]
-    blamed = dict.fromkeys(p.source for p in given if p.source is not None and not usable[graph.probe_index[p.name]])
+    unsound = [p for p in given if not usable(report.state, graph.probe_index[p.name])]
+    blamed = dict.fromkeys(p.source for p in unsound if p.source is not None)
     if not given:
         return "it names no evidence"
     sources = [f"{name} has failed with {percent(float(q[graph.belief_index[name]]))}" for name in blamed]

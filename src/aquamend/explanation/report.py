@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
+from aquamend.decision.standings import DeclarationStanding, standings
 from aquamend.decision.steps import Reprobe, RollBack, Step, step_from_data, step_to_data
 from aquamend.decision.terminal import Stop, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.graph import Probe
 from aquamend.inference import InformationState
-from aquamend.inference.refreshing import DeclarationStanding, standings
 from aquamend.model.declarations import Declaration
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.myopic import AquaMend

@@ -1,8 +1,7 @@
 """A recovery problem as a partially observable Markov decision process with finitely many states.
 
-A state is a hypothesis together with how often each probe that can run out has been used, and whether each other probe
-whose reading could be declared has answered; one more state means that the recovery has ended. The sensing budget needs
-no state of its own: the uses say what has been spent.
+A state is a hypothesis together with how often each probe that can run out has been used; one more state means that the
+recovery has ended. The sensing budget needs no state of its own: the uses say what has been spent.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.branches import planning_cuts, planning_likelihood
 from aquamend.decision.endings import Ending, endings_of
+from aquamend.decision.probe_value import could_answer
 from aquamend.decision.steps import Continue, Decision, Escalate, RollBack
 from aquamend.decision.terminal import listed_endings
 from aquamend.errors import AquaMendError, TooLarge
@@ -28,8 +28,6 @@ MOST_ENTRIES = 500_000
 """Entries of the transition, observation and reward tables, together; about as many lines of text."""
 MOST_CANDIDATES = 4096
 """Correction sets compared with each other at once; a second or so."""
-MOST_READERS = 10
-"""Probes whose readings could be declared; decisions are listed for every set of them that may have answered."""
 LARGEST_PENALTY = 1e6
 """How often the largest finite loss goes into what is written for an infinite one, at most, but for rounding up.
 
@@ -65,7 +63,7 @@ class Pomdp:
     endings: tuple[Ending, ...]
     """Each with a loss for every possible hypothesis."""
     uses: tuple[tuple[int, ...], ...]
-    """Every reachable count of uses, one number for each probe; at most 1 for a probe that cannot run out."""
+    """Every reachable count of uses, one number for each probe; 0 for a probe that cannot run out."""
     after: NDArray[np.intp]
     """Shape ``(n_uses, n_probes)``; position of the uses after a probe has run, -1 where it may not."""
     penalty: float | None = None
@@ -82,8 +80,8 @@ class Pomdp:
     def relaxation(self) -> str:
         """Why the optimum is but a lower bound on the problem's own; empty where it is not."""
         endings = endings_of(self.state.problem)
-        left_out = ["the rules of support"] if len(endings.support.beliefs) else []
-        left_out += ["that last resorts come last"] if endings.last_resorts else []
+        left_out = ["the rules of support"] if len(endings.support) else []
+        left_out += ["that last resorts come last"] if endings.others.last_resorts else []
         if not left_out:
             return ""
         unsaid = " and ".join(left_out)
@@ -120,17 +118,6 @@ class Pomdp:
         return np.asarray(np.where(np.isinf(losses), self.penalty or 0.0, losses))
 
     @cached_property
-    def may_end(self) -> Bools:
-        """Shape ``(n_uses, n_endings)``; whether every probe has answered whose reading the ending declares."""
-        position = {action.view.name: p for p, action in enumerate(self.probes)}
-        waits = [[position[name] for name in self.awaited(ending.decision)] for ending in self.endings]
-        return np.array([[all(uses[p] > 0 for p in own) for own in waits] for uses in self.uses], dtype=bool)
-
-    def awaited(self, decision: Decision) -> list[str]:
-        """Return the probes that must answer before a decision can declare what they read."""
-        return sorted(_readers(decision) - set(self.state.uses))
-
-    @cached_property
     def illegal_losses(self) -> Floats:
         """What is paid for an action that may not be taken, its own cost aside, shape ``(n_possible,)``.
 
@@ -143,28 +130,26 @@ class Pomdp:
 def pomdp_of(state: InformationState) -> Pomdp:
     """Return the decision problem that is left at a state.
 
-    Probes that cannot be afforded are left out, and those that tell nothing about the possible hypotheses and read
-    nothing that could be declared: no plan needs them. A continuous probe's readings are cut into the intervals that
-    plans use, which is knowing less, so the optimum may be a little above the problem's own, never below. Rules of
+    Probes that cannot be afforded are left out, and those that tell nothing about the possible hypotheses: no plan
+    needs them. A continuous probe's readings are cut into the intervals that plans use, which is knowing less, so the
+    optimum may be a little above the problem's own, never below. Rules of
     support depend on the posterior, which no POMDP's actions can; they are left out, which is said in ``relaxation``.
     """
     if state.contradiction is not None:
         raise AquaMendError("the evidence contradicts the model, so there is no posterior to start from; leave it out")
     problem, possible = state.problem, state.posterior > 0.0
-    readers = {v.probe for v in endings_of(problem).new_values if v.probe is not None} & set(range(len(state.answered)))
-    waiting = {m for m in readers if not state.answered[m]}
-    probes = _probe_actions(state, possible, waiting)
-    found = _endings(state, possible, [action.view.index for action in probes if action.view.index in waiting])
+    probes = _probe_actions(state, possible)
+    found = _endings(state, possible)
     entries = int(possible.sum()) * (
         2 * len(probes) + sum(action.likelihood.shape[1] for action in probes) + len(found)
     )  # fmt: skip
-    uses, after = _reachable_uses(state, probes, waiting, entries)
+    uses, after = _reachable_uses(state, probes, entries)
     names = tuple(name for name, may in zip(problem.model.names, possible, strict=True) if may)
     return _with_penalty(Pomdp(state, names, probes, found, uses, after))
 
 
-def _probe_actions(state: InformationState, possible: Bools, waiting: set[int]) -> tuple[ProbeAction, ...]:
-    """Return the legal probes that tell something, or read what could be declared, as actions."""
+def _probe_actions(state: InformationState, possible: Bools) -> tuple[ProbeAction, ...]:
+    """Return the legal probes that tell something as actions."""
     found = []
     for view in state.legal:
         likelihood, answers, cuts = planning_likelihood(state, view)[:, possible].T, None, np.zeros(0)
@@ -174,7 +159,7 @@ def _probe_actions(state: InformationState, possible: Bools, waiting: set[int]) 
             likelihood = likelihood[:, happens]
         else:
             cuts = planning_cuts(state, view)
-        if view.index not in waiting and not (likelihood != likelihood[0]).any():
+        if not (likelihood != likelihood[0]).any():
             continue
         if view.cost == 0.0 and math.isinf(view.uses_left):
             raise AquaMendError(
@@ -185,28 +170,23 @@ def _probe_actions(state: InformationState, possible: Bools, waiting: set[int]) 
     return tuple(found)
 
 
-def _endings(state: InformationState, possible: Bools, waiting: Sequence[int]) -> tuple[Ending, ...]:
-    """Return the decisions worth having whoever of those waited for has answered, smallest correction sets first.
+def _endings(state: InformationState, possible: Bools) -> tuple[Ending, ...]:
+    """Return the decisions worth having, smallest correction sets first.
 
-    A decision is left out if another, which waits for nobody else, costs no more under every possible hypothesis, or if
-    it is infinite under all of them. Where that leaves nothing, escalation stays, at an infinite loss.
+    A decision is left out if another costs no more under every possible hypothesis, or if it is infinite under all of
+    them. Where that leaves nothing, escalation stays, at an infinite loss.
     """
-    if len(waiting) > MOST_READERS:
+    endings = endings_of(state.problem)
+    speaks = endings.support.once_answered(could_answer(state))
+    listed = listed_endings(endings, speaks, most=MOST_CANDIDATES, possible=possible)
+    if listed is None:
         raise TooLarge(
-            f"{len(waiting)} probes read values that could be declared, and a POMDP needs states for every set of them "
-            f"that may have answered; remove probes until {MOST_READERS} are left"
+            f"there are over {MOST_CANDIDATES} correction sets to compare, and a POMDP needs one action for each "
+            "that is worth having; export a problem with fewer beliefs that may have failed"
         )
     every: dict[Decision, Ending] = {}
-    for chosen in range(2 ** len(waiting)):
-        answered = state.answered.copy()
-        answered[[m for i, m in enumerate(waiting) if chosen >> i & 1]] = True
-        listed = listed_endings(endings_of(state.problem), answered, most=MOST_CANDIDATES, possible=possible)
-        if listed is None:
-            raise TooLarge(
-                f"there are over {MOST_CANDIDATES} correction sets to compare, and a POMDP needs one action for each "
-                "that is worth having; export a problem with fewer beliefs that may have failed"
-            )
-        every |= {ending.decision: ending for ending in listed if ending.decision not in every}
+    for ending in listed:
+        every.setdefault(ending.decision, ending)
     found = [Ending(e.decision, e.loss[possible]) for e in sorted(every.values(), key=_size)]
     kept = _undominated([ending for ending in found if np.isfinite(ending.loss).any()])
     return kept or (Ending(Escalate(), np.full(int(possible.sum()), math.inf)),)
@@ -223,33 +203,27 @@ def _size(ending: Ending) -> float:
             return math.inf
 
 
-def _readers(decision: Decision) -> frozenset[str]:
-    """Return the probes whose readings a decision declares."""
-    declare = decision.declare if isinstance(decision, RollBack) else ()
-    return frozenset(new.read_by for new in declare if new.read_by is not None)
-
-
 def _undominated(endings: Sequence[Ending]) -> tuple[Ending, ...]:
-    """Return those that no other, which needs no further reading, is at most equal to; of equal ones the first."""
+    """Return those that no other is at most equal to; of equal ones the first."""
     kept: list[int] = []
-    readers = [_readers(ending.decision) for ending in endings]
     losses = [ending.loss for ending in endings]
     weight = [(np.isinf(loss).sum(), loss[np.isfinite(loss)].sum()) for loss in losses]
-    for i in sorted(range(len(endings)), key=lambda i: (*weight[i], len(readers[i]))):  # what may dominate comes first
-        if not any(readers[j] <= readers[i] and bool((losses[j] <= losses[i]).all()) for j in kept):
+    for i in sorted(range(len(endings)), key=weight.__getitem__):  # what may dominate comes first
+        if not any(bool((losses[j] <= losses[i]).all()) for j in kept):
             kept.append(i)
     return tuple(endings[i] for i in sorted(kept))
 
 
 def _reachable_uses(
-    state: InformationState, probes: Sequence[ProbeAction], waiting: set[int], entries: int
+    state: InformationState, probes: Sequence[ProbeAction], entries: int
 ) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.intp]]:
     """Return every count of uses that legal probing can reach, and where each probe leads from there."""
     left = [action.view.uses_left for action in probes]
-    # Of a probe that never runs out, at most the first answer is counted: it makes its reading one to declare.
-    most = [int(a.view.index in waiting) if math.isinf(a.view.most_runs) else math.inf for a in probes]
-    alone = max((1.0 + a.view.most_runs for a, n in zip(probes, most, strict=True) if math.isinf(n)), default=1.0)
-    _refuse_too_many(alone, entries)  # before walking through a million of them
+    # Of a probe that never runs out, no use is counted.
+    most = [0 if math.isinf(a.view.most_runs) else math.inf for a in probes]
+    runs = [1.0 + a.view.most_runs for a in probes if math.isfinite(a.view.most_runs)]
+    # Before walking through a million of them: without a budget, every combination can be reached.
+    _refuse_too_many(math.prod(runs) if math.isinf(state.budget_left) else max(runs, default=1.0), entries)
     position = {(0,) * len(probes): 0}
     queue, after = list(position), []
     for uses in queue:  # grows while it is walked

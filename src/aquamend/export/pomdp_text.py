@@ -88,9 +88,7 @@ def _dictionary(pomdp: Pomdp, ids: _Names) -> Iterator[str]:
     for identifier, action in zip(ids.probes, pomdp.probes, strict=True):
         yield f"  {identifier}: run probe {shown(action.view.name)}"
     for identifier, ending in zip(ids.endings, pomdp.endings, strict=True):
-        awaited = ", ".join(map(shown, pomdp.awaited(ending.decision)))
-        after = f", only after {awaited}" if awaited else ""
-        yield f"  {identifier}: {words.full(ending.decision, most=1_000)}{after}"
+        yield f"  {identifier}: {words.full(ending.decision, most=1_000)}"
     yield "Observations"
     for identifiers, action in zip(ids.answers, pomdp.probes, strict=True):
         for identifier, answer in zip(identifiers, _answers(action), strict=True):
@@ -143,8 +141,7 @@ def _rewards(pomdp: Pomdp, ids: _Names) -> Iterator[str]:
             yield f"R: {identifier} : {state} : * : * {_number(-loss)}"
     for e, identifier in enumerate(ids.endings):
         for s, state in enumerate(ids.states):
-            loss = pomdp.ending_losses[s % n, e] if pomdp.may_end[s // n, e] else illegal[s % n]
-            yield f"R: {identifier} : {state} : * : * {_number(-loss)}"
+            yield f"R: {identifier} : {state} : * : * {_number(-pomdp.ending_losses[s % n, e])}"
 
 
 class _Names:

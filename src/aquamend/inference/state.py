@@ -111,6 +111,8 @@ class InformationState(Remembering):
     """The observation that no hypothesis allowed, if one came: the posterior then means nothing any more."""
     origin: InformationState | None = None
     """The state from which this one follows by observations alone; None where it is that state itself."""
+    imagined: tuple[str, Floats] | None = None
+    """Where the last answer was not heard but thought of: who gave it, and its likelihood, ``(n_hypotheses,)``."""
 
     @classmethod
     def start(cls, problem: Problem) -> InformationState:
@@ -175,12 +177,37 @@ class InformationState(Remembering):
             mass = mass * self.likelihood(observation)
         return float(mass.sum())
 
-    def given(self, mass: Floats, probe: str) -> InformationState:
-        """Return the state in which a probe has answered something of this joint mass: a branch not yet seen."""
-        observed = Observation(probe, math.nan)
+    def given(self, probe: str, likelihood: Floats) -> InformationState | None:
+        """Return the state after something of this likelihood was answered: a branch not yet seen; None if none can."""
+        posterior = conditioned(self.posterior, likelihood)
+        if posterior is None:
+            return None
+        evidence = (*self.evidence, Observation(probe, math.nan))
         return replace(
-            self, posterior=normalised(mass), evidence=(*self.evidence, observed), origin=self.origin or self
+            self, posterior=posterior, evidence=evidence, origin=self.origin or self, imagined=(probe, likelihood)
         )
+
+    @property
+    def at_alarm(self) -> Floats:
+        """p₀, shape ``(n_hypotheses,)``: the posterior before the first of the answers since the alarm."""
+        return self.posterior if self.origin is None else self.origin.posterior
+
+    @cached_property
+    def answers(self) -> Mapping[int, Floats]:
+        """By the positions of the probes that have answered since the alarm, the likelihood of all they said together.
+
+        Each ``(n_hypotheses,)``, up to a common factor.
+        """
+        index, found = self.problem.graph.probe_index, dict[int, Floats]()
+        heard = self.evidence[len(self.origin.evidence) if self.origin else len(self.evidence) :]
+        for observation in heard:
+            imagined = self.imagined is not None and observation is self.evidence[-1]
+            likelihood = self.imagined[1] if self.imagined and imagined else self.likelihood(observation)
+            m = index[observation.probe]
+            likelihood = likelihood * found.get(m, 1.0)
+            largest = likelihood.max()
+            found[m] = likelihood / largest if largest > 0.0 else likelihood
+        return found
 
     def likelihood(self, observation: Observation) -> Floats:
         """Return the likelihood of an answer, shape ``(n_hypotheses,)``, up to a common factor; zeros if impossible."""

@@ -68,7 +68,8 @@ def _inseparable(state: InformationState) -> Iterator[Finding]:
     labels = [view.channel.of for view in state.legal]
     table = np.column_stack(labels) if labels else np.zeros((len(state.posterior), 1), dtype=np.intp)
     group = np.unique(table, axis=0, return_inverse=True)[1].ravel()
-    endings, answered = endings_of(problem), could_answer(state)
+    endings = endings_of(problem)
+    speaks = endings.support.once_answered(could_answer(state))
     best = clairvoyant_losses(state)
     least = max(TIE, WORTH_TELLING * _finite(best_terminal(state).loss))
     found = []
@@ -77,7 +78,7 @@ def _inseparable(state: InformationState) -> Iterator[Finding]:
         if len(members) < 2:
             continue
         sums = (state.posterior[members] @ endings.features[members])[None, :]
-        together = float(endings.values(sums, answered, relaxed=True)[0])
+        together = float(endings.values(sums, speaks, relaxed=True)[0])
         apart = float(state.posterior[members] @ best[members])
         cost = together - apart if math.isfinite(apart) else 0.0
         if cost > least:
@@ -94,10 +95,10 @@ def _useless_probes(state: InformationState) -> Iterator[Finding]:
     ever = _worth_anywhere(state)
     for view in state.legal:
         where = f"probes.{view.name}"
-        if view.channel.n_labels == 1 and not _gives_value(state, view.name):
+        if view.channel.n_labels == 1:
             said = f"every hypothesis answers {view.name} alike: it tells nothing and costs {_amount(state, view.cost)}"
             yield Finding("uninformative", where, said, view.cost)
-        elif not _gives_value(state, view.name) and view.cost >= ever:
+        elif not _supports(state, view.name) and view.cost >= ever:
             said = f"{view.name} costs {_amount(state, view.cost)}; whatever is known, knowing everything is worth less"
             yield Finding("never-pays", where, f"{said}: {_amount(state, ever)}", view.cost - ever)
         elif view.cost > worth:
@@ -105,21 +106,17 @@ def _useless_probes(state: InformationState) -> Iterator[Finding]:
             yield Finding("cannot-pay-now", where, f"{said} {_amount(state, worth)}", view.cost - worth)
 
 
-def _gives_value(state: InformationState, probe: str) -> bool:
-    """Whether what a probe reads can be declared, or supports something, whatever it tells."""
+def _supports(state: InformationState, probe: str) -> bool:
+    """Whether what a probe answers may be what a belief that needs support waits for."""
     graph = state.problem.graph
-    return any(
-        (b.declares and probe in graph.detecting_probes[b.name])
-        or (b.needs_support and probe in graph.supporting_probes[b.name])
-        for b in graph.beliefs
-    )
+    return any(b.needs_support and probe in graph.supporting_probes[b.name] for b in graph.beliefs)
 
 
 def _worth_anywhere(state: InformationState) -> float:
     """Return a bound on what knowing the truth is worth at any posterior: the least regret in the worst case."""
-    answered, endings = could_answer(state), endings_of(state.problem)
-    listed_ = listed_endings(endings, answered, most=MOST_ENDINGS)
-    sound = [e for e in listed_ or () if not e.support and not getattr(e.decision, "declare", ())]
+    endings = endings_of(state.problem)
+    listed_ = listed_endings(endings, endings.support.once_answered(could_answer(state)), most=MOST_ENDINGS)
+    sound = [e for e in listed_ or () if not e.support]
     best = clairvoyant_losses(state)
     regrets = [float(np.max(ending.loss - best)) for ending in sound if np.isfinite(best).all()]
     return max(min(regrets, default=math.inf), 0.0)

@@ -147,7 +147,7 @@ def _renamed(
     problem: Problem, hypotheses: list[Hypothesis], kernels: dict[str, Kernel], origin: Any, new: Sequence[str]
 ) -> Problem:
     """Return the problem with all that it says of hypotheses said of those that they were split into."""
-    model, graph = problem.model, problem.graph
+    model = problem.model
     of: dict[str, list[str]] = {name: [] for name in model.names}
     for s, name in zip(origin.tolist(), new, strict=True):
         of[model.names[s]].append(name)
@@ -169,7 +169,6 @@ def _renamed(
     ]
     return replace(
         problem,
-        graph=replace(graph, probes=probes),
         model=JointModel(hypotheses, kernels, alarm, declarations, model.left_out),
         restart=plan(problem.restart) if isinstance(problem.restart, Plan) else problem.restart,
         plans=tuple(map(plan, problem.plans)),

@@ -55,23 +55,20 @@ def informed_losses(state: InformationState) -> Floats:
     return np.where((state.posterior > 0.0) & np.isfinite(losses), losses, 0.0)
 
 
-def settles(state: InformationState, allowed: Bools, answered: Bools) -> Bools:
+def settles(state: InformationState, allowed: Bools) -> Bools:
     """Return which sets of hypotheses leave one terminal decision best under all their possible members.
 
-    ``allowed`` is ``(n_sets, n_hypotheses)``; ``answered`` says who has by then, for all sets or row by row. Summed
-    with any weights, V_stop equals the clairvoyant loss exactly if one decision attains every member's least loss; with
-    these, no member's loss drowns what the others would regret.
-    Where support is needed, all members must also agree on every condition of it, which are linear: then any mixture of
-    them does, and the decision is admissible for all. Sets without a possible member settle nothing.
+    ``allowed`` is ``(n_sets, n_hypotheses)``. Summed with any weights, V_stop equals the clairvoyant loss exactly if
+    one decision attains every member's least loss; with these, no member's loss drowns what the others would regret.
+    Where beliefs need support nothing is settled: what may be done then also hangs on who has spoken. Sets without a
+    possible member settle nothing.
     """
     endings = endings_of(state.problem)
+    if len(endings.support):
+        return np.zeros(len(allowed), dtype=bool)
     losses = informed_losses(state)
     members = (allowed & (state.posterior > 0.0)).astype(float)
     weights = members / (1.0 + losses)
-    stop = endings.values(weights @ endings.features, answered)
+    stop = endings.values(weights @ endings.features, np.zeros(0, dtype=bool))
     rounding = 1e-15 * members.sum(axis=1)  # all that each is allowed, since its weighted loss is at most one
-    settled = (stop <= weights @ losses + rounding) & members.any(axis=1)
-    if endings.conditions.shape[1]:
-        holding = members @ endings.conditions
-        settled &= ((holding == 0) | (holding == members.sum(axis=1, keepdims=True))).all(axis=1)
-    return np.asarray(settled)
+    return np.asarray((stop <= weights @ losses + rounding) & members.any(axis=1))

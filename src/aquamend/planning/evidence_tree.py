@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
+from aquamend.decision.support import spoken, spoken_by
 from aquamend.inference import InformationState, joint
 from aquamend.model.kernels.kernel import labels_of
 from aquamend.modelling.left_out import worst_loss
@@ -144,8 +145,9 @@ class EvidenceTree:
         self._all_apart = not relaxed and self.endings.ruled
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
-        self._at_stake = math.inf if len(self.endings.unbearable) else worst_loss(state.problem)
+        self._at_stake = math.inf if len(self.endings.exact_zeros) else worst_loss(state.problem)
         self._outside = {} if self._all_apart else self._outside_stories()
+        self._said = _Said(self) if len(self.endings.support) and not relaxed else None
         self.table = np.concatenate([own.likelihood.T for own in answers])
         """Shape ``(n_answers, n_hypotheses)``; the answers of all probes, one under the other."""
         self._width = np.array([own.likelihood.shape[1] for own in answers], dtype=np.intp)
@@ -168,18 +170,15 @@ class EvidenceTree:
     def _outside_stories(self) -> dict[int, Floats]:
         """Return for some probes the hypotheses outside each of their stories, ``(n_hypotheses, n_stories)``.
 
-        Under the hypotheses of one story the probe answers alike, and the robot can declare something as good without
-        the answer as with it. So being told the story is worth at least what the answer is; and it saves no more than
-        acting as if one story were true might lose outside it. Where that is less than the probe costs, not asking it
-        is as good. This needs a loss that is concave.
+        Under the hypotheses of one story the probe answers alike. So being told the story is worth at least what the
+        answer is; and it saves no more than acting as if one story were true might lose outside it. Where that is less
+        than the probe costs, not asking it is as good. This needs a loss that is concave, and finite everywhere.
         """
         telling = [] if self._at_stake == math.inf else [m for m, own in enumerate(self.answers) if not own.told.any()]
         outside = {}
         for m in telling:
-            choice, better = self.endings.without_answer(int(self._index[m]))
-            story = labels_of(np.column_stack([self.answers[m].likelihood, choice]))[0]
+            story = labels_of(self.answers[m].likelihood)[0]
             weight = np.bincount(story, weights=self.state.posterior)
-            weight[story[better & (self.state.posterior > 0.0)]] = 0.0
             likely = np.argsort(-weight, kind="stable")[:MOST_STORIES]
             outside[m] = (story[:, None] != likely[weight[likely] > 0.0]).astype(float)
         return {m: own for m, own in outside.items() if own.shape[1]}
@@ -369,7 +368,7 @@ class EvidenceTree:
         weight = self.joint(posterior[some], likelihood)
         mass, used = weight.sum(axis=1), self.used[nodes[some]]
         used[np.arange(len(some)), asked] += 1
-        stop = self._stop(weight / mass[:, None], used)
+        stop = self._stop(weight / mass[:, None], self._answered(used))
         return some, mass, np.column_stack([weight @ self._informed, mass * stop])
 
     def _posteriors_of_leaves(self, leaves: Indices) -> Floats:
@@ -381,7 +380,7 @@ class EvidenceTree:
     @property
     def joint(self) -> Callable[[Floats, Floats], Floats]:
         """How probabilities are multiplied: only where something may not be at any price need the least ones stay."""
-        return joint if len(self.endings.unbearable) else np.multiply
+        return joint if len(self.endings.exact_zeros) else np.multiply
 
     def _legal(self, used: Counts) -> Bools:
         legal = used < self.uses
@@ -389,17 +388,22 @@ class EvidenceTree:
             legal = legal & ((used @ self.cost)[:, None] + self.cost <= self.state.budget_left)
         return np.asarray(legal)
 
-    def _stop(self, posterior: Floats, used: Counts) -> Floats:
+    def _stop(self, posterior: Floats, speaks: Bools) -> Floats:
         """Return the loss of stopping in each evidence state."""
-        endings, answered = self.endings, self.state.answered
-        if not endings.plain:
-            answered = np.repeat(self.state.answered[None, :], len(used), axis=0)
+        return np.asarray(self.endings.values(posterior @ self.endings.features, speaks, relaxed=self.relaxed))
+
+    def _answered(self, used: Counts) -> Bools:
+        """Return who has answered in each evidence state, as if all of them spoke for everything."""
+        support, answered = self.endings.support, self.state.answered
+        if len(support):
+            answered = np.repeat(answered[None, :], len(used), axis=0)
             answered[:, self._index] |= used > 0
-        return np.asarray(endings.values(posterior @ endings.features, answered, relaxed=self.relaxed))
+        return support.once_answered(answered)
 
     def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
         """Add leaves with their first bounds; each follows an answer at its parent."""
-        stop = self._stop(posterior, used)
+        speaks = self._answered(used) if self._said is None else self._said.add(parent, answer)
+        stop = self._stop(posterior, speaks)
         cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
         lower = np.minimum(stop, posterior @ self._informed + cheapest)
         self._parent.add(parent)
@@ -407,6 +411,49 @@ class EvidenceTree:
         self._used.add(used)
         self._values.add(np.column_stack([stop, lower, stop]))
         self._row.add(np.full(len(stop), -1, dtype=np.intp))
+
+
+class _Said:
+    """What each probe has said on the way to each evidence state, and for what it then speaks."""
+
+    def __init__(self, tree: EvidenceTree) -> None:
+        self._tree, self._support = tree, tree.endings.support
+        self._index = [view.index for view in tree.state.legal]
+        self._base = spoken(self._support, tree.state)
+        self._heard = Growing((len(self._index),), np.intp)
+        """Of each node, for each probe, which of those below it has said."""
+        nothing = np.ones(len(tree.state.posterior))
+        self._likelihood = [[nothing] for _ in self._index]
+        self._speaks = [[self._base[self._support.pairs_of(probe)]] for probe in self._index]
+        self._next: list[dict[tuple[int, int], int]] = [{} for _ in self._index]
+
+    def add(self, parent: Indices, answer: Indices) -> Bools:
+        """Note what was said at new nodes, each an answer after its parent; return who speaks there."""
+        if parent[0] < 0:  # the root
+            heard = np.zeros((1, len(self._index)), dtype=np.intp)
+        else:
+            heard = self._heard.rows[parent]
+            for row, (a, m) in enumerate(zip(answer.tolist(), self._tree.whose[answer].tolist(), strict=True)):
+                heard[row, m] = self._after(m, int(heard[row, m]), a)
+        self._heard.add(heard)
+        speaks = np.repeat(self._base[None, :], len(heard), axis=0)
+        for m, probe in enumerate(self._index):
+            own = self._support.pairs_of(probe)
+            if len(own):
+                speaks[:, own] = np.array(self._speaks[m])[heard[:, m]]
+        return speaks
+
+    def _after(self, m: int, said: int, answer: int) -> int:
+        """Return what a probe has said once it has answered this as well."""
+        known = self._next[m].get((said, answer))
+        if known is None:
+            likelihood = self._likelihood[m][said] * self._tree.table[answer]
+            likelihood = likelihood / (likelihood.max() or 1.0)
+            known = self._next[m][said, answer] = len(self._likelihood[m])
+            self._likelihood[m].append(likelihood)
+            spoken_now = spoken_by(self._support, self._tree.state, self._index[m], likelihood[None, :])
+            self._speaks[m].append(spoken_now[0])
+        return known
 
 
 class _Known:
@@ -417,12 +464,12 @@ class _Known:
 
     def __init__(self, tree: EvidenceTree) -> None:
         self._tree, random = tree, np.random.default_rng(0)  # the same keys in every run
-        ruled = not tree.relaxed and tree.endings.conditions.shape[1] > 0  # then the last digit may decide
+        ruled = not tree.relaxed and len(tree.endings.support) > 0  # then who has said what may decide
         self._by_posterior = bool((tree.uses > FEW_USES).any()) and not ruled
         self._answer_keys = _drawn(random, len(tree.table))
         self._hypothesis_key, self._use_key = _drawn(random, len(tree.state.posterior)), _drawn(random, len(tree.uses))
         budget = math.isfinite(tree.state.problem.sensing_budget)
-        self._use_key[~(np.isfinite(tree.uses) | budget | (not tree.endings.plain))] = 0
+        self._use_key[~(np.isfinite(tree.uses) | budget | bool(len(tree.endings.support)))] = 0
         self._key = Growing((), np.uint64)
         self._key.add(np.zeros(1, dtype=np.uint64))
         self._sorted, self._ids = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.intp)

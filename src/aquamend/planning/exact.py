@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
-from aquamend.inference import InformationState, Observation, ProbeView
+from aquamend.decision.support import spoken, spoken_by
+from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import BUDGET_TOLERANCE, TINY
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import informed_losses, settles
@@ -61,7 +62,7 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     if any(math.isinf(n) for n in left) or len(channels) < len(state.legal):
         return None
     possible = (state.posterior > 0).astype(float)
-    closed = _closed_outcomes(state, state.legal, channels)
+    closed = _closed_outcomes(state, channels)
     clairvoyant = informed_losses(state)
     names, likelihoods, closed_loss = [], [], []
     for channel, is_closed in zip(channels, closed, strict=True):
@@ -81,17 +82,12 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     )
 
 
-def _closed_outcomes(
-    state: InformationState, views: Sequence[ProbeView], channels: Sequence[Outcomes]
-) -> list[NDArray[np.bool_]]:
+def _closed_outcomes(state: InformationState, channels: Sequence[Outcomes]) -> list[NDArray[np.bool_]]:
     """Return, for every probe, which outcomes leave one decision best under all hypotheses they allow."""
     if not channels:
         return []
     allowed = np.hstack([channel.table for channel in channels]).T > 0
-    sizes = [len(channel.outcomes) for channel in channels]
-    own = np.repeat([view.index for view in views], sizes)
-    answered = state.answered | (own[:, None] == np.arange(len(state.answered)))
-    return np.split(settles(state, allowed, answered), np.cumsum(sizes)[:-1])
+    return np.split(settles(state, allowed), np.cumsum([len(channel.outcomes) for channel in channels])[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,14 +161,14 @@ def solve(
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)
     likelihoods = [d.likelihood(rows) for d, rows in zip(shape.digits, sensing.open_likelihood, strict=True)]
     linear = shape.linear(state.posterior, likelihoods, functionals)
-    n_features, own = endings.features.shape[1], endings.unbearable
+    n_features, own = endings.features.shape[1], endings.exact_zeros
     if len(own):  # what is improbable must not become impossible
         pairs = zip(shape.digits, sensing.open_likelihood, strict=True)
         possible = [d.likelihood((rows > 0.0).astype(float)) for d, rows in pairs]
         failed = (endings.features[:, own] > 0.0).astype(float)
         can_be = shape.linear((state.posterior > 0.0).astype(float), possible, failed)
         linear[own] = np.where(can_be > 0.0, np.maximum(linear[own], TINY), 0.0)
-    stop = endings.values(linear[:n_features].T, _answered(state, sensing, shape))
+    stop = endings.values(linear[:n_features].T, _speaks(state, sensing, shape, likelihoods))
     spent = None
     if math.isfinite(state.problem.sensing_budget):
         paid = [d.counts.sum(axis=1) * c for d, c in zip(shape.digits, sensing.cost, strict=True)]
@@ -187,15 +183,21 @@ def solve(
     return plan
 
 
-def _answered(state: InformationState, sensing: Sensing, shape: Lattice) -> NDArray[np.bool_]:
-    """Return who has answered at every cell, ``(n_cells, n_probes)``; at all of them alike where that is no matter."""
-    if endings_of(state.problem).plain:
-        return state.answered
-    answered = np.repeat(state.answered[None, :], shape.n_cells, axis=0)
-    cells = np.arange(shape.n_cells)
-    for probe, stride, digit in zip(sensing.index, shape.strides, shape.digits, strict=True):
-        answered[:, probe] |= cells // stride % len(digit.counts) > 0
-    return answered
+def _speaks(
+    state: InformationState, sensing: Sensing, shape: Lattice, likelihoods: Sequence[Floats]
+) -> NDArray[np.bool_]:
+    """Return who speaks for what at every cell, ``(n_cells, n_pairs)``; without rules of support, nobody need."""
+    support = endings_of(state.problem).support
+    if not len(support):
+        return spoken(support, state)
+    speaks, cells = np.repeat(spoken(support, state)[None, :], shape.n_cells, axis=0), np.arange(shape.n_cells)
+    for probe, stride, said in zip(sensing.index, shape.strides, likelihoods, strict=True):
+        own, at = support.pairs_of(probe), cells // stride % len(said)
+        if len(own):
+            by_digit = spoken_by(support, state, probe, said)
+            by_digit[0] = speaks[0, own]  # where it has not been asked again
+            speaks[:, own] = by_digit[at]
+    return speaks
 
 
 def _probe_losses(plan: PlanTable, layer: int, rows: slice) -> Floats:

@@ -61,9 +61,9 @@ def listed_losses(state: InformationState) -> Floats | None:
     The rules of support are left out.
     """
     endings = endings_of(state.problem)
-    n = len(endings.features)
-    most = min(MOST_DECISIONS, MOST_LOSSES // n)
-    listed = listed_endings(endings, could_answer(state), most=most, possible=state.posterior > 0)
+    most = min(MOST_DECISIONS, MOST_LOSSES // len(endings.features))
+    speaks = endings.support.once_answered(could_answer(state))
+    listed = listed_endings(endings, speaks, most=most, possible=state.posterior > 0)
     return np.column_stack([ending.loss for ending in listed]) if listed else None
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
+from aquamend.decision.support import spoken, spoken_by
 from aquamend.errors import TooLarge
 from aquamend.inference import InformationState, ProbeView, joint
 from aquamend.inference.state import BUDGET_TOLERANCE
@@ -23,30 +24,43 @@ MOST_WEIGHTS = 4_000_000
 """Joint weights (branches times hypotheses) held at once; larger batches are worked through in pieces."""
 
 
+Said = dict[int, Floats]
+"""By probe, the likelihood of all it has said on the way to each row, ``(n_rows, n_hypotheses)``; kept where beliefs
+need support."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Lookahead:
+    state: InformationState
     endings: Endings
     views: tuple[ProbeView, ...]
     likelihood: tuple[Floats, ...]
     """One ``(n_outcomes, n_hypotheses)`` for each probe."""
     budget: float
-    answered: NDArray[np.bool_]
-    """Shape ``(n_all_probes,)``; who has answered before."""
 
-    def value(self, weights: Floats, used: tuple[int, ...], spent: float, depth: int) -> Floats:
+    def value(self, weights: Floats, used: tuple[int, ...], spent: float, depth: int, said: Said) -> Floats:
         """Return the joint value of every row of weights with ``depth`` probes to go, shape ``(n_rows,)``."""
-        answered = self.answered.copy()
-        answered[[view.index for view, n in zip(self.views, used, strict=True) if n]] = True
         sums = weights @ self.endings.features
-        best = self.endings.values(sums, answered)
+        best = self.endings.values(sums, self._speaks(len(weights), said))
         if depth == 0:
             return best
         for probe in range(len(self.views)):
-            best = np.minimum(best, self.probe_loss(weights, sums[:, 0], used, spent, depth, probe))
+            best = np.minimum(best, self.probe_loss(weights, sums[:, 0], used, spent, depth, probe, said))
         return best
 
+    def _speaks(self, n_rows: int, said: Said) -> NDArray[np.bool_]:
+        """Return who speaks for what in every row, ``(n_rows, n_pairs)``."""
+        support = self.endings.support
+        speaks = spoken(support, self.state)
+        if said:
+            speaks = np.repeat(speaks[None, :], n_rows, axis=0)
+            for probe, likelihood in said.items():
+                index = self.views[probe].index
+                speaks[:, support.pairs_of(index)] = spoken_by(support, self.state, index, likelihood)
+        return speaks
+
     def probe_loss(
-        self, weights: Floats, mass: Floats, used: tuple[int, ...], spent: float, depth: int, probe: int
+        self, weights: Floats, mass: Floats, used: tuple[int, ...], spent: float, depth: int, probe: int, said: Said
     ) -> Floats:
         """Return the joint loss of running one probe first, shape ``(n_rows,)``; infinite where it is not legal."""
         view = self.views[probe]
@@ -56,18 +70,22 @@ class _Lookahead:
         n_outcomes, n_hypotheses = rows.shape
         piece = max(1, MOST_WEIGHTS // (n_outcomes * n_hypotheses))
         grown = (*used[:probe], used[probe] + 1, *used[probe + 1 :])
-        after = np.concatenate(
-            [
-                self.value(
-                    joint(weights[low : low + piece, None, :], rows[None, :, :]).reshape(-1, n_hypotheses),
-                    grown,
-                    spent + view.cost,
-                    depth - 1,
-                )
-                for low in range(0, len(weights), piece)
-            ]
-        )
-        return np.asarray(mass * view.cost + after.reshape(len(weights), n_outcomes).sum(axis=1))
+        after = []
+        for low in range(0, len(weights), piece):
+            own = weights[low : low + piece]
+            masses = joint(own[:, None, :], rows[None, :, :]).reshape(-1, n_hypotheses)
+            heard = self._heard(said, slice(low, low + piece), len(own), probe)
+            after.append(self.value(masses, grown, spent + view.cost, depth - 1, heard))
+        return np.asarray(mass * view.cost + np.concatenate(after).reshape(len(weights), n_outcomes).sum(axis=1))
+
+    def _heard(self, said: Said, own: slice, n_rows: int, probe: int) -> Said:
+        """Return what has been said once a probe has answered too, for each of its answers in each of these rows."""
+        if not len(self.endings.support):
+            return {}
+        rows = self.likelihood[probe]
+        heard = {m: np.repeat(likelihood[own], len(rows), axis=0) for m, likelihood in said.items()}
+        heard[probe] = np.tile(rows, (n_rows, 1)) * heard.get(probe, 1.0)
+        return heard
 
 
 def lookahead_losses(state: InformationState, depth: int) -> Floats:
@@ -88,8 +106,8 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
             "plan fewer probes ahead, or use exact, which has a deadline"
         )
     budget = state.problem.sensing_budget
-    search = _Lookahead(endings_of(state.problem), views, tuple(rows), budget, state.answered)
-    weights, used = state.posterior[None, :], (0,) * len(views)
+    search = _Lookahead(state, endings_of(state.problem), views, tuple(rows), budget)
+    weights, used, one = state.posterior[None, :], (0,) * len(views), np.ones(1)
     return np.array(
-        [search.probe_loss(weights, np.ones(1), used, state.spent, depth, probe)[0] for probe in range(len(views))]
+        [search.probe_loss(weights, one, used, state.spent, depth, probe, {})[0] for probe in range(len(views))]
     )

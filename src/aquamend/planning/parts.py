@@ -68,7 +68,8 @@ def independent_parts(state: InformationState) -> list[Part]:
     problem, posterior = state.problem, state.posterior
     tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
     endings = endings_of(problem)
-    apart = endings.plain and not endings.varying and not endings.last_resorts and problem.corrections
+    others = endings.others
+    apart = endings.plain and not others.varying and not others.last_resorts and problem.corrections
     if not apart or len(tables) < len(state.legal):
         return []
     concerned = [int(i) for i in np.flatnonzero(state.failure_probabilities > 0)]
@@ -169,9 +170,10 @@ def _regrets(state: InformationState, part: Part) -> Floats:
     graph, (residual, own) = state.problem.graph, own_costs(state)
     closure = np.array([graph.charged(graph.belief_charges[i]) for i in part.beliefs])
     every = 0
-    for i in endings_of(state.problem).beliefs:
+    endings = endings_of(state.problem)
+    for i in endings.losses.beliefs:
         every |= graph.belief_charges[i]
-    if endings_of(state.problem).flat < graph.charged(every):
+    if endings.others.flat < graph.charged(every):
         own = np.zeros_like(own)  # restarting, say, may be the best ending, and costs the same whatever failed
     own, residual = own[list(part.beliefs)], residual[list(part.beliefs)]
     correct = np.minimum(residual, closure)
@@ -182,23 +184,19 @@ def _regrets(state: InformationState, part: Part) -> Floats:
         for label in range(len(part.prior)):
             too_much = (part.failed[as_if] > 0) & (part.failed[label] == 0)
             too_little = (part.failed[label] > 0) & (part.failed[as_if] == 0)
-            differing = (part.failed[label] != part.failed[as_if]) & ~too_much & ~too_little
             total[as_if, label] = correct[too_much].sum() + keep[too_little].sum()
-            if differing.any():  # failures that are only probable: no bound
-                total[as_if, label] = math.inf
     return total
 
 
 def own_costs(state: InformationState) -> tuple[Floats, Floats]:
     """Return each belief's residual, infinite where it may not be kept, and what only its own closure charges."""
-    graph = state.problem.graph
-    endings = endings_of(state.problem)
+    graph, losses = state.problem.graph, endings_of(state.problem).losses
     residual = np.zeros(len(graph.beliefs))
-    residual[endings.beliefs] = np.where(endings.hard, math.inf, endings.residual)
+    residual[losses.beliefs] = np.where(losses.hard, math.inf, losses.residual)
     users = np.zeros(len(graph.charges), dtype=int)
-    for i in endings.beliefs:
+    for i in losses.beliefs:
         users[list(bits(graph.belief_charges[i]))] += 1
     own = np.zeros(len(graph.beliefs))
-    for i in endings.beliefs:
+    for i in losses.beliefs:
         own[i] = sum(graph.charges[c].cost for c in bits(graph.belief_charges[i]) if users[c] == 1)
     return residual, own

@@ -125,7 +125,7 @@ def parts_plan(
 
 def shared_sets(state: InformationState) -> list[int] | None:
     """Return every set of shared charges that some correction set pays, as masks; None if they are too many."""
-    graph, priced = state.problem.graph, endings_of(state.problem).beliefs
+    graph, priced = state.problem.graph, endings_of(state.problem).losses.beliefs
     masks = [graph.belief_charges[i] for i in priced]
     shared = 0
     for i, j in itertools.combinations(range(len(masks)), 2):
@@ -141,7 +141,7 @@ def stop_values(
     graph, endings = state.problem.graph, endings_of(state.problem)
     residual, own = own_costs(state)
     half = len(parts) // 2
-    value = np.full(tuple(len(a.posterior) for a in automata), endings.flat)
+    value = np.full(tuple(len(a.posterior) for a in automata), endings.others.flat)
     shape = value.shape
     value = value.reshape(math.prod(shape[:half]), math.prod(shape[half:]))
     for paid in sets:
@@ -162,7 +162,9 @@ def stop_values(
 def _own(state: InformationState, charge: int, belief: int) -> bool:
     """Whether only this belief's closure charges it."""
     graph = state.problem.graph
-    return not any(graph.belief_charges[i] >> charge & 1 for i in endings_of(state.problem).beliefs if i != belief)
+    return not any(
+        graph.belief_charges[i] >> charge & 1 for i in endings_of(state.problem).losses.beliefs if i != belief
+    )
 
 
 def _sum(rows: Sequence[Floats]) -> Floats:

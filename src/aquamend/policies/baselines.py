@@ -13,9 +13,8 @@ from aquamend.decision.branches import branches_of
 from aquamend.decision.detection import power_per_cost
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Restart, Step
-from aquamend.decision.terminal import best_terminal, correction, left_by_correcting, price
+from aquamend.decision.terminal import best_terminal, correction, left_by_correcting, may_be_kept, price
 from aquamend.inference import InformationState, ProbeView, rejected
-from aquamend.inference.refreshing import may_be_kept
 from aquamend.policies.policy import Description, correctable, hand_over
 
 CLEARED = 0.05

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import best_terminal, completed, declared_value, price
+from aquamend.decision.terminal import best_terminal, completed, price
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.graph import Action
 from aquamend.inference import InformationState, Observation
@@ -202,8 +202,7 @@ def _success(
     wrong = problem.failed.copy() if state.contradiction is None else np.ones_like(problem.failed)
     new = {name: np.zeros(len(wrong)) for name in correct}
     for each in declared:
-        value = declared_value(problem, each)
-        new[each.belief] = np.ones(len(wrong)) if value is None else value.if_undone
+        new[each.belief] = problem.wrong_where(index[each.belief], each.value)
     unsure = [action for action in problem.graph.executed if undone and action.undo_succeeds < 1.0]
     needed = {name: _needed(problem, name, unsure) for name in new}
     right = {0: np.ones(len(wrong))}  # the actions that must have been undone, as bits, to the share of what is right

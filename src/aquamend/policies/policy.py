@@ -10,8 +10,8 @@ import numpy as np
 
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.steps import Decision, Escalate, RollBack, Step
-from aquamend.decision.terminal import price
-from aquamend.inference import InformationState, best_value
+from aquamend.decision.terminal import best_value, price
+from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds
 
 
@@ -111,10 +111,8 @@ def considered_by(policy: Policy, state: InformationState) -> Considered:
 
 def correctable(state: InformationState, beliefs: Iterable[str]) -> list[str]:
     """Return those of the beliefs that can be corrected now: they need no new value, or have one to declare."""
-    graph = state.problem.graph
-    index = {name: graph.belief_index[name] for name in beliefs}
-    needing = {name for name, i in index.items() if graph.beliefs[i].declares}
-    return [name for name, i in index.items() if name not in needing or best_value(state, i) is not None]
+    index = state.problem.graph.belief_index
+    return [name for name in dict.fromkeys(beliefs) if best_value(state, index[name]) is not None]
 
 
 def hand_over(state: InformationState) -> Decision:

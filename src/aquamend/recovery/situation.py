@@ -9,9 +9,9 @@ from enum import Enum, auto
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.decision.support import evidence_on
 from aquamend.graph import Action, Probe
 from aquamend.inference import InformationState
-from aquamend.inference.refreshing import supporting_evidence
 from aquamend.problem import RESTART, Plan, Problem, Redeclared
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
 
@@ -129,7 +129,8 @@ def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[
     for act in _done(changes):
         if not isinstance(act, Declare):
             continue
-        support = tuple(graph.probes[m].name for m in supporting_evidence(state, graph.belief_index[act.belief], act.value))
+        speaking = evidence_on(state, graph.belief_index[act.belief], wrong_under(problem, act))
+        support = tuple(graph.probes[m].name for m in speaking)
         before = problem.redeclared.get(act.belief)
         times = 1 if before is None else before.times + 1
         yield act.belief, Redeclared(act.value, support, times)

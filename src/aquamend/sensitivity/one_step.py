@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from aquamend.decision.branches import planning_likelihood
 from aquamend.decision.closures import Groups
-from aquamend.decision.endings import TIE, Ending, Endings, endings_of
+from aquamend.decision.endings import TIE, Ending, Endings, OtherEndings, endings_of
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
+from aquamend.decision.support import spoken, spoken_after
 from aquamend.decision.terminal import best_terminal, completed, listed_endings, price
 from aquamend.graph import RecoveryGraph
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, expected
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes
 
@@ -47,13 +48,15 @@ class Option:
     cost: float
     kernel: Floats
     """Shape ``(n_answers, n)``; ones for stopping, intervals of readings for a continuous probe."""
-    answered: Bools
-    """Shape ``(n_probes,)``; who has answered by the time of the decision."""
+    speaks: Bools
+    """Shape ``(n_answers, n_pairs)``; who speaks for what by the time of the decision."""
     endings: tuple[Ending, ...]
     losses: Floats
     """ℓ(u, s), shape ``(n_decisions, n)``; infinite where u is inadmissible under s."""
     exact: bool
     """Whether all answers and all decisions are here: no readings cut, no decision left out."""
+    open: Bools | None = None
+    """Shape ``(n_answers, n_decisions)``; which decisions who then speaks allows, where beliefs need support."""
 
     @cached_property
     def barred(self) -> Bools:
@@ -69,7 +72,8 @@ class Option:
     def tables(self) -> Floats:
         """k(y|s) ℓ(u, s) with 0 · ∞ = 0, shape ``(n_answers, n_decisions, n)``."""
         with np.errstate(invalid="ignore"):
-            return np.where(self.kernel[:, None, :] > 0, self.kernel[:, None, :] * self.losses, 0.0)
+            tables = np.where(self.kernel[:, None, :] > 0, self.kernel[:, None, :] * self.losses, 0.0)
+        return tables if self.open is None else np.where(self.open[:, :, None], tables, math.inf)
 
     @cached_property
     def sides(self) -> list[Floats]:
@@ -85,7 +89,7 @@ class Option:
         if self.barred.any():
             hit = (self.kernel[:, possible] > 0).astype(float) @ self.barred[:, possible].T.astype(float)
             losses = np.where(hit > 0, math.inf, losses)
-        return np.asarray(losses)
+        return np.asarray(losses if self.open is None else np.where(self.open, losses, math.inf))
 
     def choice(self, x: Floats, possible: Bools, *, conditions: bool = False) -> Indices | None:
         """Return the best decision after each answer, conditions aside unless asked for; None where there is none."""
@@ -148,8 +152,8 @@ class Alternatives:
         return posterior
 
     def at(self, x: Floats) -> InformationState:
-        """Return the state with another posterior."""
-        return replace(self.state, posterior=self.full(x), origin=None)
+        """Return the state with another posterior; what was possible at the alarm, and who spoke, stay as they are."""
+        return replace(self.state, posterior=self.full(x), origin=self.state.origin or self.state)
 
     def name(self, decision: Decision, x: Floats) -> str:
         """Return a decision in words: a correction set by the beliefs it corrects that may have failed under x."""
@@ -199,23 +203,24 @@ def best_alternative(state: InformationState, without: Step | None = None) -> tu
 def alternatives(state: InformationState, step: Step) -> Alternatives | None:
     """Return what could be done at a state, the step apart; None where the decisions are too many to tell."""
     endings, inside = endings_of(state.problem), np.flatnonzero(state.posterior > 0)
-    listed = _listed(endings, state.answered, inside)
+    speaks = spoken(endings.support, state)
+    listed = _listed(endings, speaks, inside)
     told = (None, ()) if isinstance(step, Reprobe) else _own(state, endings, step)
     if told is None or (listed is None and not told[1]):
         return None  # with decisions left out, a probe would look worse than it is, and seem to flip at once
-    (own, near), complete, last = told, listed is not None, endings.last_resorts
-    listed = (*near, *endings.others) if listed is None else listed
+    (own, near), complete, last = told, listed is not None, endings.others.last_resorts
+    listed = (*near, *endings.others.usual) if listed is None else listed
     if any(not e.support and np.isfinite(e.loss[inside]).all() for e in listed):
         last = ()  # something else is always admissible
-    stop = _option((None, 0.0, np.ones((1, len(inside))), state.answered), (*listed, *last), inside, exact=not last)
+    stop = _option((None, 0.0, np.ones((1, len(inside))), speaks[None, :]), (*listed, *last), inside, exact=not last)
     names = dict.fromkeys([*state.legal_probes, *([step.probe] if isinstance(step, Reprobe) else [])])
     probes = {name: _probe_option(state, name, stop, last, inside, complete=complete) for name in names}
     if own is None:
         mine = probes.pop(getattr(step, "probe", ""))
         probes = {name: option for name, option in probes.items() if not _twins(option, mine)}
     else:
-        mine = _option((None, 0.0, stop.kernel, state.answered), (own,), inside, exact=True)
-        stop = _rivals(stop, mine.losses[0], len(listed) if any(own is e for e in endings.last_resorts) else 0)
+        mine = _option((None, 0.0, stop.kernel, stop.speaks), (own,), inside, exact=True)
+        stop = _rivals(stop, mine.losses[0], len(listed) if any(own is e for e in endings.others.last_resorts) else 0)
     return Alternatives(
         state=state,
         inside=inside,
@@ -224,13 +229,13 @@ def alternatives(state: InformationState, step: Step) -> Alternatives | None:
         decision=None if own is None else own.decision,
         stop=stop,
         probes=tuple(probes.values()),
-        ruled=bool(last) or len(endings.support.beliefs) > 0,
+        ruled=bool(last) or len(endings.support) > 0,
         complete=complete,
     )
 
 
 _Asked = tuple[str | None, float, Floats, Bools]
-"""Probe, cost, kernel and who has answered: the first fields of an option."""
+"""Probe, cost, kernel and who speaks for what: the first fields of an option."""
 
 
 def _option(asked: _Asked, endings: Sequence[Ending], inside: Indices, *, exact: bool) -> Option:
@@ -245,13 +250,16 @@ def _probe_option(
 ) -> Option:
     """Return a probe with what may be decided once it has answered."""
     view, endings = state.probe(probe), endings_of(state.problem)
-    answered = state.answered | (np.arange(len(state.answered)) == view.index)
-    kernel, exact = planning_likelihood(state, view)[:, inside], isinstance(view.channel, Outcomes)
-    asked = (probe, view.cost, np.ascontiguousarray(kernel), answered)
-    listed = None if endings.plain else _listed(endings, answered, inside)
-    if listed is None:
-        return Option(*asked, stop.endings, stop.losses, exact and complete and endings.plain)
-    return _option(asked, (*listed, *last), inside, exact=exact)
+    rows, exact = planning_likelihood(state, view), isinstance(view.channel, Outcomes)
+    speaks = spoken_after(endings.support, state, view.index, rows)
+    asked = (probe, view.cost, np.ascontiguousarray(rows[:, inside]), speaks)
+    ways, which = np.unique(speaks, axis=0, return_inverse=True)
+    listed = [_listed(endings, own, inside) for own in ways] if len(endings.support) else [None]
+    if any(own is None for own in listed):
+        return Option(*asked, stop.endings, stop.losses, exact and complete and not len(endings.support))
+    every = [ending for own in listed for ending in (*(own or ()), *last)]
+    group = np.repeat(np.arange(len(listed)), [len(own or ()) + len(last) for own in listed])
+    return replace(_option(asked, every, inside, exact=exact), open=group == which.ravel()[:, None])
 
 
 def _twins(option: Option, other: Option) -> bool:
@@ -273,15 +281,15 @@ def _rivals(stop: Option, own: Floats, n_before: int) -> Option:
     return replace(stop, losses=losses[other], endings=tuple(stop.endings[u] for u in other))
 
 
-def _listed(endings: Endings, answered: Bools, inside: Indices) -> tuple[Ending, ...] | None:
+def _listed(endings: Endings, speaks: Bools, inside: Indices) -> tuple[Ending, ...] | None:
     """Return every terminal decision but the last resorts, less those that another beats; None where too many."""
     possible = np.zeros(len(endings.features), dtype=bool)
     possible[inside] = True
     most = min(MOST_DECISIONS, max(64, MOST_LOSSES // len(inside)))
     # What beats a decision may be inadmissible where the decision is not, if there are rules of support.
-    pruned = None if len(endings.support.beliefs) else possible
-    sets = listed_endings(replace(endings, others=(), last_resorts=()), answered, most=most, possible=pruned)
-    return None if sets is None else (*sets, *endings.others)
+    pruned = None if len(endings.support) else possible
+    sets = listed_endings(replace(endings, others=OtherEndings()), speaks, most=most, possible=pruned)
+    return None if sets is None else (*sets, *endings.others.usual)
 
 
 def _own(state: InformationState, endings: Endings, step: Decision) -> tuple[Ending, Sequence[Ending]] | None:
@@ -292,29 +300,29 @@ def _own(state: InformationState, endings: Endings, step: Decision) -> tuple[End
     """
     never = Ending(step, np.full(len(state.posterior), math.inf))
     if not isinstance(step, Continue) and not (isinstance(step, RollBack) and step.plan is None):
-        given = (*endings.others, *endings.last_resorts)
+        given = (*endings.others.usual, *endings.others.last_resorts)
         same = (e for e in given if _key(e.decision) == _key(step))
         return next(same, never), ()
     graph, decision = state.problem.graph, _completed(state, endings, step)
     own, sides = Ending(decision, np.full(len(state.posterior), graph.rollback_cost(decision.undo))), []
     for members, group in _by_group(endings):
-        ways = listed_endings(group, state.answered, most=MOST_DECISIONS)
+        ways = listed_endings(group, spoken(endings.support, state), most=MOST_DECISIONS)
         if ways is None or endings.groups.cuts:
             return None
         kept = [name for name in decision.correct if name in members]
-        said = [new for new in decision.declare if new.belief in kept]
-        again = {
-            new.belief
-            for new in said
-            if new.read_by is None and new.value == graph.beliefs[graph.belief_index[new.belief]].declared
-        }
-        wanted = tuple(name for name in kept if name not in again), tuple(n for n in said if n.belief not in again)
-        old = next((way for way in ways if _key(way.decision) == wanted), never)
+        wanted = tuple(kept), tuple(new for new in decision.declare if new.belief in kept)
+        old = next((way for way in ways if _key(way.decision) == wanted and _open(way, state)), never)
         own = Ending(
             decision, own.loss + old.loss - graph.rollback_cost(graph.closure(wanted[0])), own.support + old.support
         )
         sides.append((members, old, ways))
     return own, [_changed(graph, own, members, old, new) for members, old, ways in sides for new in ways]
+
+
+def _open(ending: Ending, state: InformationState) -> bool:
+    """Whether an ending is admissible at a state."""
+    clauses = all(bool((clause @ state.posterior < REJECT_AT).any()) for clause in ending.support)
+    return clauses and math.isfinite(expected(state.posterior, ending.loss))
 
 
 def _key(decision: Decision) -> object:
@@ -339,7 +347,7 @@ def _completed(state: InformationState, endings: Endings, step: RollBack | Conti
         belief.name
         for i, belief in enumerate(graph.beliefs)
         if belief.name in given.correct
-        or (i in endings.beliefs and not belief.declares and not graph.belief_charges[i] & ~charges)
+        or (i in endings.losses.beliefs and not belief.declares and not graph.belief_charges[i] & ~charges)
     )
     return replace(given, correct=correct)
 
@@ -355,8 +363,8 @@ def _by_group(endings: Endings) -> Iterator[tuple[frozenset[str], Endings]]:
     parts += [(groups.stuck[[i]], replace(alone, stuck=groups.stuck[[i]])) for i in range(len(groups.stuck))]
     parts += [(closures.members, replace(alone, listed=(closures,))) for closures in groups.listed]
     for members, group in parts:
-        names = frozenset(endings.graph.beliefs[endings.beliefs[i]].name for i in members)
-        yield names, replace(endings, groups=group, others=(), last_resorts=())
+        names = frozenset(endings.losses.graph.beliefs[endings.losses.beliefs[i]].name for i in members)
+        yield names, replace(endings, groups=group, others=OtherEndings())
 
 
 def _changed(graph: RecoveryGraph, own: Ending, members: frozenset[str], old: Ending, new: Ending) -> Ending:

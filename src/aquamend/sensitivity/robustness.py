@@ -199,8 +199,7 @@ class _Line:
         """Return the loss of stopping, of every other probe and of the step's, shape ``(n_thetas, n_options)``."""
         holds, fails = self._sums
         sums = (1.0 - thetas)[:, None, None] * holds + thetas[:, None, None] * fails
-        answered = np.vstack([np.tile(option.answered, (len(option.kernel), 1)) for option in self._all])
-        rows = np.tile(answered, (len(thetas), 1))
+        rows = np.tile(np.vstack([option.speaks for option in self._all]), (len(thetas), 1))
         values = endings_of(self.options.state.problem).values(sums.reshape(-1, sums.shape[2]), rows)
         first = np.cumsum([0, *(len(option.kernel) for option in self._all)])[:-1]
         return np.add.reduceat(values.reshape(len(thetas), -1), first, axis=1) + [option.cost for option in self._all]
@@ -221,8 +220,9 @@ class _Line:
     def _admissibility(self) -> Iterator[float]:
         """Yield where a condition of support turns in any branch, Σ_s p_s(θ) k(y|s) (c_s − ½) = 0, and beside it."""
         endings = endings_of(self.options.state.problem)
-        columns, weight = endings.condition_columns
-        conditions = endings.features[self.options.inside][:, columns] / weight - REJECT_AT
+        support, features = endings.support, endings.features[self.options.inside]
+        wrong = features[:, support.column] / support.weight
+        conditions = np.hstack([wrong, features[:, support.sources]]) - REJECT_AT
         for option in self._all:
             at_0, at_1 = ((option.kernel * x) @ conditions for x in (self.holds, self.fails))
             with np.errstate(divide="ignore", invalid="ignore"):

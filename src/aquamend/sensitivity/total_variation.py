@@ -413,7 +413,7 @@ class Search:
     def _confirmed(self, x: Floats) -> tuple[Floats, str] | None:
         """Return the first posterior at x or past it at which both sides, priced in full, show a flip, and to what."""
         p, step = self.options.posterior, self.options.decision or Reprobe(str(self.options.own.probe))
-        last = any(step == ending.decision for ending in endings_of(self.options.state.problem).last_resorts)
+        last = any(step == ending.decision for ending in endings_of(self.options.state.problem).others.last_resorts)
         for beyond in BEYOND[: max(0, MOST_CHECKS - self.checks)]:
             self.checks += 1
             y = _past(p, x, beyond)

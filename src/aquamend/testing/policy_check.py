@@ -13,11 +13,10 @@ import numpy as np
 
 from aquamend.decision.branches import predictive_quantiles
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
-from aquamend.decision.terminal import price
+from aquamend.decision.terminal import declarable, price
 from aquamend.errors import AquaMendError
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.inference.refreshing import declarable
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel, OneOf, ValueOf
 from aquamend.model.kernels import Outcomes, Readings
 from aquamend.modelling import Effect, joint_model

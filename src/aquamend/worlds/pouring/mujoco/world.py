@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aquamend.decision.support import evidence_on
 from aquamend.errors import AquaMendError
 from aquamend.inference import InformationState, Observation
-from aquamend.inference.refreshing import supporting_evidence
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.inference.state import rejected
 from aquamend.recovery import (
@@ -150,9 +150,10 @@ class PouringRobot:
             doubt = float(state.failure_probabilities[problem.graph.belief_index[CAMERA]])
             return "guard: the camera cannot be relied on, so no pour is committed" if rejected(doubt) else None
         belief = problem.graph.belief_index[TARGET]
-        if rejected(float(state.posterior @ problem.wrong_where(belief, target))):
+        wrong = problem.wrong_where(belief, target)
+        if rejected(float(state.posterior @ wrong)):
             return f"guard: {target} is probably not the least full, so no pour is committed"
-        if not supporting_evidence(state, belief, target):
+        if not evidence_on(state, belief, wrong):
             return f"guard: nothing that can be relied on says that {target} is the least full, so no pour is committed"
         return None
 
