@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -14,19 +14,31 @@ from numpy.typing import NDArray
 from aquamend.worlds.pouring.discrete.scene import Places, Scene
 from aquamend.worlds.pouring.task import CUPS, FAULTY, SOUND, Measurement, Sense
 
-LEVEL_G = 2.0
-"""Readings are told in steps of this, relative to what was declared."""
-LOWEST, HIGHEST = -20, 60
-"""The first and the last step; whatever lies beyond is told as these."""
-EDGES_G = LEVEL_G * (np.arange(LOWEST, HIGHEST) + 0.5)
+LOWEST_G, HIGHEST_G = -40.0, 120.0
+"""Readings are told relative to what was declared; whatever lies beyond these is told alike."""
 
 
-def _told(level: int) -> str:
-    beyond = " or less" if level == LOWEST else " or more" if level == HIGHEST else ""
-    return f"{LEVEL_G * level:+g} g{beyond}" if level else "as declared"
+class Levels:
+    """What readings are told as: in steps of about twice the noise, finer ones would tell little more."""
+
+    def __init__(self, step_g: float) -> None:
+        lowest, highest = (round(limit / step_g) for limit in (LOWEST_G, HIGHEST_G))
+        self.edges_g = (step_g * (np.arange(lowest, highest) + 0.5)).tolist()
+        """Where one level ends and the next begins."""
+        told = [f"{step_g * level:+g} g" if level else "as declared" for level in range(lowest, highest + 1)]
+        self.names = (f"{told[0]} or less", *told[1:-1], f"{told[-1]} or more")
+
+    def probabilities(self, deviation_g: float, sd_g: float) -> tuple[float, ...]:
+        """Return how likely each is told when the mean reading deviates this much from what was declared."""
+        below = [0.5 * math.erfc((deviation_g - edge) / (sd_g * math.sqrt(2.0))) for edge in self.edges_g]
+        return tuple(b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True))
+
+    def of(self, deviation_g: float) -> str:
+        """Return what a reading is told as."""
+        return self.names[bisect.bisect_right(self.edges_g, deviation_g)]
 
 
-LEVELS = tuple(_told(level) for level in range(LOWEST, HIGHEST + 1))
+LEVELS = {Sense.LOOK: Levels(8.0), Sense.WEIGH: Levels(3.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +53,6 @@ class Noise:
     def of(self, sense: Sense) -> float:
         """Return the standard deviation of an amount that is read."""
         return self.look_g if sense is Sense.LOOK else self.weigh_g
-
-
-@lru_cache(maxsize=4096)  # most cups are as declared under most hypotheses
-def level_probabilities(deviation_g: float, sd_g: float) -> tuple[float, ...]:
-    """Return how likely each level is told when the mean reading deviates this much from what was declared."""
-    below = [0.5 * math.erfc((deviation_g - edge) / (sd_g * math.sqrt(2.0))) for edge in EDGES_G.tolist()]
-    return tuple(b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True))
-
-
-def level_of(deviation_g: float) -> str:
-    """Return the level that a reading is told as."""
-    return LEVELS[int(np.searchsorted(EDGES_G, deviation_g, side="right"))]
 
 
 OTHERWISE = "otherwise"
@@ -76,7 +76,7 @@ def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
     """Return the answers a measurement can give."""
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
-            return LEVELS
+            return LEVELS[measurement.sense].names
         case Sense.LOCALISE:
             return tuple(arrangements(n_cups))
         case Sense.CHECK_CAMERA:
@@ -105,7 +105,7 @@ def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: N
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
             off = mean_reading_g(measurement, scene, seen) - scene.declared_g[CUPS.index(measurement.cup or "")]
-            return level_probabilities(off, scatter_g(measurement, scene, seen, noise))
+            return LEVELS[measurement.sense].probabilities(off, scatter_g(measurement, scene, seen, noise))
         case Sense.LOCALISE:
             return _mostly(names, arrangement_of(scene.place), noise.localise_error)
         case Sense.CHECK_CAMERA:
@@ -126,7 +126,7 @@ def read(
         offset = scale_offset_g[seen[cup]] if measurement.sense is Sense.WEIGH and scale_offset_g else 0.0
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
         amount = mean_reading_g(measurement, scene, seen) + offset + scatter
-        return level_of(amount - scene.declared_g[cup])
+        return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
     likely: NDArray[np.float64] = np.cumsum(probabilities(measurement, scene, seen, noise))
     return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 
