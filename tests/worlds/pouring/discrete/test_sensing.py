@@ -8,15 +8,14 @@ from tests.tiers import cases
 
 from aquamend.worlds.pouring.discrete import Add, CameraFault, Noise, Nothing, Swap, Together
 from aquamend.worlds.pouring.discrete.sensing import (
-    LEVEL_G,
     LEVELS,
     arrangement_of,
     arrangements,
-    level_of,
     outcomes,
     probabilities,
     read,
 )
+from aquamend.worlds.pouring.task import Sense
 
 from .tables import AS_DECLARED, table
 
@@ -67,22 +66,25 @@ def test_a_step_of_an_amount_reads_as_its_whole_range_does(probe):
 
 
 def test_levels_by_hand():
-    told = [level_of(x) for x in (-60.0, -20.9, -0.9, 0.0, 0.9, 1.1, 20.0, 150.0)]
-    assert told == ["-40 g or less", "-20 g", "as declared", "as declared", "as declared", "+2 g", "+20 g",
-                    "+120 g or more"]  # fmt: skip
-    assert len(set(LEVELS)) == len(LEVELS) == 81
-    assert LEVEL_G == 2.0
+    looked, weighed = LEVELS[Sense.LOOK], LEVELS[Sense.WEIGH]
+    assert [looked.of(x) for x in (-60.0, -20.1, -3.9, 3.9, 4.1, 150.0)] == [
+        "-40 g or less", "-24 g", "as declared", "as declared", "+8 g", "+120 g or more",
+    ]  # fmt: skip
+    assert [weighed.of(x) for x in (-60.0, -1.4, 1.4, 1.6, 20.0)] == [
+        "-39 g or less", "as declared", "as declared", "+3 g", "+21 g",
+    ]  # fmt: skip
+    assert [len(set(levels.names)) for levels in (looked, weighed)] == [21, 54]
 
 
 def test_added_water_is_seen_and_weighed():
-    assert told("look_A", Add(0, 20.0)) == told("weigh_A", Add(0, 20.0)) == "+20 g"
-    assert told("look_B", Add(0, 20.0)) == told("weigh_B", Add(0, 20.0)) == "as declared"
+    assert told("look_A", Add(0, 24.0)) == told("weigh_A", Add(0, 24.0)) == "+24 g"
+    assert told("look_B", Add(0, 24.0)) == told("weigh_B", Add(0, 24.0)) == "as declared"
 
 
 def test_a_swapped_cup_is_weighed_where_it_was_seen():
     assert [told(f"look_{x}", Swap(0, 2)) for x in "ABC"] == ["as declared"] * 3
     assert [told(f"weigh_{x}", Swap(0, 2)) for x in "ABC"] == ["as declared"] * 3
-    assert [told(f"weigh_{x}", Swap(0, 2), seen=OWN) for x in "ABC"] == ["+70 g", "as declared", "-40 g or less"]
+    assert [told(f"weigh_{x}", Swap(0, 2), seen=OWN) for x in "ABC"] == ["+69 g", "as declared", "-39 g or less"]
     assert told("localise", Swap(0, 2)) == "A and C exchanged"
     assert told("check_camera", Swap(0, 2)) == "sound"
 
@@ -90,9 +92,9 @@ def test_a_swapped_cup_is_weighed_where_it_was_seen():
 @pytest.mark.parametrize(
     ("fault", "looks"),
     [
-        (CameraFault("bias", 0, 20.0), ["+20 g", "as declared", "as declared"]),
+        (CameraFault("bias", 0, 24.0), ["+24 g", "as declared", "as declared"]),
         (CameraFault("stale"), ["as declared"] * 3),
-        (CameraFault("misbinding", 0, other=2), ["+70 g", "as declared", "-40 g or less"]),
+        (CameraFault("misbinding", 0, other=2), ["+72 g", "as declared", "-40 g or less"]),
     ],
 )
 def test_a_camera_fault_corrupts_what_is_read_from_then_on_and_no_other_sense(fault, looks):
@@ -103,14 +105,14 @@ def test_a_camera_fault_corrupts_what_is_read_from_then_on_and_no_other_sense(fa
 
 
 def test_a_biased_camera_sees_changes_and_a_stale_one_none():
-    assert told("look_A", CameraFault("bias", 0, -20.0), Add(0, 40.0)) == "+20 g"
+    assert told("look_A", CameraFault("bias", 0, -16.0), Add(0, 40.0)) == "+24 g"
     assert told("look_A", CameraFault("stale"), Add(0, 40.0)) == "as declared"
 
 
 def test_scales_may_be_off_place_by_place_without_the_model_knowing():
-    assert told("weigh_A", Add(0, 20.0), offset=(-20.0, 0.0, 0.0)) == "as declared"
-    assert told("weigh_A", Swap(0, 1), offset=(0.0, 20.0, 0.0)) == "+20 g"
-    assert told("look_A", Add(0, 20.0), offset=(-20.0, 0.0, 0.0)) == "+20 g"
+    assert told("weigh_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "as declared"
+    assert told("weigh_A", Swap(0, 1), offset=(0.0, 24.0, 0.0)) == "+24 g"
+    assert told("look_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "+24 g"
 
 
 def test_arrangements_are_told_apart():
