@@ -10,7 +10,7 @@ from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
 from aquamend.analysis.table import table_of
-from aquamend.benchmarks.catalogue import EXECUTED, PUBLISHED
+from aquamend.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, PUBLISHED
 from aquamend.cli.looks import look_named
 from aquamend.records import Run, load_run, write_atomically
 
@@ -39,7 +39,8 @@ def main() -> None:
     """Write the pages anew, with the tables between their markers, and the pictures."""
     for page, suites in PAGES.items():
         path = ROOT / page
-        text = with_tables(path.read_text(encoding="utf-8"), [committed(suite) for suite in suites])
+        runs = [committed(suite) for suite in suites]
+        text = with_tables(path.read_text(encoding="utf-8"), runs, former=MADE_WITH_FORMER_MEANING)
         write_atomically(path, text.encode())
     for name, suite in PICTURES.items():
         write_atomically(ROOT / "docs" / "images" / f"{name}.svg", picture(suite))

@@ -17,7 +17,7 @@ from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
-from tests.reference.generator import format_2_problem
+from tests.reference.generator import valued_problem as valued_data
 from tests.tiers import QUICK, cases
 
 TESTS = Path(__file__).parent
@@ -71,12 +71,11 @@ def lid() -> Callable[..., InformationState]:
         reversible: bool = True,
         probes: Sequence[Probe] = (),
         declarations: Sequence[Declaration] = (),
-        correction: str = "assured",
         needs_support: bool = False,
         **rest: object,
     ) -> InformationState:
         graph = RecoveryGraph(
-            [Belief("lid", residual, may_keep, correction, needs_support=needs_support)],
+            [Belief("lid", residual, may_keep, needs_support=needs_support)],
             [Action("lift", undo=undo, executed=True, reversible=reversible)],
             probes or [Probe(name, 0.5) for name in kernels or {}],
             [("lid", "lift", "belief_to_action"), *((name, "lid", "detection") for name in kernels or {})],
@@ -137,7 +136,7 @@ def many_state() -> InformationState:
 
 @pytest.fixture
 def cup_state() -> Callable[..., InformationState]:
-    """Return a level and a target that need values, and a camera that may be biased.
+    """Return a level, a target and a camera that are corrected by declaring another value.
 
     The target needs support. ``weigh`` reads the level without a source, ``look`` through the camera, which ``test``
     checks.
@@ -147,13 +146,13 @@ def cup_state() -> Callable[..., InformationState]:
         graph = RecoveryGraph(
             beliefs=[
                 Belief("level", 10, declared=18.0, tolerance=3.0),
-                Belief("target", 80, may_keep, Correction.SUPPORTED, declared="A", needs_support=True),
+                Belief("target", 80, may_keep, declared="A", needs_support=True),
                 Belief("camera", 5, declared="sound"),
             ],
             actions=[Action("grasp", undo=4, executed=True), Action("aim", undo=1, executed=True)],
             probes=[
-                Probe("look", 0.2, source="camera", accuracy=0.98),
-                Probe("weigh", 0.6, accuracy={"default": 0.99, "off": 0.5}),
+                Probe("look", 0.2, source="camera"),
+                Probe("weigh", 0.6),
                 Probe("test", 0.1, max_uses=test_uses),
             ],
             edges=[
@@ -183,9 +182,9 @@ def cup_state() -> Callable[..., InformationState]:
 
 
 @pytest.fixture(scope="session")
-def format_2() -> Callable[..., dict[str, Any]]:
-    """Return a maker of random problem files of format 2: values, sources, accuracies, the need of support."""
-    return lambda seed, **options: format_2_problem(random.Random(seed), **options)
+def valued_file() -> Callable[..., dict[str, Any]]:
+    """Return a maker of random problem files with values: spreads, sources, the need of support."""
+    return lambda seed, **options: valued_data(random.Random(seed), **options)
 
 
 @pytest.fixture(scope="session")
@@ -209,7 +208,7 @@ def after_some_answers() -> Callable[..., InformationState]:
 @pytest.fixture(scope="session")
 def valued_problem() -> Callable[[int], Problem]:
     """Return a maker of small random problems in which corrections need values, and values evidence."""
-    return lambda seed: parse_problem(format_2_problem(random.Random(seed), max_beliefs=3, max_total_uses=3))
+    return lambda seed: parse_problem(valued_data(random.Random(seed), max_beliefs=3, max_total_uses=3))
 
 
 @pytest.fixture(scope="session")

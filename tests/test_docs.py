@@ -23,6 +23,16 @@ def test_the_pouring_example_recovers_and_pays(capsys):
     assert re.search(r"rollback +undo: move +2\.5", printed)
 
 
+def test_the_numbers_on_two_instruments_that_read_one_amount_are_what_the_page_says(capsys):
+    text = (ROOT / "docs" / "maths.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    exec(compile(code, "maths.md", "exec"), {})
+    printed = capsys.readouterr().out.split()
+    assert printed == re.findall(r"# (\d+\.\d+%)$", code, re.MULTILINE)
+    rows = re.findall(r"^\|.*\| ([\d.]+) % \|$", text, re.MULTILINE)
+    assert [float(row) for row in rows] == [pytest.approx(float(said.rstrip("%")), abs=0.05) for said in printed]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_a_page_links_to_exists(page):
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):

@@ -33,6 +33,8 @@ class Fault:
     """A name that means nothing, where that is what is wrong."""
     valid: Collection[str] = field(default=(), compare=False, repr=False)
     """Those that would mean something in its place."""
+    sections: Collection[str] = field(default=(), compare=False, repr=False)
+    """Where in a file it would stand if it meant something: ``beliefs``, ``actions``, …"""
     line: int | None = field(default=None, compare=False)
     """Where it stands in the text that the problem was read from, counted from 1; None where there was no text."""
     column: int | None = field(default=None, compare=False)
@@ -65,6 +67,10 @@ class UnknownName(AquaMendError, ValueError):
         near = meant(name, self.valid)
         hint = f"; did you mean {near!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}{hint}")
+
+
+class BadArgument(AquaMendError, ValueError):
+    """Something was given where something else belongs."""
 
 
 class UnknownCondition(AquaMendError, ValueError):

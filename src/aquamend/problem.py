@@ -19,6 +19,7 @@ from aquamend.model.joint_model import JointModel
 from aquamend.model.spreads import SLACK
 from aquamend.model.validation import reference_faults
 from aquamend.remembering import Remembering
+from aquamend.text.words import shown
 
 Floats = NDArray[np.float64]
 
@@ -113,6 +114,11 @@ class Problem(Remembering):
         if faults:
             raise InvalidProblem(faults)
 
+    def __repr__(self) -> str:
+        graph, model = self.graph, self.model
+        sizes = f"{len(graph.beliefs)} beliefs, {len(graph.actions)} actions, {len(graph.probes)} probes"
+        return f"<Problem {shown(self.name)!r}: {sizes}, {len(model.hypotheses):,} hypotheses>"
+
     @cached_property
     def truth(self) -> Mapping[int, NDArray[Any]]:
         """What is true of every belief that declares a value, ``(n_hypotheses,)``: numbers, or text.
@@ -131,7 +137,8 @@ class Problem(Remembering):
         truth = self.truth[belief]
         if isinstance(value, str):
             return np.asarray(truth != value, dtype=np.float64)
-        near = np.abs(truth - value) <= self.graph.beliefs[belief].tolerance + SLACK  # nan is near nothing
+        with np.errstate(invalid="ignore"):  # nan is near nothing, and infinity is near itself
+            near = (np.abs(truth - value) <= self.graph.beliefs[belief].tolerance + SLACK) | (truth == value)
         return np.asarray(~near, dtype=np.float64)
 
     def in_force(self, belief: int) -> Value | None:
@@ -198,7 +205,7 @@ class Problem(Remembering):
             older = declared is not None and value != declared
             if declaration.invalid_in is None and older and value is not None:
                 invalid = self.model.names_where(self.wrong_where(i, value))
-            elif declaration.invalid_in is None and (declared is not None or not self.model.declarations):
+            elif declaration.invalid_in is None:
                 invalid = self.model.names_where(self.failed[:, i])
             new = self.redeclared.get(declaration.belief)
             if new is None:
@@ -306,8 +313,10 @@ def _plan_faults(
         )
     for j, name in enumerate(plan.correct):
         if name not in beliefs:
-            yield Fault(f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs)
+            yield Fault(
+                f"{where}.correct[{j}]", f"{name!r} is not a belief", "rename or remove it", name, beliefs, ("beliefs",)
+            )
     for j, name in enumerate(plan.undo):
         if name not in executed:
             problem = f"{name!r} is not an executed action"
-            yield Fault(f"{where}.undo[{j}]", problem, "rename or remove it", name, executed)
+            yield Fault(f"{where}.undo[{j}]", problem, "rename or remove it", name, executed, ("actions",))

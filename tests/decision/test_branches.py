@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 from scipy.stats import norm
+from tests.tiers import cases
 
 from aquamend.decision import closures, probe_values
 from aquamend.decision.branches import branches_of, planning_cuts, planning_likelihood, predictive_quantiles
 from aquamend.decision.endings import endings_of
+from aquamend.decision.support import spoken
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState
+from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import REJECT_AT
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Readings
+from aquamend.model import Declaration, Discrete, Gaussian, Hypothesis, JointModel, Readings
 from aquamend.problem import Problem
 
 
@@ -61,17 +63,33 @@ def test_the_expected_loss_is_the_integral_over_all_readings(seed):
     assert probe_values(state).expected_loss[0] == pytest.approx(0.1 + integral, abs=1e-6)
 
 
+def speaks_at(state, view, density):
+    """Return who speaks for what after each of some readings, ``(n_readings, n_pairs)``, by the rule as it is written.
+
+    ``density`` is ``(n_readings, n_hypotheses)``.
+    """
+    support = endings_of(state.problem).support
+    speaks = np.repeat(spoken(support, state)[None, :], len(density), axis=0)
+    said = density * state.answers.get(view.index, 1.0)
+    for pair in np.flatnonzero((support.probe == view.index) & ~support.before):
+        wrong = support.wrong[:, support.option[pair]] > 0
+        right, against = (
+            said[:, own] @ state.at_alarm[own] / max(state.at_alarm[own].sum(), 1e-300) for own in (~wrong, wrong)
+        )
+        speaks[:, pair] = (right >= 2.0 * (1.0 - 1e-9) * against) & (state.at_alarm[~wrong].sum() > 0.0)
+    return speaks
+
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
 def quadrature(state, view):
     """Return the integral of V_stop over the readings of one probe; halved for ever where the decision changes."""
     channel, endings = view.channel, endings_of(state.problem)
-    answered = state.answered.copy()
-    answered[view.index] = True
 
-    def sums(readings):
-        return (channel.density(readings)[:, channel.of] * state.posterior) @ endings.features
+    def at(readings):
+        density = channel.density(readings)[:, channel.of]
+        return (density * state.posterior) @ endings.features, speaks_at(state, view, density)
 
     grid = np.linspace((channel.mean - 10 * channel.sd).min(), (channel.mean + 10 * channel.sd).max(), 4001)
     (cuts,) = branches_of(state, [view.name]).cuts
@@ -79,11 +97,11 @@ def quadrature(state, view):
     grid = np.unique(np.concatenate([grid, cuts, 0.5 * (cuts[:-1] + cuts[1:])]))
     left, right, total = grid[:-1], grid[1:], 0.0
     for halvings_left in reversed(range(40)):
-        before, after = (endings.slopes(sums(at), answered).as_matrix() for at in (left, right))
+        before, after = (endings.slopes(*at(ends)).as_matrix() for ends in (left, right))
         same = (before == after).all(axis=1) | (halvings_left == 0)
         low, high = left[same], right[same]
         readings = 0.5 * (low + high)[:, None] + 0.5 * (high - low)[:, None] * NODES
-        values = endings.values(sums(readings.ravel()), answered).reshape(readings.shape)
+        values = endings.values(*at(readings.ravel())).reshape(readings.shape)
         total += float((0.5 * (high - low) * (values @ WEIGHTS)).sum())
         low, high = left[~same], right[~same]
         middle = 0.5 * (low + high)
@@ -94,12 +112,12 @@ def quadrature(state, view):
 
 
 def with_other_kernels(data, kind, seed):
-    """Return the problem file with its Gaussian probes read by a kernel of another kind."""
+    """Return the problem file with its Gaussian probes read by a kernel of another kind, where rows are numbers."""
     rng = random.Random(seed)
     kernels = {}
     for probe, kernel in data["kernels"].items():
         rows = kernel.get("gaussian")
-        if rows is None or kind == "gaussian":
+        if rows is None or kind == "gaussian" or any(isinstance(mean, str) for mean, _ in rows.values()):
             kernels[probe] = kernel
         elif kind == "mixture":
             share = {h: rng.uniform(0.2, 0.8) for h in rows}
@@ -115,40 +133,51 @@ def with_other_kernels(data, kind, seed):
 
 
 @pytest.fixture(scope="module")
-def integrated(format_2, after_some_answers):
-    """Return how many probes that read numbers were worth their integral, on the problems of these seeds."""
+def integrated(valued_file, after_some_answers):
+    """Return how many probes that read numbers were worth their integral, on the problems of these seeds.
+
+    And of how many the reading decides for what they speak.
+    """
 
     def compare(kind, seeds):
-        compared = 0
+        compared = speaking = 0
         for seed in seeds:
-            data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+            data = with_other_kernels(valued_file(seed, gaussian=True), kind, seed)
             state = after_some_answers(data, seed, most=2)
             for view in state.legal:
                 if isinstance(view.channel, Readings):
                     expected = probe_values(state, [view.name]).expected_loss[0] - view.cost
                     assert expected == pytest.approx(quadrature(state, view), abs=1e-7), (seed, view.name)
                     compared += 1
-        return compared
+                    said = probe_values(state, [view.name]).branches.speaks
+                    speaking += bool((said != said[:1]).any())
+        return compared, speaking
 
     return compare
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples"])
-def test_the_expected_loss_is_the_integral_also_where_losses_jump_as_support_is_gained_or_lost(integrated, kind):
-    assert integrated(kind, range(24)) > 15
+def test_the_expected_loss_is_the_integral_also_where_what_a_reading_speaks_for_changes(integrated, kind):
+    compared, speaking = integrated(kind, range(40))
+    assert compared > 15
+    assert speaking > 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples"])
 def test_the_expected_loss_is_the_integral_on_hundreds_of_problems(integrated, kind):
-    assert integrated(kind, range(1000, 1250)) > 100
+    compared, speaking = integrated(kind, range(1000, 1250))
+    assert compared > 100
+    assert speaking > 30
 
 
 @pytest.mark.parametrize("verdicts", [False, True])
-def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(format_2, after_some_answers, verdicts):
+def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(
+    valued_file, after_some_answers, verdicts
+):
     for seed in range(40):
         kind = ("gaussian", "mixture", "samples")[seed % 3]
-        data = with_other_kernels(format_2(seed, gaussian=True), kind, seed)
+        data = with_other_kernels(valued_file(seed, gaussian=True), kind, seed)
         state = after_some_answers(data, seed, most=2)
         branches = branches_of(state, state.legal_probes, verdicts=verdicts)
         for view, cuts in zip(state.legal, branches.cuts, strict=True):
@@ -160,14 +189,35 @@ def test_branches_are_probabilities_that_sum_to_one_and_their_cuts_are_sorted(fo
                 assert len(rows) == len(cuts) + 1
                 assert np.isfinite(cuts).all()
                 assert (np.diff(cuts) > 0).all()
-            answered = branches.answered[branches.of(view.name)]
-            assert (answered[:, view.index]).all()
-            assert (np.delete(answered, view.index, axis=1) == np.delete(state.answered, view.index)).all()
+            support, speaks = endings_of(state.problem).support, branches.speaks[branches.of(view.name)]
+            others = (support.probe != view.index) | support.before
+            assert (speaks[:, others] == spoken(support, state)[others]).all()
 
 
-def test_probes_are_cut_together_as_each_one_alone(format_2, after_some_answers):
+def test_what_a_reading_speaks_for_is_the_same_all_over_its_interval(valued_file, after_some_answers):
+    compared = differed = 0
+    for seed in range(cases(120, 400)):
+        state = after_some_answers(valued_file(seed, gaussian=True), seed, most=2)
+        support = endings_of(state.problem).support
+        for view in state.legal if len(support) else ():
+            if not isinstance(view.channel, Readings):
+                continue
+            branches = branches_of(state, [view.name])
+            cuts = branches.cuts[0]
+            ends = [cuts[0] - view.channel.sd.max(), *cuts, cuts[-1] + view.channel.sd.max()] if len(cuts) else [0, 1]
+            for low, high, speaks in zip(ends[:-1], ends[1:], branches.speaks, strict=True):
+                for share in (0.01, 0.3, 0.9):
+                    after = state.after(Observation(view.name, low + share * (high - low)))
+                    assert (spoken(support, after) == speaks).all(), (seed, view.name, low, high)
+                    compared += 1
+            differed += bool((branches.speaks != branches.speaks[:1]).any())
+    assert compared > 300
+    assert differed > 10
+
+
+def test_probes_are_cut_together_as_each_one_alone(valued_file, after_some_answers):
     for seed in range(20):
-        state = after_some_answers(format_2(seed, gaussian=True), seed, most=1)
+        state = after_some_answers(valued_file(seed, gaussian=True), seed, most=1)
         together = branches_of(state, state.legal_probes)
         for name in state.legal_probes:
             alone = branches_of(state, [name])
@@ -219,10 +269,24 @@ def _rejected_from(on, off):
 
 
 def test_support_is_gained_at_a_cut_that_is_right_to_the_last_digits(lid):
-    """What may be kept only while q < 1/2 changes the loss by a jump, so the cut may not be out of place."""
-    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})}, needs_support=True, undo=8.0)
-    (cuts,) = probe_values(state).branches.cuts
+    """What may be kept only while q < 1/2 changes the loss by a jump, so the cut may not be out of place.
+
+    And so does what may be kept only where the reading is twice as likely if it is right: from 1 − ln 2 / 2 on.
+    """
+    kernels = {"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})}
+    support = [Declaration("it is on", "lid", support=["weigh"])]
+    (cuts,) = probe_values(lid(kernels, needs_support=True, undo=8.0, declarations=support)).branches.cuts
     assert np.abs(cuts - (1 + math.log(0.6 / 0.4) / 2)).min() < 1e-11
+    (cuts,) = probe_values(lid(kernels, needs_support=True, undo=8.0)).branches.cuts
+    assert np.abs(cuts - (1 - math.log(2) / 2)).min() < 1e-9  # less the rounding that twice allows
+
+
+def test_a_reading_that_speaks_for_nothing_is_priced_as_no_evidence(lid):
+    """Below 1 − ln 2 / 2 the lid may be kept, at 10 q; else it is repaired at 8, also where keeping would cost less."""
+    state = lid({"weigh": Gaussian({"on": (0.0, 1.0), "off": (2.0, 1.0)})}, needs_support=True, undo=8.0)
+    at = 1 - math.log(2) / 2
+    kept, repaired = 10 * 0.4 * norm.cdf(at - 2), 8 * (0.6 * norm.sf(at) + 0.4 * norm.sf(at - 2))
+    assert probe_values(state).expected_loss[0] == pytest.approx(0.5 + kept + repaired, abs=1e-8)
 
 
 @pytest.mark.parametrize("distance", [10.0, 14.5, 15.0, 15.5, 16.0, 16.5, 17.0, 30.0, 1e4])
@@ -240,9 +304,9 @@ def test_readings_are_not_cut_where_no_decision_depends_on_them(lid):
     assert len(probe_values(resolved).branches.likelihood) == 1
 
 
-def test_a_plan_tells_apart_where_decisions_change_and_even_quantiles(format_2, after_some_answers):
+def test_a_plan_tells_apart_where_decisions_change_and_even_quantiles(valued_file, after_some_answers):
     for seed in range(20):
-        state = after_some_answers(format_2(seed, gaussian=True), seed, most=1)
+        state = after_some_answers(valued_file(seed, gaussian=True), seed, most=1)
         for view in state.legal:
             rows = planning_likelihood(state, view)
             np.testing.assert_allclose(rows.sum(axis=0), 1.0, atol=1e-12)

@@ -9,14 +9,15 @@ from scipy.stats import norm
 
 from aquamend.decision import closures
 from aquamend.decision.detection import Detection, LosslessScreen, PowerScreen, detection, detection_power
+from aquamend.decision.standings import standings
 from aquamend.decision.steps import Reprobe
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation, standings
+from aquamend.inference import InformationState, Observation
 from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
 from aquamend.policies import AquaMend
 from aquamend.problem import Problem
 
-VALID_IN_ALL = Declaration("always", "lid")
+VALID_IN_ALL = Declaration("always", "lid", invalid_in=())
 INVALID_IN_ALL = Declaration("never", "lid", invalid_in=("on", "off"))
 
 

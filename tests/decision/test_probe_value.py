@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import cases
 
 from aquamend.decision import best_terminal, closures, probe_values
 from aquamend.decision.branches import branches_of
 from aquamend.decision.detection import value_of_perfect_information
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import best_probe, clairvoyant_loss, clairvoyant_losses
+from aquamend.decision.terminal import may_be_kept
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete
 
@@ -132,7 +134,7 @@ def test_the_expected_loss_is_the_mean_of_the_stops_that_follow_where_answers_br
 
 
 def test_no_answer_is_expected_to_leave_less_than_the_clairvoyant_loses(walked):
-    """Who may still answer is taken to have, and the rules of support are left out."""
+    """Who may still answer is taken to speak for everything, and the other rules of support are left out."""
     for seed in range(300):
         state = walked(seed)
         values = probe_values(state)
@@ -141,9 +143,85 @@ def test_no_answer_is_expected_to_leave_less_than_the_clairvoyant_loses(walked):
         assert (values.expected_loss - values.branches.cost >= least - 1e-9).all(), seed
 
 
+def with_a_blind_probe(data, seed):
+    """Return the problem file with one more probe, which answers alike whatever is true; some declarations rest on it.
+
+    It costs next to nothing, so that nearly every budget allows it.
+    """
+    rng = random.Random(seed)
+    if rng.random() < 0.5:
+        shares = [rng.random() + 0.01 for _ in range(rng.randint(1, 4))]
+        row = [share / sum(shares) for share in shares]
+        kernel = {"outcomes": [f"o{i}" for i in range(len(row))], "likelihood": {"default": row}}
+    else:
+        kernel = {"gaussian": {"default": [rng.uniform(-3, 3), rng.uniform(0.1, 2)]}}
+    beliefs = [belief["name"] for belief in data["beliefs"]]
+    probe = {"name": "blind", "cost": 1e-6, "max_uses": 3}
+    if rng.random() < 0.2:
+        probe["source"] = rng.choice(beliefs)
+    edges = [["blind", belief, "detection"] for belief in beliefs if rng.random() < 0.7]
+    declarations = [dict(entry) for entry in data.get("declarations", [])]
+    for entry in declarations:
+        if rng.random() < 0.1:
+            entry["support"] = [*entry.get("support", []), "blind"]
+    return {
+        **data,
+        "probes": [*data.get("probes", []), probe],
+        "edges": [*data.get("edges", []), *edges],
+        "kernels": {**data.get("kernels", {}), "blind": kernel},
+        **({"declarations": declarations} if declarations else {}),
+    }
+
+
+def without_rules(data):
+    """Return the problem file with no belief in need of support."""
+    return {**data, "beliefs": [{k: v for k, v in b.items() if k != "needs_support"} for b in data["beliefs"]]}
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_a_probe_that_tells_nothing_is_worth_nothing_with_rules_of_support_too(
+    valued_file, after_some_answers, gaussian
+):
+    """Neither the posterior nor who speaks for what has changed, so it costs what stopping now does, and its price."""
+    ruled = answered = barred = 0
+    for seed in range(cases(250, 1000)):
+        data = with_a_blind_probe(valued_file(seed, gaussian=gaussian), seed)
+        state = after_some_answers(data, seed)
+        if "blind" not in state.legal_probes:
+            continue
+        values = probe_values(state, ["blind"])
+        assert values.expected_loss[0] >= values.stop_loss - 1e-9, seed
+        assert values.expected_loss[0] == pytest.approx(1e-6 + values.stop_loss, abs=1e-9), seed
+        if "blind" not in state.uses:
+            told = state.after(
+                Observation("blind", state.probe("blind").channel.sample(0, np.random.default_rng(seed)))
+            )
+            assert best_terminal(told).loss == pytest.approx(values.stop_loss, abs=1e-9), seed
+        ruled += len(endings_of(state.problem).support) > 0
+        barred += any(b.needs_support and not may_be_kept(state, i) for i, b in enumerate(state.problem.graph.beliefs))
+        answered += bool(state.uses)
+    assert min(ruled, answered, barred) > 40
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_without_rules_of_support_no_answer_hurts_before_its_cost(valued_file, after_some_answers, gaussian):
+    compared = declaring = 0
+    for seed in range(cases(200, 1000)):
+        state = after_some_answers(without_rules(valued_file(seed, gaussian=gaussian)), seed)
+        values = probe_values(state)
+        if math.isinf(values.stop_loss):
+            continue
+        gross = values.stop_loss - (values.expected_loss - values.branches.cost)
+        assert (gross >= -1e-9 * max(1.0, values.stop_loss)).all(), seed
+        compared += len(gross)
+        declaring += bool(getattr(best_terminal(state).decision, "declare", ()))
+    assert compared > 100
+    assert declaring > 20
+
+
 def test_only_where_support_is_needed_may_an_answer_hurt_before_its_cost(walked):
     hurt = 0
-    for seed in range(400):
+    for seed in range(cases(250, 600)):
         state = walked(seed)
         values = probe_values(state)
         if math.isinf(values.stop_loss):

@@ -22,14 +22,9 @@ STEPS = [
     RollBack(("b",)),
     RollBack(("b", "c"), ("a",)),
     RollBack(
-        ("b", "c", "d", "e"),
+        ("b", "c", "d"),
         ("a",),
-        (
-            NewDeclaration("b", 45.0),
-            NewDeclaration("c", "B"),
-            NewDeclaration("d", read_by="weigh"),
-            NewDeclaration("e"),
-        ),
+        (NewDeclaration("b", 45.0), NewDeclaration("c", "B")),
     ),
     RollBack(("b",), ("a",), plan="swap cups"),
     Continue(),
@@ -59,9 +54,9 @@ def test_a_step_written_as_plain_data_is_read_back(step):
 def test_a_step_is_written_in_the_words_of_the_decision_format():
     assert step_to_data(STEPS[3]) == {
         "kind": "roll_back",
-        "correct": ["b", "c", "d", "e"],
+        "correct": ["b", "c", "d"],
         "undo": ["a"],
-        "declare": {"b": {"value": 45.0}, "c": {"value": "B"}, "d": {"from": "weigh"}, "e": {"value": None}},
+        "declare": {"b": {"value": 45.0}, "c": {"value": "B"}},
     }
     assert step_to_data(Reprobe("look")) == {"kind": "reprobe", "probe": "look"}
     assert step_to_data(Continue()) == {"kind": "continue", "correct": [], "undo": []}

@@ -226,19 +226,19 @@ def test_a_plan_is_named_and_a_last_resort_is_no_obstacle():
     assert violations(state(plans=[Plan("stop safely", four, last_resort=True)])) == []
 
 
-# Corrections that need a value, and beliefs that need support.
+# Corrections that declare another value, and beliefs that need support.
 
 
 def valued(
-    *, q=0.3, sharp=True, values=("high",), correction="supported", accuracy=1.0, needs_support=False, support=(),
+    *, q=0.3, sharp=True, values=("high",), needs_support=False, support=(),
     undo=2.0, residual=10.0, cost=0.5, budget=math.inf,
 ):  # fmt: skip
-    """Return one belief with a declared value, wrong with probability q, and a probe that settles it or reads it."""
+    """Return one belief with a declared value, wrong with probability q, and a probe that settles whether, or what it is."""
     names = ["low", *values]
     graph = RecoveryGraph(
-        [Belief("level", residual, correction=correction, declared="low", needs_support=needs_support)],
+        [Belief("level", residual, declared="low", needs_support=needs_support)],
         [Action("pour", undo=undo, executed=True)],
-        [Probe("weigh", cost, accuracy=accuracy)],
+        [Probe("weigh", cost)],
         [("weigh", "level", "detection"), ("level", "pour", "belief_to_action")],
     )
     hypotheses = [Hypothesis("low", 1 - q), *(Hypothesis(v, q / len(values), truth={"level": v}) for v in values)]
@@ -272,16 +272,16 @@ def test_rolling_back_at_once_leaves_the_chance_that_the_new_value_is_wrong():
 
 
 def test_a_resolved_failure_whose_correction_may_be_wrong_is_named():
-    """Neither of two values is certain once the probe says "off", and what it reads is right in 90 % of cases."""
-    found = violations(valued(values=("high", "higher"), sharp=False, accuracy=0.9))
+    """Neither of two values is certain once the probe says "off"."""
+    found = violations(valued(values=("high", "higher"), sharp=False))
     only(found, "Assumption 2", "removes the failure", "'level'", "'weigh' answers off")
-    assert violations(valued(values=("high", "higher"), sharp=False)) == []
-    assert violations(valued(values=("high", "higher"), accuracy=0.9)) == []
+    assert violations(valued(values=("high",), sharp=False)) == []
+    assert violations(valued(values=("high", "higher"))) == []
 
 
 def test_an_answer_less_probable_than_any_number_may_come():
-    """Where it does, either of two values may be true, and what is read is right in 90 % of cases."""
-    here = valued(q=1e-200, values=("high", "higher"), accuracy=0.9)
+    """Where it does, either of two values may be true."""
+    here = valued(q=1e-200, values=("high", "higher"))
     rows = {"low": [1, 0, 0, 0], "high": [0, 1, 0, 1e-200], "higher": [0, 0, 1, 1e-200]}
     kernel = Discrete(["fine", "high", "higher", "off"], rows)
     problem = replace(here.problem, model=replace(here.problem.model, kernels={"weigh": kernel}))
@@ -315,14 +315,12 @@ def test_a_belief_that_holds_but_lacks_support_is_named():
 def test_where_nothing_is_violated_the_three_way_rule_is_optimal(seed):
     """Two independent beliefs with values, needs and probes drawn at random, against trying everything."""
     rng = np.random.default_rng(seed)
-    needs, kinds = rng.random(2) < 0.4, rng.choice(["assured", "supported"], 2)
     beliefs = [
-        Belief(name, float(rng.uniform(2, 12)), correction=str(kind), declared="old", needs_support=bool(need),
-               may_keep=bool(rng.random() < 0.7))
-        for name, kind, need in zip("xy", kinds, needs, strict=True)
+        Belief(name, float(rng.uniform(2, 12)), may_keep=bool(rng.random() < 0.7), declared="old",
+               needs_support=bool(need))
+        for name, need in zip("xy", rng.random(2) < 0.4, strict=True)
     ]  # fmt: skip
-    read = float(rng.choice([1.0, 0.9]))
-    probes = [Probe(f"p{n}", float(rng.uniform(0.1, 2)), accuracy=read) for n in "xy"]
+    probes = [Probe(f"p{n}", float(rng.uniform(0.1, 2))) for n in "xy"]
     probes += [Probe("extra", float(rng.uniform(0.1, 2)))] if rng.random() < 0.3 else []
     edges = [e for n in "xy" for e in ((f"p{n}", n, "detection"), (n, f"a{n}", "belief_to_action"))]
     edges += [("extra", str(rng.choice(["x", "y"])), "detection")] if len(probes) == 3 else []

@@ -117,14 +117,6 @@ def test_a_tolerance_is_a_distance(tolerance):
     assert repr(tolerance) in fault.problem
 
 
-def test_a_correction_is_assured_or_supported():
-    RecoveryGraph([Belief("b", correction="supported"), Belief("c", correction="assured")])
-    (fault,) = faults_of(beliefs=[Belief("b", correction="hoped for")])
-    assert fault.where == "beliefs[0].correction"
-    assert "'hoped for'" in fault.problem
-    assert "assured, supported" in fault.remedy
-
-
 def test_a_declared_number_is_a_number():
     (fault,) = faults_of(beliefs=[Belief("b", declared=math.nan)])
     assert fault.where == "beliefs[0].declared"
@@ -136,15 +128,6 @@ def test_a_source_is_a_belief_and_an_unknown_one_lists_them():
     assert fault.where == "probes[0].source"
     assert "'camra' is not a belief" in fault.problem
     assert "'camera'" in fault.remedy
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
-def test_an_accuracy_is_a_probability_also_in_a_table(share):
-    (fault,) = faults_of(probes=[Probe("p", 0.1, accuracy=share)])
-    assert fault.where == "probes[0].accuracy"
-    (fault,) = faults_of(probes=[Probe("p", 0.1, accuracy={"default": 1.0, "h": share})])
-    assert fault.where == "probes[0].accuracy.h"
-    assert repr(share) in fault.problem
 
 
 def test_all_faults_are_reported_at_once():

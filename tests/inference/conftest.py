@@ -1,4 +1,4 @@
-"""Two hypotheses and whatever probes a test needs; random problems of format 2 with their reference."""
+"""Two hypotheses and whatever probes a test needs; random problems with values and their reference."""
 
 from collections.abc import Callable
 
@@ -38,11 +38,11 @@ def start() -> Callable[..., InformationState]:
 
 
 @pytest.fixture(scope="session")
-def walked(format_2, after_some_answers) -> Callable[..., tuple[InformationState, Reference]]:
-    """Return a state some possible answers into a random problem of format 2, and the reference of that problem."""
+def walked(valued_file, after_some_answers) -> Callable[..., tuple[InformationState, Reference]]:
+    """Return a state some possible answers into a random problem with values, and the reference of that problem."""
 
     def make(seed: int, *, gaussian: bool = False) -> tuple[InformationState, Reference]:
-        data = format_2(seed, gaussian=gaussian)
+        data = valued_file(seed, gaussian=gaussian)
         return after_some_answers(data, seed), Reference(data)
 
     return make

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from aquamend.decision import best_terminal, probe_values
+from aquamend.decision.standings import standings
 from aquamend.errors import AquaMendError
-from aquamend.inference import InformationState, Observation, standings
+from aquamend.inference import InformationState, Observation
 from aquamend.model import Discrete
 from aquamend.planning.exact import solve
 

@@ -17,7 +17,7 @@ from aquamend.recovery import Journal, recover
 from aquamend.testing import FakeRobot
 
 TRUE = {
-    "format": "aquamend-problem/2",
+    "format": "aquamend-problem/1",
     "beliefs": [{"name": "pose", "residual": 30}, {"name": "code", "residual": 50}, {"name": "lamp", "residual": 1}],
     "actions": [{"name": "drive", "undo": 8, "status": "executed"}],
     "probes": [{"name": "scan", "cost": 1, "accuracy": 0.8, "source": "lamp"}, {"name": "range", "cost": 0.5}],

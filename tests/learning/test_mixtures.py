@@ -82,7 +82,7 @@ def test_samples_are_the_readings_beside_what_was_thought():
 def test_whatever_was_read_gives_a_sound_kernel(readings, law, strength, kernel):
     found = learned_readings(kernel, {"default": np.array(readings)}, law=law, strength=strength)
     data = {
-        "format": "aquamend-problem/2", "beliefs": [{"name": "b"}], "probes": [{"name": "p", "cost": 1}],
+        "format": "aquamend-problem/1", "beliefs": [{"name": "b"}], "probes": [{"name": "p", "cost": 1}],
         "hypotheses": [{"name": "h", "prior": 1}], "kernels": {"p": json.loads(json.dumps(found.kernel))},
     }  # fmt: skip
     assert parse_problem(data).model.channels["p"].n_labels == 1

@@ -1,6 +1,7 @@
 """One problem: where graph and model must agree, what values mean, and what else may end the recovery."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
 from aquamend.model.spreads import differs
-from aquamend.problem import Plan, Problem
+from aquamend.problem import Plan, Problem, Redeclared
 
 LOOK = Discrete(["y", "n"], {"ok": [1, 0], "bad": [0, 1]})
 BELIEFS = (Belief("b", 1.0), Belief("c", 1.0))
@@ -44,7 +45,6 @@ def problem(
         ({"failed": ("b", "x")}, ["hypotheses[1].failed[1]"]),
         ({"truth": {"x": "A"}}, ["hypotheses[1].truth.x"]),
         ({"truth": {"c": "A"}}, ["hypotheses[1].truth.c"]),
-        ({"spec": Probe("look", 0.1, accuracy={"default": 1.0, "x": 0.5})}, ["probes[0].accuracy.x"]),
         ({"probe": "peek"}, ["kernels.peek", "probes[0]"]),
         ({"alarm": Alarm({"ok": 1, "bad": 1}, ["c", "x"])}, ["alarm.suspects[1]"]),
         ({"declarations": [Declaration("d", "x")]}, ["declarations[0].belief"]),
@@ -91,9 +91,10 @@ def test_a_declaration_of_a_belief_with_a_value_says_that_value_and_is_invalid_w
     assert own.invalid_in == ("ok",)
 
 
-def test_a_declaration_without_a_value_is_invalid_nowhere_unless_it_says_so():
-    (said,) = problem(declarations=[Declaration("least", "b")]).declarations
-    assert said.invalid_in == ()
+def test_a_declaration_is_invalid_where_its_belief_failed_unless_it_says_where():
+    for given, invalid in ((None, ("bad",)), ((), ()), (("ok",), ("ok",))):
+        (own,) = problem(declarations=[Declaration("least", "b", invalid_in=given)]).declarations
+        assert own.invalid_in == invalid
 
 
 @pytest.mark.parametrize(
@@ -125,54 +126,68 @@ def test_a_belief_with_a_value_has_failed_where_the_truth_differs():
     np.testing.assert_array_equal(problem().failed, [[0, 0], [1, 0]])
 
 
-@pytest.mark.parametrize(
-    ("accuracy", "source", "expected"),
-    [
-        (1.0, None, (1.0, 1.0)),
-        (0.9, None, (0.9, 0.9)),
-        (0.9, "b", (0.9, 0.0)),
-        ({"default": 0.8, "bad": 0.3}, "b", (0.8, 0.3)),
-        ({"ok": 0.7}, "b", (0.7, 0.0)),
-        ({"ok": 0.7}, None, (0.7, 1.0)),
-    ],
-)
-def test_accuracy_is_lost_with_the_source_unless_a_hypothesis_has_its_own(accuracy, source, expected):
-    given = problem(spec=Probe("look", 0.1, accuracy=accuracy, source=source))
-    np.testing.assert_array_equal(given.accuracy[:, 0], expected)
+LOST = "lost"
 
 
 def valued(belief, truths):
-    """Return a problem of one belief, read by ``look``, whose truth each hypothesis gives (None: as declared)."""
-    graph = RecoveryGraph([belief], (), [Probe("look", 0.1, accuracy=0.9)], [("look", "b", "detection")])
+    """Return a problem of one belief, read by ``look``, whose truth each hypothesis gives.
+
+    None: as declared; LOST: it has failed, and no value can be named.
+    """
+    graph = RecoveryGraph([belief], (), [Probe("look", 0.1)], [("look", "b", "detection")])
     names = [f"h{i}" for i in range(len(truths))]
     hypotheses = [
-        Hypothesis(n, 1 / len(truths), truth={} if t is None else {"b": t}) for n, t in zip(names, truths, strict=True)
+        Hypothesis(n, 1 / len(truths), ("b",) if t is LOST else (), truth={} if t in (None, LOST) else {"b": t})
+        for n, t in zip(names, truths, strict=True)
     ]
     return Problem(graph, JointModel(hypotheses, {"look": Discrete(["y"], {n: [1.0] for n in names})}))
 
 
-def test_a_corrected_belief_may_be_the_old_value_what_a_probe_read_or_any_other_truth_in_this_order():
-    belief = Belief("b", 1.0, correction="supported", declared=18.0, tolerance=3.0)
+def said(values):
+    return [value.value for value in values]
+
+
+def test_a_corrected_belief_may_be_any_other_value_that_is_true_under_some_hypothesis_in_file_order():
+    """20 is within tolerance of 18: it is another value all the same, right and wrong where 18 is."""
+    belief = Belief("b", 1.0, declared=18.0, tolerance=3.0)
     values = valued(belief, [None, 45.0, 20.0, 46.0, 45.0]).values_of(0)
-    assert [(value.value, value.probe) for value in values] == [
-        (18.0, None), (None, 0), (45.0, None), (20.0, None), (46.0, None),
-    ]  # fmt: skip
-    wrong = [value.wrong.round(12).tolist() for value in values]
-    assert wrong == [[0, 1, 0, 1, 1], [0.1] * 5, [1, 0, 1, 0, 0], [0, 1, 0, 1, 1], [1, 0, 1, 0, 0]]
+    assert said(values) == [45.0, 20.0, 46.0]
+    assert [v.wrong.tolist() for v in values] == [[1, 0, 1, 0, 0], [0, 1, 0, 1, 1], [1, 0, 1, 0, 0]]
+    assert all(v.if_undone.tolist() == v.wrong.tolist() for v in values)
 
 
-def test_a_belief_that_may_not_be_kept_is_not_declared_the_same_again():
-    belief = Belief("b", 1.0, may_keep=False, correction="supported", declared="A")
-    assert [(v.value, v.probe) for v in valued(belief, [None, "B"]).values_of(0)] == [(None, 0), ("B", None)]
+@pytest.mark.parametrize("may_keep", [True, False])
+@pytest.mark.parametrize("needs_support", [True, False])
+def test_the_declared_value_is_never_declared_again(may_keep, needs_support):
+    belief = Belief("b", 1.0, may_keep=may_keep, declared="A", needs_support=needs_support)
+    assert said(valued(belief, [None, "B", "A"]).values_of(0)) == ["B"]
+    assert said(valued(belief, [None, "A"]).values_of(0)) == []
 
 
-def test_a_supported_belief_without_a_value_is_stated_again_or_read():
-    belief = Belief("b", 1.0, correction="supported")
-    assert [(v.value, v.probe) for v in valued(belief, [None, None]).values_of(0)] == [(None, None), (None, 0)]
+def test_once_another_value_is_in_force_the_first_one_may_be_declared_and_that_one_no_more():
+    belief = Belief("b", 1.0, declared="A")
+    now = replace(valued(belief, [None, "B", "C"]), redeclared={"b": Redeclared("B")})
+    assert said(now.values_of(0)) == ["A", "C"]
+    np.testing.assert_array_equal(now.failed[:, 0], [1, 0, 1])
 
 
-def test_an_assured_belief_without_a_value_needs_none():
-    assert problem().values_of(0) == ()
+def test_what_failed_without_a_value_makes_every_value_wrong_and_names_none():
+    for declared, other in (("A", "B"), (18.0, 45.0)):
+        values = valued(Belief("b", 1.0, declared=declared), [None, other, LOST]).values_of(0)
+        assert said(values) == [other]
+        assert values[0].wrong.tolist() == [1, 0, 1]
+
+
+def test_a_value_of_prior_zero_may_be_declared_too():
+    given = valued(Belief("b", 1.0, declared="A"), [None, "B"])
+    priors = [replace(h, prior=p) for h, p in zip(given.model.hypotheses, (1.0, 0.0), strict=True)]
+    assert said(replace(given, model=replace(given.model, hypotheses=priors)).values_of(0)) == ["B"]
+
+
+def test_a_belief_without_a_value_is_repaired_and_right_then():
+    (repaired,) = problem().values_of(0)
+    assert repaired.value is None
+    assert repaired.wrong.tolist() == [0, 0]
 
 
 def test_evidence_on_a_belief_is_what_its_declarations_rest_on_and_what_reaches_it():

@@ -37,7 +37,7 @@ def problem(p, q, *, cost=0.5, kernel=None):
     graph = RecoveryGraph(
         [Belief("b", 20.0)],
         [Action("a", undo=6.0, executed=True)],
-        [Probe("look", cost, max_uses=2, accuracy={"default": 0.9, "bad": 0.5})],
+        [Probe("look", cost, max_uses=2)],
         [("look", "b", "detection"), ("b", "a", "belief_to_action")],
     )
     hypotheses = [Hypothesis("good", 0.6), Hypothesis("bad", 0.4, ["b"])]
@@ -69,7 +69,7 @@ def test_all_that_is_said_of_a_hypothesis_is_said_of_its_parts():
         "bad", "bad, look keeps saying yes", "bad, look keeps saying no",
     )  # fmt: skip
     assert split.plans[0].loss.tolist() == [9.0] * 3 + [7.0] * 3
-    assert split.accuracy[:, 0].tolist() == [0.9] * 3 + [0.5] * 3
+    assert split.failed[:, 0].tolist() == [0.0] * 3 + [1.0] * 3
     assert best_terminal(InformationState.alarmed(split)).loss == pytest.approx(
         best_terminal(InformationState.alarmed(problem(0.9, 0.2))).loss
     )

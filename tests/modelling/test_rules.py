@@ -46,6 +46,18 @@ def test_a_rule_for_fewer_hypotheses_goes_first_in_whatever_order():
         assert list(resolved({key: rules[key] for key in keys}, HERE)) == [0, 2, 1, 3]
 
 
+def test_the_default_gives_way_to_a_rule_that_always_holds_too():
+    for rules in ({"default": 0, "slip | not slip": 1}, {"slip | not slip": 1, "default": 0}):
+        assert list(resolved(rules, HERE)) == [1, 1, 1, 1]
+
+
+def test_a_comparison_with_what_failed_without_a_value_everywhere_holds_nowhere():
+    lost = Vocabulary(NAMES, WORDS, truth={"level": np.array([None] * 4)})
+    for condition in ("level > 3", "level = 3", "level = full", "level < level"):
+        assert not lost.where(condition).any()
+    assert lost.where("not level > 3").all()
+
+
 def test_two_rules_that_contradict_each_other_are_named_with_a_hypothesis():
     with pytest.raises(InvalidProblem, match=r"'slip' and 'glare' both hold under 'slip \+ glare'.*'slip & glare'"):
         table({"default": 0, "slip": 1, "glare": 2}, HERE)

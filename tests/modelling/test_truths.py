@@ -33,7 +33,7 @@ def test_a_uniform_spread_is_even_and_reaches_its_upper_end():
 
 
 def test_listed_values_share_by_weight_and_stand_for_themselves():
-    steps = steps_of(OneOf.of({1.0: 3.0, 2.0: 1.0}), LEVEL)
+    steps = steps_of(OneOf({1.0: 3.0, 2.0: 1.0}), LEVEL)
     assert (steps.values, steps.shares, steps.width) == ((1.0, 2.0), (0.75, 0.25), 0.0)
 
 
@@ -42,7 +42,7 @@ def test_listed_values_share_by_weight_and_stand_for_themselves():
     [
         (OneOf((20.0, 45.0)), LEVEL, "20 is within 3 of the 18 declared"),
         (OneOf(("A",)), TARGET, "A is what 'target' declares"),
-        (OneOf.of({40.0: 0.0}), LEVEL, "the weight 0.0 is not above 0"),
+        (OneOf({40.0: 0.0}), LEVEL, "the weight 0.0 is not above 0"),
         (OneOf(()), LEVEL, "there are none"),
         (OneOf((40.0, 40.0)), LEVEL, "'40' is given twice"),
         (Normal(18.0, 1.0), LEVEL, "every value is within 3 of the 18 declared"),

@@ -1,4 +1,4 @@
-"""Small random problems with discrete probes, for theorems about plans; those of format 2 with their reference."""
+"""Small random problems with discrete probes, for theorems about plans; those with values and their reference."""
 
 import math
 import random
@@ -13,7 +13,7 @@ from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, Joi
 from aquamend.planning.bounds import Bounds
 from aquamend.problem_file import parse_problem
 from tests.reference.brute_force import Reference
-from tests.reference.generator import format_2_problem, random_problem
+from tests.reference.generator import random_problem, valued_problem
 
 
 def random_state(seed: int, *, n_beliefs: int = 3, uses: float = 2, budget: float = np.inf) -> InformationState:
@@ -50,24 +50,24 @@ def make_state() -> Callable[..., InformationState]:
 
 
 @pytest.fixture(scope="session")
-def referenced(format_2) -> Callable[..., tuple[InformationState, Any]]:
-    """Return the alarmed state of a random problem of format 2, and a reference that solves it by brute force."""
+def referenced(valued_file) -> Callable[..., tuple[InformationState, Any]]:
+    """Return the alarmed state of a random problem with values, and a reference that solves it by brute force."""
 
     @cache  # a reference remembers its optimum, which several tests ask for
     def make(seed: int, **options: Any) -> tuple[InformationState, Any]:
-        data = format_2(seed, **options)
+        data = valued_file(seed, **options)
         return InformationState.alarmed(parse_problem(data)), Reference(data)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def both_formats() -> Callable[[int], tuple[InformationState, Any]]:
-    """Return a maker of random problems, format 1 and 2 in turn, each with its reference."""
+def both_kinds() -> Callable[[int], tuple[InformationState, Any]]:
+    """Return a maker of random problems, without values and with them in turn, each with its reference."""
 
     def make(seed: int) -> tuple[InformationState, Any]:
         rng = random.Random(seed)
-        data = random_problem(rng) if seed % 2 else format_2_problem(rng)
+        data = random_problem(rng) if seed % 2 else valued_problem(rng)
         return InformationState.alarmed(parse_problem(data)), Reference(data)
 
     return make

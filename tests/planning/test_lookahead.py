@@ -39,11 +39,11 @@ def test_planning_by_answers_and_by_evidence_states_agree(make_state, seed):
         np.testing.assert_allclose(lookahead_losses(state, depth), solve(state, depth=depth).probe_losses(), atol=1e-9)
 
 
-def test_a_plan_with_readings_is_worth_no_more_than_perfect_information_and_no_less_than_one_probe(format_2):
+def test_a_plan_with_readings_is_worth_no_more_than_perfect_information_and_no_less_than_one_probe(valued_file):
     """Readings are told by intervals: what a plan promises can be had, and further probes never make it worse."""
     compared = 0
     for seed in range(40):
-        state = InformationState.alarmed(parse_problem(format_2(seed, gaussian=True)))
+        state = InformationState.alarmed(parse_problem(valued_file(seed, gaussian=True)))
         if not state.legal or any(belief.needs_support for belief in state.problem.graph.beliefs):
             continue
         one, two = lookahead_losses(state, 1), lookahead_losses(state, 2)

@@ -39,7 +39,7 @@ from aquamend.planning.sensors import discrete_answers
 from aquamend.policies import Lookahead
 from aquamend.problem_file import load_problem, parse_problem
 from tests.planning.conftest import random_state
-from tests.reference.generator import format_2_problem, random_problem
+from tests.reference.generator import random_problem, valued_problem
 from tests.tiers import cases
 
 
@@ -86,9 +86,9 @@ def test_bounds_bracket_the_optimum_where_corrections_need_values_and_support(re
 
 
 @pytest.mark.slow
-def test_bounds_meet_at_the_optimum_on_thousands_of_problems_of_both_formats(both_formats):
+def test_bounds_meet_at_the_optimum_on_thousands_of_problems_of_both_kinds(both_kinds):
     for seed in range(1000, 3000):
-        state, reference = both_formats(seed)
+        state, reference = both_kinds(seed)
         bounds, optimum = search(state, Limits(gap=1e-6)).bounds, reference.optimum()
         assert bounds.lower <= optimum + 1e-9, seed
         assert bounds.upper >= optimum - 1e-9, seed
@@ -237,7 +237,7 @@ def test_probes_that_cannot_pay_are_left_out_without_a_difference(monkeypatch):
     smaller = 0
     for seed in range(cases(150, 1500)):
         rng = random.Random(seed)
-        data = random_problem(rng) if seed % 2 else format_2_problem(rng)
+        data = random_problem(rng) if seed % 2 else valued_problem(rng)
         state = settled_state(data, power=[4, 8, 16][seed % 3])
         if state.contradiction is not None or not state.legal:
             continue
@@ -304,11 +304,11 @@ def test_what_hardly_ever_happens_is_never_taken_for_impossible(prior):
     assert bounds.upper == pytest.approx(optimum(state), abs=1e-9)
 
 
-def test_improbable_failures_that_may_not_be_kept_make_no_certificate_wrong(format_2):
+def test_improbable_failures_that_may_not_be_kept_make_no_certificate_wrong(valued_file):
     """Priors down to 1e-300, tiny and huge costs: every bound against the exact optimum."""
     compared = 0
     for seed in range(120):
-        rng, data = np.random.default_rng(seed), format_2(seed)
+        rng, data = np.random.default_rng(seed), valued_file(seed)
         for hypothesis in data["hypotheses"]:
             if rng.random() < 0.5:
                 hypothesis["prior"] *= float(rng.choice([1e-6, 1e-9, 1e-10, 1e-12, 1e-20, 1e-300]))
@@ -363,11 +363,11 @@ def test_the_wrong_certificate_that_was_found_is_right():
     assert optimum(state) == pytest.approx(3.1864095295, abs=1e-9)
 
 
-def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_formats):
+def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_kinds):
     methods = (*search_module.METHODS, search_module.Table())
     accepted = dict.fromkeys(methods, 0)
     for seed in range(40):
-        state, reference = both_formats(seed)
+        state, reference = both_kinds(seed)
         for method in methods:
             if not method.accepts(state):
                 continue
@@ -421,9 +421,9 @@ def test_where_rules_keep_the_gap_open_the_upper_bound_still_comes_down_to_its_o
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [94, 173, 192, 205, 282])
-def test_with_rules_the_optimum_of_exact_readings_is_hardly_above_the_upper_bound(format_2, seed):
+def test_with_rules_the_optimum_of_exact_readings_is_hardly_above_the_upper_bound(valued_file, seed):
     """The bounds are for policies that may round what they read; one that may not loses 0.2 % more on the first."""
-    state = InformationState.alarmed(parse_problem(format_2(seed, gaussian=True, max_beliefs=3, max_total_uses=2)))
+    state = InformationState.alarmed(parse_problem(valued_file(seed, gaussian=True, max_beliefs=3, max_total_uses=2)))
     assert len(endings_of(state.problem).support.beliefs)
     found = integrated(state, state.posterior[None, :], frozenset(), 320)[0]
     bounds = search(state, Limits(gap=1e-4, memory=1e8)).bounds

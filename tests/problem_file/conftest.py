@@ -1,4 +1,4 @@
-"""Two sound problems that together use every key of both formats, for the tests here to spoil."""
+"""Two sound problems that together use every key of the format, for the tests here to spoil."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ SOUND = {
 }
 
 SOUND_2 = {
-    "format": "aquamend-problem/2",
+    "format": "aquamend-problem/1",
     "name": "pour into the least full cup",
     "beliefs": [
-        {"name": "level", "residual": 10, "correction": "supported", "declared": 18.5, "tolerance": 3},
-        {"name": "target", "residual": 80, "correction": "supported", "declared": "A", "needs_support": True},
-        {"name": "camera", "residual": 40, "correction": "supported", "declared": "sound"},
+        {"name": "level", "residual": 10, "declared": 18.5, "tolerance": 3},
+        {"name": "target", "residual": 80, "declared": "A", "needs_support": True},
+        {"name": "camera", "residual": 40, "declared": "sound"},
         {"name": "lid", "residual": 5},
     ],
     "actions": [{"name": "pour", "undo": 9.5, "status": "executed"}, {"name": "place", "undo": 2}],
     "probes": [
-        {"name": "look", "cost": 0.25, "source": "camera", "accuracy": 0.98},
-        {"name": "weigh", "cost": 0.5, "accuracy": {"default": 0.99, "scale_off": 0.125}},
+        {"name": "look", "cost": 0.25, "source": "camera"},
+        {"name": "weigh", "cost": 0.5},
         {"name": "touch", "cost": 1},
         {"name": "listen", "cost": 2},
     ],
@@ -144,16 +144,16 @@ SOUND_2 = {
 
 
 CAUSES = {
-    "format": "aquamend-problem/2",
+    "format": "aquamend-problem/1",
     "name": "fetch a box",
     "beliefs": [
         {"name": "place", "residual": 60},
         {"name": "code", "residual": 90},
-        {"name": "weight", "residual": 5, "declared": 10, "tolerance": 1, "correction": "supported"},
+        {"name": "weight", "residual": 5, "declared": 10, "tolerance": 1},
     ],
     "actions": [{"name": "drive", "undo": 12, "status": "executed"}],
     "probes": [
-        {"name": "scan", "cost": 1, "accuracy": {"default": 0.9, "misread & shelf": 0.5}},
+        {"name": "scan", "cost": 1},
         {"name": "range", "cost": 0.5},
     ],
     "edges": [

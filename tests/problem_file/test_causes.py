@@ -15,8 +15,6 @@ def test_hypotheses_follow_from_causes(causes):
     assert problem.model.left_out == pytest.approx(0.1 * (0.05 * 0.2 + 0.01 * 0.02))
     index = problem.model.hypothesis_index
     assert problem.failed[index["shelf=gone + heavy"]].tolist() == [1, 1, 1]
-    assert problem.accuracy[index["shelf=moved + misread"], 0] == 0.5
-    assert problem.accuracy[index["misread"], 0] == 0.9
     assert problem.plans[0].loss[index["misread + heavy"]] == np.inf
     assert problem.restart.loss[index["shelf=gone"]] == 40
     assert problem.declarations[0].invalid_in == tuple(n for n in problem.model.names if "misread" in n or "gone" in n)
@@ -90,11 +88,6 @@ def test_a_fault_says_where_and_what(causes, faults_of, change, said):
     faults = faults_of(causes)
     assert len([f for f in faults if f.startswith(said)]) == 1, faults
     assert all("hypotheses[" not in fault for fault in faults), "generated hypotheses have no place in the file"
-
-
-def test_causes_need_format_2(causes, faults_of):
-    causes["format"] = "aquamend-problem/1"
-    assert any(f.startswith("causes: 'causes' needs format: aquamend-problem/2") for f in faults_of(causes))
 
 
 def test_delay_compensations_and_persistent_errors_are_read(causes):

@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from aquamend.codec.records import entries
+from aquamend.graph import Belief
+from aquamend.model import Alarm, Coverage, Declaration, FitGroup, Hypothesis, Normal, OneOf, Uniform
+from aquamend.model.kernels import KERNELS
+from aquamend.modelling import CauseState, Effect
 from aquamend.problem import Plan
-from aquamend.problem_file import parse_problem, problem_to_data, schema
+from aquamend.problem_file import format as file_format
+from aquamend.problem_file import parse_problem
 from aquamend.problem_file.text import yaml_data
 
 PAGE = (Path(__file__).parents[2] / "docs" / "problem-format.md").read_text(encoding="utf-8")
 FORMAT_1, FORMAT_2, CAUSES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 SECTIONS = [
-    schema.PROBLEM, schema.BELIEF, schema.ACTION, schema.OPERATION, schema.PROBE, schema.HYPOTHESIS, schema.KERNEL,
-    schema.ALARM, schema.DECLARATION, schema.RESTART, schema.PLAN, schema.COVERAGE, schema.GROUP, schema.CAUSE,
-    schema.STATE, schema.EFFECT, schema.COMPENSATION,
+    file_format.ProblemFile, Belief, file_format.TimedAction, file_format.TimedOperation, file_format.TimedProbe,
+    Hypothesis, *KERNELS, Alarm, Declaration, file_format.WrittenPlan, Coverage, FitGroup, file_format.WrittenCause,
+    CauseState, Effect, file_format.TimedCompensation, Normal, Uniform, OneOf,
 ]  # fmt: skip
 
 
@@ -32,9 +38,7 @@ def test_the_second_example_is_sound_and_means_what_the_page_says():
     assert prior @ problem.failed @ residual == pytest.approx(31.0)
     assert isinstance(problem.restart, Plan)
     assert prior @ problem.restart.loss == pytest.approx(23.6)
-    assert prior @ problem.accuracy == pytest.approx([0.882, 0.901, 1.0, 1.0])
     assert [plan.last_resort for plan in problem.plans] == [False, True]
-    assert problem_to_data(problem)["format"] == "aquamend-problem/2"
 
 
 def test_the_example_with_causes_is_sound_and_means_what_the_page_says():
@@ -45,11 +49,6 @@ def test_the_example_with_causes_is_sound_and_means_what_the_page_says():
     assert f"{1 - model.left_out:.4f}" in PAGE
 
 
-@pytest.mark.parametrize("key", sorted({key for section in SECTIONS for key in section}))
+@pytest.mark.parametrize("key", sorted({key for section in SECTIONS for key in entries(section)}))
 def test_every_key_stands_in_a_table(key):
     assert re.search(rf"^\|[^|]*`{key}`", PAGE, re.MULTILINE)
-
-
-@pytest.mark.parametrize("key", sorted({name for s in SECTIONS for name, key in s.items() if key.since > 1}))
-def test_every_key_of_format_2_stands_in_the_part_on_format_2(key):
-    assert re.search(rf"^\|[^|]*`{key}`", PAGE.partition("## Format 2")[2], re.MULTILINE)

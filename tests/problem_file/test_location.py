@@ -10,7 +10,7 @@ from aquamend.errors import Fault, InvalidProblem
 from aquamend.problem_file import read_problem
 from aquamend.problem_file.location import located
 
-YAML = """format: aquamend-problem/2
+YAML = """format: aquamend-problem/1
 beliefs:
   - {name: "a.b", residual: -1}
   - name: c

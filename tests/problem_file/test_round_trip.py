@@ -28,8 +28,7 @@ from aquamend.model import (
 from aquamend.model.kernels import DEFAULT_OUTLIERS
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file import load_problem, parse_problem, problem_to_data
-from aquamend.problem_file.plain_data import core_scalar
-from aquamend.problem_file.text import json_data, yaml_data
+from aquamend.problem_file.text import core_scalar, json_data, yaml_data
 
 
 def test_data_comes_back_as_it_was(sound):
@@ -43,7 +42,7 @@ def test_data_comes_back_as_it_was(sound):
     }
 
 
-def test_data_of_format_2_come_back_as_they_were(sound_2):
+def test_data_with_values_come_back_as_they_were(sound_2):
     assert problem_to_data(parse_problem(sound_2)) == sound_2
 
 
@@ -141,18 +140,17 @@ def kernels(draw: st.DrawFn, names: list[str]) -> Kernel:
 
 @st.composite
 def valued_problems(draw: st.DrawFn) -> Problem:
-    """Problems with what format 2 added, each part there or not."""
+    """Problems with values, plans and coverage, each part there or not."""
     b, c, a, p, q = draw(st.lists(names, min_size=5, max_size=5, unique=True))
     hypotheses = draw(st.lists(names, min_size=3, max_size=3, unique=True))
-    accuracy = st.floats(0, 1) | st.dictionaries(st.sampled_from(["default", *hypotheses]), st.floats(0, 1))
     valued = st.builds(
-        Belief, st.just(b), correction=st.sampled_from(Correction), declared=values, tolerance=costs,
+        Belief, st.just(b), declared=values, tolerance=costs,
         needs_support=st.booleans(),
     )  # fmt: skip
     graph = RecoveryGraph(
         [draw(valued), Belief(c, needs_support=True)],
         [Action(a, undo=1.0, executed=True)],
-        [Probe(p, 1.0, source=draw(st.sampled_from([None, b, c])), accuracy=draw(accuracy)), Probe(q, 0.5)],
+        [Probe(p, 1.0, source=draw(st.sampled_from([None, b, c]))), Probe(q, 0.5)],
         [(p, b, "detection")],
     )
     declared = graph.beliefs[0].declared
@@ -179,42 +177,14 @@ def valued_problems(draw: st.DrawFn) -> Problem:
 
 @settings(max_examples=50, deadline=None)
 @given(valued_problems())
-def test_every_problem_of_format_2_survives_json_and_yaml(problem):
+def test_every_problem_with_values_survives_json_and_yaml(problem):
     again = survives(problem)
-    for table in ("failed", "accuracy", "invalid"):
+    for table in ("failed", "invalid"):
         assert np.array_equal(getattr(again, table), getattr(problem, table))
     for old, new in zip((*problem.plans, problem.restart_plan), (*again.plans, again.restart_plan), strict=True):
         assert (old is None) == (new is None)
         assert old is None or np.array_equal(old.loss, new.loss)
     assert again.coverage == problem.coverage
-
-
-NEW = {
-    "a value": lambda d: d["beliefs"][0].update(declared=1) or [h.update(failed=[]) for h in d["hypotheses"]],
-    "a tolerance": lambda d: d["beliefs"][0].update(tolerance=1),
-    "a supported correction": lambda d: d["beliefs"][0].update(correction="supported"),
-    "a need of support": lambda d: d["beliefs"][0].update(needs_support=True),
-    "a source": lambda d: d["probes"][0].update(source="weight"),
-    "an accuracy": lambda d: d["probes"][0].update(accuracy=0.5),
-    "an accuracy by hypothesis": lambda d: d["probes"][0].update(accuracy={"default": 1}),
-    "a declaration's value": lambda d: d["declarations"][0].update(value="A"),
-    "outliers": lambda d: d["kernels"]["weigh"].update(outliers=0),
-    "samples": lambda d: d["kernels"].update(weigh={"samples": {n: [1, 2] for n in ("nothing", "refilled", "tilted")}}),
-    "a plan": lambda d: d.update(plans=[{"name": "wait", "loss": 3}]),
-    "a restart with a loss": lambda d: d.update(restart={"loss": 3}),
-    "no corrections": lambda d: d.update(corrections=False),
-    "coverage": lambda d: d.update(coverage={"stage": "T1", "covered_stages": [], "groups": []}),
-}
-
-
-@pytest.mark.parametrize("what", NEW)
-def test_the_oldest_format_that_can_say_it_is_written(sound, what):
-    sound["format"] = "aquamend-problem/2"
-    assert problem_to_data(parse_problem(sound))["format"] == "aquamend-problem/1"
-    NEW[what](sound)
-    data = problem_to_data(parse_problem(sound))
-    assert data["format"] == "aquamend-problem/2"
-    assert problem_to_data(parse_problem(data)) == data
 
 
 def test_an_infinite_value_and_a_lone_hypothesis_called_default_come_back():
@@ -226,7 +196,7 @@ def test_an_infinite_value_and_a_lone_hypothesis_called_default_come_back():
 
 
 def test_a_problem_built_from_arrays_is_written_by_name():
-    graph = RecoveryGraph([Belief("b", declared=3)], probes=[Probe("p", np.float64(1.0), accuracy=np.float64(0.5))])
+    graph = RecoveryGraph([Belief("b", declared=3)], probes=[Probe("p", np.float64(1.0))])
     model = JointModel(
         [Hypothesis("h", 0.5), Hypothesis("k", 0.5)], {"p": Gaussian(np.array([[1.0, 2.0], [3.0, 4.0]]))}
     )

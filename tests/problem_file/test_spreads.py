@@ -11,13 +11,13 @@ from aquamend.model.kernels import Outcomes
 from aquamend.problem_file import parse_problem, problem_to_data, read_problem
 
 TEXT = """
-format: aquamend-problem/2
+format: aquamend-problem/1
 name: pour into the least full cup
 beliefs:
-  - {name: level_A, residual: 10, correction: supported, declared: 18.0, tolerance: 3.0}
-  - {name: level_B, residual: 10, correction: supported, declared: 30.0, tolerance: 3.0}
-  - {name: target, residual: 80, correction: supported, declared: A}
-  - {name: camera, residual: 40, correction: supported, declared: sound}
+  - {name: level_A, residual: 10, declared: 18.0, tolerance: 3.0}
+  - {name: level_B, residual: 10, declared: 30.0, tolerance: 3.0}
+  - {name: target, residual: 80, declared: A}
+  - {name: camera, residual: 40, declared: sound}
 actions:
   - {name: grasp, undo: 4.0, status: executed}
 probes:
@@ -111,10 +111,32 @@ def test_what_a_spread_stands_for_can_be_written_and_read_again(problem):
 
 def problem_data(truth):
     return {
-        "format": "aquamend-problem/2",
+        "format": "aquamend-problem/1",
         "beliefs": [{"name": "level", "declared": 18, "tolerance": 3}, {"name": "target", "declared": "A"}],
         "hypotheses": [
             {"name": "fine", "prior": 0.6},
             {"name": "added", "prior": 0.4, "truth": {"level": truth}},
         ],
     }
+
+
+@pytest.mark.parametrize("truth", [40, "40", {"values": ["40"]}, {"values": {"40": 1}}, {"values": {40: 1}}])
+def test_values_are_read_as_numbers_where_a_number_is_declared(truth):
+    model = parse_problem(problem_data(truth)).model
+    assert model.hypotheses[1].truth == {"level": 40.0}
+    assert isinstance(model.hypotheses[1].truth["level"], float)
+
+
+def test_one_number_written_in_two_ways_is_given_twice(faults_of):
+    (fault,) = faults_of(problem_data({"values": {"40": 1, "40.0": 2}}))
+    assert fault.startswith("hypotheses[1].truth.level.values: it gives a number more than once")
+
+
+def test_what_is_not_a_number_is_a_fault_where_a_number_is_declared(faults_of):
+    assert faults_of(problem_data("much"))[0].startswith("hypotheses[1].truth.level: 'much' is not a number")
+    assert faults_of(problem_data({"values": ["much"]}))[0].startswith("hypotheses[1].truth.level.values[0]: 'much' is")
+
+
+def test_a_statement_has_a_value_as_its_belief_has():
+    data = problem_data(40) | {"declarations": [{"name": "full", "belief": "target", "value": 7}]}
+    assert parse_problem(data).model.declarations[0].value == "7"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aquamend.model import Cause, Discrete, FitGroup, Gaussian, Mixture, Samples
-from aquamend.problem_file import load_problem, parse_problem, problem_to_data
+from aquamend.problem_file import load_problem, parse_problem
 
 
 def test_reads_every_section(sound):
@@ -105,16 +105,14 @@ def test_json_numbers_and_booleans_name_outcomes_as_written(tmp_path):
     assert problem.graph.beliefs[0].residual == math.inf
 
 
-def test_reads_every_section_of_format_2(sound_2):
+def test_reads_what_is_said_of_values(sound_2):
     problem = parse_problem(sound_2)
     level, target, camera, lid = problem.graph.beliefs
-    assert (level.correction, level.declared, level.tolerance) == (Correction.SUPPORTED, 18.5, 3.0)
+    assert (level.declared, level.tolerance) == (18.5, 3.0)
     assert (target.declared, target.needs_support, camera.declared) == ("A", True, "sound")
-    assert (lid.correction, lid.declared, lid.tolerance, lid.needs_support) == (Correction.ASSURED, None, 0.0, False)
+    assert (lid.declared, lid.tolerance, lid.needs_support) == (None, 0.0, False)
     assert problem.graph.probes[0].source == "camera"
     assert problem.failed.tolist() == [[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-    assert problem.accuracy[:, 0].tolist() == [0.98, 0.98, 0.0, 0.98]
-    assert problem.accuracy[:, 1].tolist() == [0.99, 0.99, 0.99, 0.125]
     assert [(d.value, d.invalid_in) for d in problem.declarations] == [("A", ("refilled",)), ("on", ("scale_off",))]
     assert [type(kernel) for kernel in problem.model.kernels.values()] == [Discrete, Gaussian, Mixture, Samples]
     assert problem.model.kernels["weigh"].outliers == 0.01
@@ -136,13 +134,6 @@ def test_plans_and_a_restart_of_its_own_are_priced_by_hypothesis(sound_2):
     assert (problem.restart_plan.correct, problem.restart_plan.undo) == (("level", "target"), ("pour",))
 
 
-def test_a_file_of_format_2_that_uses_nothing_new_means_what_it_meant(sound):
-    old, new = parse_problem(sound), parse_problem(sound | {"format": "aquamend-problem/2"})
-    assert problem_to_data(old) == problem_to_data(new)
-    assert old.restart_plan.loss.tolist() == new.restart_plan.loss.tolist()
-    assert all(belief.correction == "assured" and not belief.needs_support for belief in new.graph.beliefs)
-
-
 @pytest.mark.parametrize(
     ("written", "means"),
     [
@@ -154,7 +145,7 @@ def test_a_file_of_format_2_that_uses_nothing_new_means_what_it_meant(sound):
 def test_a_value_is_a_number_or_text(tmp_path, written, means):
     path = tmp_path / "problem.yaml"
     path.write_text(
-        f"format: aquamend-problem/2\nbeliefs: [{{name: b, declared: {written}}}]\n"
+        f"format: aquamend-problem/1\nbeliefs: [{{name: b, declared: {written}}}]\n"
         f"hypotheses: [{{name: h, prior: 1, truth: {{b: {written}}}}}]\n"
     )
     problem = load_problem(path)
@@ -168,7 +159,7 @@ def test_a_value_is_a_number_or_text(tmp_path, written, means):
 def test_a_number_fails_beyond_its_tolerance(truth, failed):
     problem = parse_problem(
         {
-            "format": "aquamend-problem/2",
+            "format": "aquamend-problem/1",
             "beliefs": [{"name": "b", "declared": 18, "tolerance": 3}],
             "hypotheses": [{"name": "h", "prior": 1, "truth": {"b": truth}}],
         }

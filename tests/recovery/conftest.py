@@ -31,7 +31,7 @@ def table():
         graph = RecoveryGraph(
             beliefs=[
                 Belief("cup", residual=20),
-                Belief("level", residual=10, correction="supported", declared=18.0, tolerance=3.0),
+                Belief("level", residual=10, declared=18.0, tolerance=3.0),
             ],
             actions=[
                 Action("grasp", undo=2.0, executed=True),
@@ -39,7 +39,7 @@ def table():
                 Action("move", operations=("clear", "back"), executed=True),
                 Action("pour", reversible=reversible),
             ],
-            probes=[Probe("look", 0.5, max_uses=3), Probe("weigh", 1.0, max_uses=2, accuracy=0.9)],
+            probes=[Probe("look", 0.5, max_uses=3), Probe("weigh", 1.0, max_uses=2)],
             edges=[
                 ("look", "cup", "detection"),
                 ("weigh", "level", "detection"),

@@ -191,7 +191,7 @@ def test_a_problem_is_kept_once_for_many_sessions(written):
 
 def test_what_was_declared_anew_before_the_alarm_is_kept_with_the_session(path, cup_state):
     plain = cup_state()
-    new = {"level": Redeclared(45.0, np.array([0.1, 0.2, 0.7]), ("weigh",), 2)}
+    new = {"level": Redeclared(45.0, ("weigh",), 2)}
     later = replace(plain, problem=replace(plain.problem, redeclared=new))
     with Journal(path) as journal:
         for name, state in (("before", plain), ("after", later)):

@@ -44,8 +44,8 @@ def cups(level=18.0, target="A"):
     """Return the problem of pouring into the least full cup, for what was measured."""
     graph = RecoveryGraph(
         [
-            Belief("level", 10.0, correction="supported", declared=level, tolerance=3.0),
-            Belief("target", 80.0, correction="supported", declared=target, needs_support=True),
+            Belief("level", 10.0, declared=level, tolerance=3.0),
+            Belief("target", 80.0, declared=target, needs_support=True),
             Belief("gripper", 5.0),
         ],
         [
@@ -54,7 +54,7 @@ def cups(level=18.0, target="A"):
             Action("wave", operations=("down",)),
             Action("pour", reversible=False),
         ],
-        [Probe("look", 0.2), Probe("weigh", 0.6, accuracy=0.99)],
+        [Probe("look", 0.2), Probe("weigh", 0.6)],
         [
             ("look", "level", "detection"),
             ("weigh", "level", "detection"),

@@ -1,10 +1,13 @@
 """Random valid problem files, biased towards the corners where two implementations part.
 
-Names are the same in every problem (``b0``, ``a0``, ``p0``, outcomes ``o0``): one ``--observe`` fits many files.
+`random_problem` has no values at all, `valued_problem` has all that belongs to them, and `extra_problem` what the
+project's own format has beyond that. Names are the same in every problem: ``b0``, ``a0``, ``p0``, ``h0``.
 """
 
 import random
 from typing import Any
+
+from tests.reference.worlds import World, steps_of, values_of, worlds_of
 
 Problem = dict[str, Any]
 
@@ -241,7 +244,7 @@ def _declarations(dice: Dice, problem: Problem) -> list[dict[str, Any]]:
     declared = []
     for i in range(dice.rng.randint(1, 2)):
         belief = dice.rng.choice(_names(problem["beliefs"]))
-        failed = [h["name"] for h in problem["hypotheses"] if belief in h["failed"]]
+        failed = [h["name"] for h in problem["hypotheses"] if belief in h.get("failed", [])]
         anything = dice.some(_names(problem["hypotheses"]), 0.4)
         entry: dict[str, Any] = {"name": f"claim {i}", "version": dice.rng.randint(1, 3), "belief": belief}
         entry["invalid_in"] = failed if dice.chance(0.6) else anything
@@ -252,70 +255,54 @@ def _declarations(dice: Dice, problem: Problem) -> list[dict[str, Any]]:
     return declared
 
 
-def format_2_problem(
-    rng: random.Random,
-    *,
-    gaussian: bool = False,
-    ties: bool | None = None,
-    max_beliefs: int = 4,
-    max_actions: int = 5,
-    max_probes: int = 3,
-    max_hypotheses: int = 6,
-    max_total_uses: int = 4,
-) -> Problem:
-    """Return a valid problem of format 2: values, sources, accuracies, supported corrections, the need of support.
-
-    With ``gaussian``, some probes are continuous, no residual is infinite and escalation bounds every loss. A few
-    problems use nothing that is new in the format.
-    """
-    dice = Dice(rng, ties=rng.random() < 0.35 if ties is None else ties)
-    problem: Problem = {"format": "aquamend-problem/2", "name": "random"}
-    problem["beliefs"] = _beliefs(dice, rng.randint(1, max_beliefs), infinite=False)
-    problem["actions"] = _actions(dice, rng.choice([0, *range(1, max_actions + 1), *range(2, max_actions + 1)]))
-    used = {name for action in problem["actions"] for name in action.get("operations", [])}
-    if used:
-        problem["operations"] = [{"name": name, "cost": dice.cost(0, 8)} for name in sorted(used)]
-    problem["probes"] = _probes(dice, max(rng.randint(1, max_probes), rng.randint(1, max_probes)), max_total_uses)
-    every_belief_acts = rng.random() < 0.8
-    problem["edges"] = _edges(dice, problem, every_belief_acts=every_belief_acts, inference=0.35)
-    problem["hypotheses"] = _hypotheses(dice, problem, rng.randint(2, max_hypotheses))
-    _add_kernels(dice, problem, gaussian=gaussian)
-    _add_options(dice, problem)
-    problem.pop("declarations", None)
-    if dice.chance(0.95):
-        _add_values(dice, problem)
-        _add_instruments(dice, problem, gaussian=gaussian)
-        _add_rules(dice, problem, infinite=not gaussian)
-    if dice.chance(0.65):
-        problem["declarations"] = _supported_declarations(dice, problem)
-    if gaussian and "escalate" not in problem:
-        problem["escalate"] = dice.cost(8, 60)
-    return problem
+# Values.
 
 
-def _add_values(dice: Dice, problem: Problem) -> None:
-    """Say for most beliefs what is declared, and for every failure of those what would be true instead."""
-    for belief in problem["beliefs"]:
-        if dice.chance(0.3):
-            continue
-        right, wrong = _text_values(dice, belief) if dice.chance(0.45) else _number_values(dice, belief)
-        wrong = dice.rng.sample(wrong, min(len(wrong), dice.rng.randint(1, 3)))
-        for hypothesis in problem["hypotheses"]:
-            if belief["name"] in hypothesis["failed"]:
-                hypothesis["failed"].remove(belief["name"])
-                hypothesis.setdefault("truth", {})[belief["name"]] = dice.rng.choice(wrong)
-            elif dice.chance(0.3):
-                hypothesis.setdefault("truth", {})[belief["name"]] = dice.rng.choice(right)
-    for hypothesis in problem["hypotheses"]:
-        if not hypothesis["failed"] and dice.chance(0.6):
-            del hypothesis["failed"]
-        if dice.chance(0.2):
-            del hypothesis["cause"]
+class Values:
+    """What may be true of one belief with a value: the values with which it holds, and those with which it failed."""
+
+    def __init__(self, dice: Dice, belief: dict[str, Any]) -> None:
+        self.belief = belief
+        self.number = dice.chance(0.6)
+        self.stepped = False
+        near, far = _number_values(dice, belief) if self.number else _text_values(dice, belief)
+        self.near: list[Any] = near
+        self.far: list[Any] = dice.rng.sample(far, min(len(far), dice.rng.randint(1, 3)))
+
+    def wrong(self, dice: Dice, *, spread: float, most: int) -> Any:
+        """Return a truth with which the belief has failed: one value, or a spread of at most so many."""
+        if most > 1 and dice.chance(spread):
+            for _ in range(4):
+                found = self._spread(dice)
+                if 1 < len(steps_of(self.belief, found).values) <= most:
+                    self.stepped = self.stepped or "values" not in found
+                    return found
+        return dice.rng.choice(self.far)
+
+    def _spread(self, dice: Dice) -> dict[str, Any]:
+        kind = dice.rng.choice(["values", "weights", "normal", "uniform"]) if self.number else "values"
+        if kind == "weights" or (kind == "values" and dice.chance(0.5)):
+            return {"values": {_key(value): dice.rng.randint(1, 4) for value in self.far}}
+        if kind == "values":
+            return {"values": list(self.far)}
+        width = float(self.belief.get("tolerance", 0)) * 2 / 3
+        given: dict[str, Any] = {}
+        if width == 0 or dice.chance(0.4):
+            width = given["step"] = dice.rng.choice([0.5, 1.0, 2.5]) * (float(self.belief.get("tolerance", 0)) or 1.0)
+        middle = dice.rng.choice(self.far)
+        if kind == "normal":
+            return {"normal": [middle, round(width * dice.rng.choice([0.4, 0.5, 0.75, 1.0]), 6)], **given}
+        return {"uniform": [middle, round(middle + width * dice.rng.choice([1, 1.5, 2, 3.25]), 6)], **given}
+
+
+def _key(value: Any) -> str:
+    """Return a value as a key of a JSON object."""
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _text_values(dice: Dice, belief: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Declare a word; return the true values with which it holds and those with which it has failed."""
-    words = ["A", "B", "C", "sound", "biased"]
+    words = ["A", "B", "C", "sound", "4"]
     dice.rng.shuffle(words)
     belief["declared"] = words[0]
     return words[:1], words[1:]
@@ -329,105 +316,442 @@ def _number_values(dice: Dice, belief: dict[str, Any]) -> tuple[list[float], lis
     """
     rng = dice.rng
     if dice.ties or dice.chance(0.4):
-        declared, width = rng.choice([(18, 3), (18.0, 3.0), (-2.5, 0.5), (0.1, 0.3), (0.7, 0.1), (100, 25)])
+        told, width = rng.choice([(18, 3), (18.0, 3.0), (-2.5, 0.5), (0.1, 0.3), (0.7, 0.1), (100, 25)])
         near, far = [-1, -0.5, 0, 0.5, 1], [-3, -2, -1.5, 1.5, 2, 2.5, 3]
     else:
-        declared, width = round(rng.uniform(-20, 80), 3), round(rng.uniform(0.5, 6), 3)
+        told, width = round(rng.uniform(-20, 80), 3), round(rng.uniform(0.5, 6), 3)
         near = [round(rng.uniform(-0.95, 0.95), 2) for _ in range(3)]
         far = [rng.choice([-1, 1]) * round(rng.uniform(1.05, 3.5), 2) for _ in range(5)]
-    belief["declared"] = declared
+    belief["declared"] = told
     if dice.chance(0.8):
         belief["tolerance"] = width
     else:
         near = [0]
         if dice.chance(0.4):
             belief["tolerance"] = 0
-    return [round(declared + k * width, 6) for k in near], [round(declared + k * width, 6) for k in far]
+    return [round(told + k * width, 6) for k in near], sorted({round(told + k * width, 6) for k in far})
 
 
-def _share(dice: Dice) -> float:
-    """Return an accuracy: a round one, or one with three decimals."""
-    if dice.ties or dice.chance(0.4):
-        return dice.rng.choice([1, 1.0, 0.98, 0.95, 0.9, 0.75, 0.5, 0.25, 0])
-    return round(dice.rng.uniform(0.55, 1), 3)
+def valued_problem(
+    rng: random.Random,
+    *,
+    gaussian: bool = False,
+    ties: bool | None = None,
+    max_beliefs: int = 4,
+    max_actions: int = 5,
+    max_probes: int = 3,
+    max_hypotheses: int = 6,
+    max_total_uses: int = 4,
+    max_worlds: int = 12,
+) -> Problem:
+    """Return a valid problem with values: spreads, effects, sources, kernels that follow, the need of support.
 
-
-def _add_instruments(dice: Dice, problem: Problem, *, gaussian: bool) -> None:
-    """Give probes a source and an accuracy, and some a kernel that tells the values of a belief apart."""
-    beliefs, hypotheses = problem["beliefs"], problem["hypotheses"]
-    for probe in problem["probes"]:
-        if dice.chance(0.45):
-            measured = {target for source, target, _ in problem["edges"] if source == probe["name"]}
-            others = [name for name in _names(beliefs) if name not in measured]
-            probe["source"] = dice.rng.choice(others if others and dice.chance(0.85) else _names(beliefs))
+    With ``gaussian``, some probes are continuous, no residual is infinite and escalation bounds every loss. A few
+    problems use none of this.
+    """
+    dice = Dice(rng, ties=rng.random() < 0.35 if ties is None else ties)
+    problem = _bare(dice, max_beliefs, max_actions, max_probes, max_total_uses)
+    problem["hypotheses"] = _hypotheses(dice, problem, rng.randint(2, max_hypotheses))
+    if dice.chance(0.4):
+        _make_failures_likely(problem)
+    values = {}
+    if dice.chance(0.95):
+        values = {b["name"]: Values(dice, b) for b in problem["beliefs"] if dice.chance(0.75)}
+        _add_truths(dice, problem, values, max_worlds)
         if dice.chance(0.4):
-            probe["accuracy"] = _share(dice)
+            _add_effects(dice, problem, values)
+        _add_rules(dice, problem, infinite=not gaussian)
+    _add_sources(dice, problem)
+    _add_following_kernels(dice, problem, values, gaussian=gaussian)
+    _add_options(dice, problem)
+    if dice.chance(0.65):
+        problem["declarations"] = _supported_declarations(dice, problem)
+    else:
+        problem.pop("declarations", None)
+    if gaussian:
+        problem.setdefault("escalate", dice.cost(8, 60))
+    elif dice.chance(0.1):
+        _add_a_tiny_prior(dice, problem)
+    return problem
+
+
+def last_problem(rng: random.Random) -> Problem:
+    """Return a problem with values in which one probe is all there is money for, and most of them are continuous."""
+    problem = valued_problem(rng, gaussian=True, max_probes=2, max_total_uses=2)
+    for probe in problem["probes"]:
+        probe.pop("max_uses", None)
+        probe["cost"] = probe["cost"] or 0.25
+    problem["sensing_budget"] = max(probe["cost"] for probe in problem["probes"])
+    return problem
+
+
+format_2_problem = valued_problem
+"""The name that other tests use; to be replaced there."""
+
+
+def _bare(dice: Dice, max_beliefs: int, max_actions: int, max_probes: int, max_total_uses: int) -> Problem:
+    """Return beliefs, actions, probes and edges."""
+    rng = dice.rng
+    problem: Problem = {"format": "aquamend-problem/1", "name": "random"}
+    problem["beliefs"] = _beliefs(dice, rng.randint(1, max_beliefs), infinite=False)
+    problem["actions"] = _actions(dice, rng.choice([0, *range(1, max_actions + 1), *range(2, max_actions + 1)]))
+    used = {name for action in problem["actions"] for name in action.get("operations", [])}
+    if used:
+        problem["operations"] = [{"name": name, "cost": dice.cost(0, 8)} for name in sorted(used)]
+    problem["probes"] = _probes(dice, max(rng.randint(1, max_probes), rng.randint(1, max_probes)), max_total_uses)
+    problem["edges"] = _edges(dice, problem, every_belief_acts=rng.random() < 0.8, inference=0.35)
+    return problem
+
+
+def _add_truths(dice: Dice, problem: Problem, values: dict[str, Values], max_worlds: int) -> None:
+    """Say for every failure of a belief with a value what is true instead, if anybody can name it."""
+    spread = dice.rng.choice([0, 0.3, 0.7])
+    unnamed = dice.rng.choice([0, 0, 0.25])
+    left = max_worlds - len(problem["hypotheses"])
+    for hypothesis in problem["hypotheses"]:
+        own = 1
+        for name in values:
+            if name in hypothesis["failed"]:
+                if dice.chance(unnamed):
+                    continue
+                hypothesis["failed"].remove(name)
+                found = values[name].wrong(dice, spread=spread, most=(left + own) // own)
+                hypothesis.setdefault("truth", {})[name] = found
+                if isinstance(found, dict):
+                    more = own * len(steps_of(values[name].belief, found).values)
+                    left, own = left - (more - own), more
+            elif dice.chance(0.3):
+                hypothesis.setdefault("truth", {})[name] = dice.rng.choice(values[name].near)
+        if not hypothesis["failed"] and dice.chance(0.6):
+            del hypothesis["failed"]
+        if dice.chance(0.2):
+            del hypothesis["cause"]
+
+
+def _add_effects(dice: Dice, problem: Problem, values: dict[str, Values]) -> None:
+    """Let what is true of one belief follow from another, or from the name of a hypothesis."""
+    effects = []
+    for _ in range(dice.rng.randint(1, 2)):
+        belief = dice.rng.choice(_names(problem["beliefs"]))
+        effect: dict[str, Any] = {"when": _condition(dice, problem, values)}
+        if belief not in values or dice.chance(0.2):
+            effect["failed"] = [belief]
+        else:
+            effect["truth"] = {belief: dice.rng.choice([*values[belief].near[:2], *values[belief].far])}
+        effects.append(effect)
+    problem["effects"] = effects
+
+
+def _condition(dice: Dice, problem: Problem, values: dict[str, Values]) -> str:
+    one = _atom(dice, problem, values)
+    if dice.chance(0.3):
+        return f"{one} {dice.rng.choice('&|')} {_atom(dice, problem, values)}"
+    return one
+
+
+def _atom(dice: Dice, problem: Problem, values: dict[str, Values]) -> str:
+    negated = "not " if dice.chance(0.15) else ""
+    numbers = [name for name in values if values[name].number]
+    kind = dice.rng.choice(["name", "belief", "compare", "compare", "equal"])
+    if kind == "compare" and numbers:
+        left, sign = dice.rng.choice(numbers), dice.rng.choice(["<", "<=", ">", ">="])
+        right = dice.rng.choice([*numbers, *map(_key, values[left].far), _key(values[left].belief["declared"])])
+        return f"{negated}{left} {sign} {right}"
+    if kind == "equal" and values:
+        name = dice.rng.choice(list(values))
+        return f"{negated}{name} = {_key(dice.rng.choice([*values[name].near, *values[name].far]))}"
+    return negated + dice.rng.choice(_names(problem["beliefs" if kind == "belief" else "hypotheses"]))
+
+
+def _add_sources(dice: Dice, problem: Problem) -> None:
+    beliefs = _names(problem["beliefs"])
+    for probe in problem["probes"]:
+        if dice.chance(0.4):
+            measured = {target for source, target, _ in problem["edges"] if source == probe["name"]}
+            others = [name for name in beliefs if name not in measured]
+            probe["source"] = dice.rng.choice(others if others and dice.chance(0.85) else beliefs)
+
+
+# Kernels that follow the truth.
+
+
+def _add_following_kernels(dice: Dice, problem: Problem, values: dict[str, Values], *, gaussian: bool) -> None:
+    """Give every probe a kernel: rows by name, by rule, the value of a belief, or numbers that follow it."""
+    worlds = worlds_of(problem)
+    problem["kernels"] = {}
+    for i, probe in enumerate(problem["probes"]):
+        measured = _measured(dice, problem, probe["name"])
+        if gaussian and (i == 0 or dice.chance(0.4)):
+            found = {"gaussian": _following(dice, problem, worlds, probe, measured)}
+        elif measured in values and dice.chance(0.7) and not values[measured].stepped:
+            found = _value_of(dice, problem, worlds, measured)
+            if len(values_of(worlds, values[measured].belief)) > 3:
+                probe.pop("max_uses", None)
         elif dice.chance(0.5):
-            table = {name: _share(dice) for name in dice.some(_names(hypotheses), 0.3)}
-            if dice.chance(0.6) or not table:
-                table = {"default": _share(dice)} | table
-            probe["accuracy"] = table
-        if not gaussian and dice.chance(0.35):
-            _read_values(dice, problem, probe)
+            found = _by_rule(dice, problem, values, measured)
+        else:
+            found = _by_name(dice, problem, worlds, measured)
+        problem["kernels"][probe["name"]] = found
 
 
-def _read_values(dice: Dice, problem: Problem, probe: dict[str, Any]) -> None:
-    """Let the probe answer with the value it reads, one of at most three; a failed source makes every answer alike."""
-    measured = _measured(dice, problem, probe["name"])
-    belief = next(belief for belief in problem["beliefs"] if belief["name"] == measured)
-    if "declared" not in belief:
-        return
-    values = [belief["declared"]]
-    for hypothesis in problem["hypotheses"]:
-        value = hypothesis.get("truth", {}).get(belief["name"], belief["declared"])
-        if value not in values:
-            values.append(value)
-    size = min(len(values), 3)
-    hit = dice.rng.choice([1.0, 0.96, 0.9, 0.75]) if size > 1 else 1.0
+def _value_of(dice: Dice, problem: Problem, worlds: list[World], belief: str) -> dict[str, Any]:
+    """Return a probe that answers the belief's value, now and then with a row of its own for one hypothesis."""
+    kernel: dict[str, Any] = {"of": belief, "right": dice.rng.choice([1.0, 0.97, 0.9, 0.75, 0.5])}
+    none = dice.rng.choice([None, None, 0, 0.03, 0.2])
+    if none is not None and kernel["right"] + none <= 1:
+        kernel["none"] = none
+    if dice.chance(0.15):
+        entry = next(entry for entry in problem["beliefs"] if entry["name"] == belief)
+        size = len(values_of(worlds, entry)) + ("none" in kernel)
+        kernel["likelihood"] = {dice.rng.choice(_labels(problem)): dice.distribution(size, zeros=0.2)}
+    return kernel
+
+
+def _labels(problem: Problem) -> list[str]:
+    """Return what a row of a table may be called."""
+    return _names(problem["causes"] if "causes" in problem else problem["hypotheses"])
+
+
+def _by_rule(dice: Dice, problem: Problem, values: dict[str, Values], belief: str) -> dict[str, Any]:
+    """Return a kernel of two rows: one where the belief failed or a comparison holds, one by default."""
+    rule = belief
+    if belief in values and values[belief].number and dice.chance(0.5):
+        rule = f"{belief} {dice.rng.choice(['>', '<'])} {_key(dice.rng.choice(values[belief].far))}"
+    size = dice.rng.randint(2, 3)
+    rows = {"default": dice.distribution(size, zeros=0.1), rule: dice.distribution(size, zeros=0.2)}
+    if dice.chance(0.75):
+        sharp = dice.rng.choice([0.9, 0.8, 0.95])
+        rows = {"default": [sharp, round(1 - sharp, 6)], rule: [round(1 - sharp, 6), sharp]}
+    return {"outcomes": [f"o{i}" for i in range(len(rows["default"]))], "likelihood": rows}
+
+
+def _by_name(dice: Dice, problem: Problem, worlds: list[World], belief: str) -> dict[str, Any]:
+    """Return a kernel with a row for every hypothesis of the file."""
+    entry = next(entry for entry in problem["beliefs"] if entry["name"] == belief)
+    broken = {name for world in worlds if world.fails(entry) for name in world.names}
+    style = dice.rng.choice(["deterministic", *["measures"] * 3, "per hypothesis", "uninformative"])
+    size = 2 if style == "measures" else dice.rng.randint(1, 3)
+    false_alarm, miss = dice.rng.choice([0.0, 0.05, 0.125, 0.25]), dice.rng.choice([0.0, 0.05, 0.125, 0.25])
+    constant = dice.distribution(size)
     likelihood = {}
+    for name in _names(problem["hypotheses"]):
+        if style == "measures":
+            rate = 1 - miss if name in broken else false_alarm
+            row = [1 - rate, rate]
+        elif style == "deterministic":
+            answer = dice.rng.randrange(size)
+            row = [float(column == answer) for column in range(size)]
+        else:
+            row = constant if style == "uninformative" else dice.distribution(size, zeros=0.15)
+        likelihood[name] = row
+    return {"outcomes": [f"o{i}" for i in range(size)], "likelihood": likelihood}
+
+
+def _following(
+    dice: Dice, problem: Problem, worlds: list[World], probe: dict[str, Any], belief: str
+) -> dict[str, list[Any]]:
+    """Return the rows of a continuous probe: most follow the truth, and are off where the source has failed."""
+    entry = next(entry for entry in problem["beliefs"] if entry["name"] == belief)
+    told = entry.get("declared")
+    if isinstance(told, str) or told is None or "causes" in problem:
+        if "causes" in problem:
+            return {"default": [dice.cost(-5, 5), dice.cost(0.5, 2)], belief: [dice.cost(-5, 5), dice.cost(0.5, 2)]}
+        return _gaussian_by_name(dice, problem, worlds, entry)
+    scale = float(entry.get("tolerance", 0)) or 1.0
+    deviation = round(scale * dice.rng.choice([0.3, 0.5, 1.0, 1.5]), 6)
+    mean = dice.rng.choice([belief, belief, f"{belief} + {round(scale / 2, 6)}", f"{belief} - 1", f"2 * {belief} + 1"])
+    rows: dict[str, list[Any]] = {"default": [mean, deviation]}
+    lost = {world.name for world in worlds if world.value(entry) is None}
     for hypothesis in problem["hypotheses"]:
-        truth = hypothesis.get("truth", {})
-        column = min(values.index(truth.get(belief["name"], belief["declared"])), size - 1)
-        row = [hit if i == column else (1 - hit) / max(size - 1, 1) for i in range(size)]
-        source = probe.get("source")
-        if source is not None and (source in truth or source in hypothesis.get("failed", [])):
-            row = [1 / size] * size
-        likelihood[hypothesis["name"]] = row
-    problem["kernels"][probe["name"]] = {"outcomes": [f"o{i}" for i in range(size)], "likelihood": likelihood}
+        name = hypothesis["name"]
+        own = [world for world in worlds if name in world.names]
+        if any(world.name in lost for world in own):
+            rows[name] = [round(float(told) + scale * dice.rng.choice([-2, 0, 2]), 6), round(3 * deviation, 6)]
+        elif "source" in probe and probe["source"] in hypothesis.get("failed", []) and dice.chance(0.7):
+            rows[name] = [f"{belief} + {round(3 * scale, 6)}", deviation]
+    return rows
+
+
+def _gaussian_by_name(
+    dice: Dice, problem: Problem, worlds: list[World], entry: dict[str, Any]
+) -> dict[str, list[float]]:
+    style = dice.rng.choice(["measures", "measures", "per hypothesis", "uninformative"])
+    base, shift, deviation = dice.cost(-5, 5), dice.cost(0.5, 6), dice.cost(0.5, 2)
+    broken = {name for world in worlds if world.fails(entry) for name in world.names}
+    rows = {}
+    for name in _names(problem["hypotheses"]):
+        if style == "per hypothesis":
+            rows[name] = [dice.cost(-5, 5), dice.cost(0.5, 2)]
+        else:
+            rows[name] = [base + shift * (style == "measures" and name in broken), deviation]
+    return rows
+
+
+# Rules, declarations, corners.
 
 
 def _add_rules(dice: Dice, problem: Problem, *, infinite: bool) -> None:
-    """Say how beliefs are corrected, and which of them may be kept and need support."""
-    supported, ruled = dice.rng.choice([0.4, 0.8, 1.0]), dice.rng.choice([0, 0.3, 0.6])
+    """Say which beliefs may be kept and which need support."""
+    ruled = dice.rng.choice([0, 0, 0.3, 0.7])
     for belief in problem["beliefs"]:
-        if dice.chance(supported):
-            belief["correction"] = "supported"
-        elif dice.chance(0.3):
-            belief["correction"] = "assured"
         if dice.chance(0.15):
             belief["may_keep"] = False
         if dice.chance(ruled):
             belief["needs_support"] = True
         elif dice.chance(0.1):
             belief["needs_support"] = False
-        if infinite and dice.chance(0.04):
+        if infinite and dice.chance(0.05):
             belief["residual"] = "inf"
 
 
 def _supported_declarations(dice: Dice, problem: Problem) -> list[dict[str, Any]]:
     """Return declarations of most beliefs, most of them with support, some from a probe without any edge to it."""
-    declared: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     probes = _names(problem["probes"])
     for belief in problem["beliefs"]:
-        for _ in range(dice.rng.choice([0, 1, 1, 1, 2])):
-            entry: dict[str, Any] = {"name": f"claim {len(declared)}", "belief": belief["name"]}
-            if dice.chance(0.5):
-                entry["version"] = dice.rng.randint(1, 3)
-            if "declared" not in belief:
-                failed = [h["name"] for h in problem["hypotheses"] if belief["name"] in h.get("failed", [])]
-                entry["invalid_in"] = failed if dice.chance(0.7) else dice.some(_names(problem["hypotheses"]), 0.4)
-            if dice.chance(0.7):
+        versions = dice.rng.sample([1, 2, 3], dice.rng.choice([0, 1, 1, 1, 2]))
+        for version in versions:
+            entry: dict[str, Any] = {"name": f"claim {len(found)}", "belief": belief["name"]}
+            if version > 1 or dice.chance(0.3):
+                entry["version"] = version
+            if "declared" not in belief and "hypotheses" in problem and dice.chance(0.15):
+                entry["invalid_in"] = dice.some(_names(problem["hypotheses"]), 0.4)
+            if dice.chance(0.6):
                 entry["support"] = dice.some(probes, 0.35, at_least=1)
-            declared.append(entry)
-    dice.rng.shuffle(declared)
-    return declared or [{"name": "claim 0", "belief": problem["beliefs"][0]["name"], "invalid_in": []}]
+            found.append(entry)
+    dice.rng.shuffle(found)
+    return found or [{"name": "claim 0", "belief": problem["beliefs"][0]["name"]}]
+
+
+def _make_failures_likely(problem: Problem) -> None:
+    """Give most of the prior to where something has failed, so that corrections pay."""
+    for hypothesis in problem["hypotheses"]:
+        hypothesis["prior"] *= 1.0 if hypothesis["failed"] else 0.2
+    total = sum(hypothesis["prior"] for hypothesis in problem["hypotheses"])
+    for hypothesis in problem["hypotheses"]:
+        hypothesis["prior"] /= total
+
+
+def _add_a_tiny_prior(dice: Dice, problem: Problem) -> None:
+    """Make one hypothesis all but impossible, and something that it breaks infinitely bad."""
+    priors = [hypothesis["prior"] for hypothesis in problem["hypotheses"]]
+    largest, chosen = priors.index(max(priors)), dice.rng.randrange(len(priors))
+    if chosen == largest:
+        return
+    hypotheses = problem["hypotheses"]
+    hypotheses[largest]["prior"] += hypotheses[chosen]["prior"] - 1e-12
+    hypotheses[chosen]["prior"] = 1e-12
+    broken = [*hypotheses[chosen].get("failed", []), *hypotheses[chosen].get("truth", {})]
+    for belief in problem["beliefs"]:
+        if belief["name"] in broken and dice.chance(0.7):
+            belief["residual"] = "inf"
+
+
+# What the project's own format has beyond the page.
+
+
+def extra_problem(rng: random.Random) -> Problem:
+    """Return a valid problem with undoing that may fail, doing again, plans, compensations, or causes."""
+    dice = Dice(rng, ties=rng.random() < 0.35)
+    if dice.chance(0.3):
+        problem = _caused_problem(dice)
+    elif dice.chance(0.5):
+        problem = valued_problem(rng, ties=dice.ties, max_beliefs=3, max_total_uses=3)
+    else:
+        problem = random_problem(rng, ties=dice.ties, max_beliefs=4, max_probes=2, max_hypotheses=6, max_total_uses=3)
+    for action in problem["actions"]:
+        if dice.chance(0.3):
+            action["undo_succeeds"] = dice.rng.choice([0.5, 0.75, 0.9])
+        if dice.chance(0.3):
+            action["redo"] = dice.cost(0, 4)
+    plain = not any("declared" in b or b.get("needs_support") for b in problem["beliefs"])
+    if plain and dice.chance(0.6):
+        problem["compensations"] = _compensations(dice, problem)
+    elif dice.chance(0.5):
+        problem["plans"] = _plans(dice, problem)
+        if dice.chance(0.4):
+            problem["corrections"] = False
+    return problem
+
+
+def _caused_problem(dice: Dice) -> Problem:
+    """Return a problem whose hypotheses follow from causes, each of which breaks beliefs of its own."""
+    problem = _bare(dice, 3, 4, 2, 3)
+    values = {b["name"]: Values(dice, b) for b in problem["beliefs"] if dice.chance(0.6)}
+    names = _names(problem["beliefs"])
+    dice.rng.shuffle(names)
+    causes: list[dict[str, Any]] = []
+    for i in range(min(len(names), dice.rng.randint(1, 3))):
+        cause: dict[str, Any] = {"name": f"c{i}"}
+        if dice.chance(0.8):
+            cause["kind"] = dice.rng.choice(["external", "self_error"])
+        broken = names[i :: dice.rng.choice([len(names), 3])][:1]
+        if dice.chance(0.25):
+            cause["states"] = {
+                state: {"prior": dice.rng.choice([0.05, 0.2]), **_broken(dice, values, broken)} for state in ("x", "y")
+            }
+        else:
+            cause |= {"prior": dice.rng.choice([0.05, 0.1, 0.3, 0.5]), **_broken(dice, values, broken)}
+        causes.append(cause)
+    problem["causes"] = causes
+    if len(causes) > 1 and dice.chance(0.4):
+        problem["together"] = dice.rng.randint(1, len(causes))
+    _add_rules(dice, problem, infinite=True)
+    _add_caused_kernels(dice, problem, values)
+    problem["alarm"] = {"likelihood": {"default": 0.9, "nothing": dice.rng.choice([0.1, 0.5])}}
+    for key, low, high in (("restart", 3, 25), ("escalate", 8, 60)):
+        if dice.chance(0.5):
+            problem[key] = dice.cost(low, high)
+    if dice.chance(0.5):
+        problem["declarations"] = _supported_declarations(dice, problem)
+    return problem
+
+
+def _broken(dice: Dice, values: dict[str, Values], beliefs: list[str]) -> dict[str, Any]:
+    """Return what a cause breaks."""
+    truth = {name: values[name].wrong(dice, spread=0.4, most=4) for name in beliefs if name in values}
+    failed = [name for name in beliefs if name not in values]
+    return ({"truth": truth} if truth else {}) | ({"failed": failed} if failed else {})
+
+
+def _add_caused_kernels(dice: Dice, problem: Problem, values: dict[str, Values]) -> None:
+    worlds = worlds_of(problem)
+    problem["kernels"] = {}
+    for probe in problem["probes"]:
+        measured = _measured(dice, problem, probe["name"])
+        if measured in values and not values[measured].stepped and dice.chance(0.5):
+            found = _value_of(dice, problem, worlds, measured)
+            found.pop("likelihood", None)
+        else:
+            found = _by_rule(dice, problem, values, dice.rng.choice([measured, *_names(problem["causes"])]))
+        problem["kernels"][probe["name"]] = found
+
+
+def _compensations(dice: Dice, problem: Problem) -> list[dict[str, Any]]:
+    found = []
+    for i in range(dice.rng.randint(1, 2)):
+        correct = dice.some(_names(problem["beliefs"]), 0.4, at_least=1)
+        entry: dict[str, Any] = {"name": f"make up {i}", "cost": dice.cost(0, 6), "correct": correct}
+        if dice.chance(0.5):
+            entry["succeeds"] = dice.rng.choice([0.5, 0.8, 1.0])
+        found.append(entry)
+    if dice.chance(0.5):
+        for action in problem["actions"]:
+            if "undo" in action and dice.chance(0.5):
+                action["undo"] = 0
+    return found
+
+
+def _plans(dice: Dice, problem: Problem) -> list[dict[str, Any]]:
+    found = []
+    done = [action["name"] for action in problem["actions"] if action.get("status") == "executed"]
+    for i in range(dice.rng.randint(1, 2)):
+        loss: Any = dice.cost(2, 30)
+        if dice.chance(0.5):
+            other = "inf" if dice.chance(0.2) else dice.cost(2, 30)
+            loss = {"default": loss, dice.rng.choice(_labels(problem)): other}
+        entry = {"name": f"plan {i}", "loss": loss, "correct": dice.some(_names(problem["beliefs"]), 0.5)}
+        if done and dice.chance(0.4):
+            entry["undo"] = dice.some(done, 0.5)
+        found.append(entry)
+    return found

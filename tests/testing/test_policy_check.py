@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from tests.reference.generator import format_2_problem
+from tests.reference.generator import valued_problem
 
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, best_terminal, price
 from aquamend.errors import AquaMendError, NotStructured
@@ -43,7 +43,7 @@ def test_every_shipped_policy_keeps_the_contract(name, random_problem):
 
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name not in ("exact", "certified")])
 def test_every_shipped_policy_keeps_it_where_corrections_need_values(name):
-    files = [format_2_problem(random.Random(seed), gaussian=seed % 4 == 0) for seed in range(24)]
+    files = [valued_problem(random.Random(seed), gaussian=seed % 4 == 0) for seed in range(24)]
     assert check_policy(policy_named(name), [parse_problem(file) for file in files]).states >= 24
 
 

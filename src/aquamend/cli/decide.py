@@ -37,6 +37,9 @@ def decide(
         float | None,
         typer.Option(metavar="X", min=0.0, help="How close to optimal they must come before they stop early."),
     ] = None,
+    surprising: Annotated[
+        float, typer.Option(metavar="P", min=0.0, max=1.0, help="Warn of answers less probable than this.")
+    ] = 0.001,
     as_json: AsJson = False,
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
@@ -56,7 +59,7 @@ def decide(
         with complaints.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
-                report = _report(file, policy, made, observe)
+                report = _report(file, policy, made, observe, surprising)
             if as_json:
                 print_json(decision_json(report, file=file) | _safety_data(report, made))
             else:
@@ -87,10 +90,10 @@ def _settings(policy: object) -> set[str]:
     return {field.name for field in fields(policy) if field.init} if is_dataclass(policy) else set()
 
 
-def _report(file: str, name: str, policy: Policy, observe: list[str]) -> DecisionReport:
+def _report(file: str, name: str, policy: Policy, observe: list[str], surprising: float) -> DecisionReport:
     from aquamend.explanation.report import decision_report
 
-    return decision_report(state_after(problem_at(file), observe), policy, name=name)
+    return decision_report(state_after(problem_at(file), observe), policy, name=name, surprising=surprising)
 
 
 def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:

@@ -103,6 +103,9 @@ def _as_data(file: str, name: str, found: Evaluation) -> dict[str, Any]:
         "expected_probes": json_number(found.expected_probes),
         "expected_undone": json_number(found.expected_undone),
         "success": json_number(found.success),
+        "residual": json_number(found.residual),
+        "escalated": json_number(found.escalated),
+        "left_wrong": {name: json_number(p) for name, p in found.left_wrong.items()},
     }
     if isinstance(found, SampledEvaluation):
         data |= {"interval": [json_number(end) for end in found.interval], "episodes": len(found.losses)}

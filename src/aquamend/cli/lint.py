@@ -21,10 +21,11 @@ def lint(
     observe: Observations = [],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
 ) -> None:
-    """Say what looks odd in sound problem files, dearest first, with what it costs in expected loss.
+    """Say what looks odd in sound problem files, warnings first, with what it costs in expected loss.
 
-    Hypotheses that no probe separates, probes that cannot pay, beliefs nobody can correct, a restart made impossible,
-    decisions on a knife's edge, priors that the alarm contradicts. None of these is an error: the exit status is 0.
+    Hypotheses that no probe separates, probes that cannot pay or that read another quantity, beliefs without support or
+    that nobody can correct, looks that pay only together, decisions on a knife's edge, priors that the alarm
+    contradicts. None of these is an error: the exit status is 0.
     """
     from aquamend.lint import findings
 
@@ -41,7 +42,7 @@ def lint(
                 typer.echo(f"{file}: nothing odd")
             else:
                 for finding in found:
-                    typer.echo(f"{file}: {finding.code}: {finding.message}")
+                    typer.echo(f"{file}: {finding.severity}: {finding.code}: {finding.message}")
     complaints.exit()
 
 
@@ -49,4 +50,10 @@ def _data(finding: Finding) -> dict[str, str | float | None]:
     from aquamend.records import json_number
 
     cost = None if finding.cost is None else json_number(finding.cost)
-    return {"code": finding.code, "where": finding.where, "message": finding.message, "cost": cost}
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "where": finding.where,
+        "message": finding.message,
+        "cost": cost,
+    }

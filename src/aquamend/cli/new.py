@@ -89,6 +89,6 @@ def _listed(what: str, said: str) -> list[str]:
 
 def schema() -> None:
     """Print the JSON Schema of the problem file, by which editors complete and check what is typed."""
-    from aquamend.problem_file.schema import schema_text
+    from aquamend.problem_file.format import schema_text
 
     typer.echo(schema_text(), nl=False)

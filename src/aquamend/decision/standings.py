@@ -90,8 +90,9 @@ def _numbered(standing: Standing, version: int) -> Standing:
 def _in_force(state: InformationState, d: int) -> Standing:
     declaration = state.problem.declarations[d]
     invalid = None if state.invalidity is None else float(state.invalidity[d])
-    belief = state.problem.graph.belief_index[declaration.belief]
-    return Standing(declaration, invalid, bool(evidence_on(state, belief, state.problem.invalid[:, d])))
+    problem, i = state.problem, state.problem.graph.belief_index[declaration.belief]
+    wrong = problem.invalid[:, d] if problem.graph.beliefs[i].declares else problem.failed[:, i]
+    return Standing(declaration, invalid, bool(evidence_on(state, i, wrong)))
 
 
 def _supported(state: InformationState, d: int) -> Standing | None:
@@ -134,9 +135,10 @@ def _restated(state: InformationState, in_force: Standing) -> Standing:
     declaration, invalid = in_force.declaration, in_force.invalid or 0.0
     model, i = state.problem.model, state.problem.graph.belief_index[declaration.belief]
     marked = model.among(declaration.invalid_in or ())
+    failed = state.problem.failed[:, i]
     if not rejected(invalid):
-        return _again(state, in_force, marked)
-    support = _names(state, evidence_on(state, i, 1.0 - marked))
+        return _again(state, in_force, failed)
+    support = _names(state, evidence_on(state, i, 1.0 - failed))
     negated = f"not: {declaration.value or declaration.name}"
     said = replace(declaration, value=negated, invalid_in=model.names_where(1.0 - marked), support=support)
     return Standing(said, 1.0 - invalid, bool(support))

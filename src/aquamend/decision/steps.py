@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from aquamend.errors import UnknownName
+from aquamend.codec import KeyedBy, load, write
 from aquamend.graph import Value
-from aquamend.records import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +22,8 @@ class NewDeclaration:
 class Reprobe:
     """Run this probe, then decide again."""
 
+    kind: ClassVar[str] = "reprobe"
+
     probe: str
 
 
@@ -30,10 +31,12 @@ class Reprobe:
 class RollBack:
     """Correct these beliefs: undo what rests on them, declare what is believed instead, then go on."""
 
+    kind: ClassVar[str] = "roll_back"
+
     correct: tuple[str, ...]
     undo: tuple[str, ...] = ()
     """Executed actions to undo: at least the minimal upper closure; cancelling planned ones costs nothing."""
-    declare: tuple[NewDeclaration, ...] = ()
+    declare: Annotated[tuple[NewDeclaration, ...], KeyedBy("belief")] = ()
     """New values of the corrected beliefs that declare one."""
     plan: str | None = None
     """Name of the problem's own plan, where it is one."""
@@ -43,15 +46,21 @@ class RollBack:
 class Continue:
     """Go on, leaving every belief as it is."""
 
+    kind: ClassVar[str] = "continue"
+
 
 @dataclass(frozen=True, slots=True)
 class Restart:
     """Start over."""
 
+    kind: ClassVar[str] = "restart"
+
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
     """Hand over to a person."""
+
+    kind: ClassVar[str] = "escalate"
 
 
 Decision = RollBack | Continue | Restart | Escalate
@@ -59,62 +68,22 @@ Decision = RollBack | Continue | Restart | Escalate
 
 Step = Reprobe | Decision
 
-_KINDS: dict[str, type[Step]] = {
-    "reprobe": Reprobe, "roll_back": RollBack, "continue": Continue, "restart": Restart, "escalate": Escalate,
-}  # fmt: skip
-
 
 def step_kind(step: Step) -> str:
     """Return the step's name in the decision format."""
-    return next(name for name, kind in _KINDS.items() if isinstance(step, kind))
+    return step.kind
 
 
 def step_to_data(step: Step) -> dict[str, Any]:
     """Return a step as plain data, in the words of the decision format."""
-    data: dict[str, Any] = {"kind": step_kind(step)}
-    match step:
-        case Reprobe(probe):
-            data["probe"] = probe
-        case Continue():
-            data |= {"correct": [], "undo": []}
-        case RollBack(correct, undo, declare, plan):
-            data |= {"correct": list(correct), "undo": list(undo)}
-            if declare:
-                data["declare"] = {new.belief: {"value": new.value} for new in declare}
-            if plan is not None:
-                data["plan"] = plan
-        case Restart() | Escalate():
-            pass
-    return data
+    always: dict[str, Any] = {"correct": [], "undo": []} if isinstance(step, RollBack | Continue) else {}
+    return {"kind": step.kind, **always, **write(step)}
 
 
 def step_from_data(data: object, *, where: str = "step") -> Step:
-    """Return the step that plain data describe; ``InvalidData`` or ``UnknownName`` if they describe none."""
-    given = checked.mapping(data, where)
-    kind = checked.text(given.get("kind"), f"{where}.kind")
-    if kind not in _KINDS:
-        raise UnknownName("kind of step", kind, _KINDS)
-    match kind:
-        case "reprobe":
-            return Reprobe(checked.text(given.get("probe"), f"{where}.probe"))
-        case "roll_back":
-            plan = given.get("plan")
-            return RollBack(
-                checked.texts(given.get("correct"), f"{where}.correct"),
-                checked.texts(given.get("undo"), f"{where}.undo"),
-                tuple(_declared(given.get("declare", {}), f"{where}.declare")),
-                None if plan is None else checked.text(plan, f"{where}.plan"),
-            )
-        case "continue":
-            return Continue()
-        case "restart":
-            return Restart()
-        case _:
-            return Escalate()
-
-
-def _declared(data: object, where: str) -> Iterator[NewDeclaration]:
-    for belief, entry in checked.mapping(data, where).items():
-        at = f"{where}.{belief}"
-        said = checked.mapping(entry, at, ("value",))
-        yield NewDeclaration(belief, checked.value_or_text(said["value"], f"{at}.value"))
+    """Return the step that plain data describe; ``InvalidData`` if they describe none."""
+    given = dict(data) if isinstance(data, Mapping) else data
+    if isinstance(given, dict) and given.get("kind") == Continue.kind:
+        given = {key: value for key, value in given.items() if key not in ("correct", "undo")}
+    step: Step = load(Step, given, where, complete=False)
+    return step

@@ -11,6 +11,7 @@ from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import Stop
 from aquamend.explanation.alternatives import weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
+from aquamend.inference import surprises
 from aquamend.policies.policy import Considered
 from aquamend.records import UNRESOLVED, json_number
 
@@ -28,6 +29,7 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
         "unit": state.problem.unit,
         "policy": report.policy,
         "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in state.evidence],
+        "surprises": surprises_json(report),
         "contradiction": None if state.contradiction is None else str(state.contradiction),
         "step": step_to_data(report.step) if isinstance(report.step, Reprobe) else _stop(report.chosen or report.stop),
         "stop": _stop(report.stop),
@@ -40,6 +42,12 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
         "declarations": list(_declarations(report)),
         "robustness": _robustness(report),
     }
+
+
+def surprises_json(report: DecisionReport) -> list[dict[str, Any]]:
+    """Return the answers that were surprising, each with how probable it was when it came."""
+    found = surprises(report.state, below=report.surprising)
+    return [{"probe": s.observation.probe, "outcome": s.observation.outcome, "chance": s.chance} for s in found]
 
 
 def _counts(found: Considered) -> dict[str, int]:
@@ -84,6 +92,7 @@ def _declaration(standing: Standing, *, in_force: bool) -> dict[str, Any]:
         "invalid": json_number(standing.invalid),
         "usable": standing.usable,
         "in_force": in_force,
+        **({} if standing.mean is None else {"mean": json_number(standing.mean)}),
     }
 
 
@@ -115,5 +124,6 @@ def explanation_json(report: DecisionReport) -> dict[str, Any]:
         "attribution": {cause.value: json_number(p) for cause, p in state.attribution.items()},
         "attributed_to": UNRESOLVED if state.attributed_to is None else state.attributed_to.value,
         "declarations": list(_declarations(report)),
+        "surprises": surprises_json(report),
         "counts": _counts(report.considered),
     }

@@ -17,12 +17,13 @@ from aquamend.decision.support import usable
 from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
 from aquamend.explanation.report import BeliefLine, DecisionReport, labels
 from aquamend.explanation.wording import Wording, certificate, flips, reasons, told, told_left_out
+from aquamend.inference import surprises
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
 from aquamend.text.layout import CHOSEN, FAINT, HEADING, Side, end_of, grid_of
-from aquamend.text.words import bar, column, listed, percent, quantity, shown
+from aquamend.text.words import bar, chance, column, listed, percent, quantity, shown
 
 MOST_BELIEFS = 12
 MOST_ANSWERS = 12
@@ -183,6 +184,10 @@ def _evidence(report: DecisionReport) -> Group:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_row(Text("Likely cause", style=HEADING), Text(why))
     grid.add_row(Text("Evidence", style=HEADING), Text(earlier + (" · ".join(seen) or "none: this is the prior")))
+    for one in surprises(state, below=report.surprising):
+        said = f"{shown(one.observation)} was surprising: {chance(one.chance)} by this model, whatever is true. "
+        said += "Is a hypothesis missing, or the kernel too narrow?"
+        grid.add_row(Text("Warning", style=HEADING), Text(said))
     return Group(grid)
 
 
@@ -269,16 +274,18 @@ def print_evaluations(
     console.print(Text(shown(problem.name), style=HEADING, overflow="ellipsis", no_wrap=True))
     console.print(Text(in_unit + end_of(file, console.width - len(in_unit)), style=FAINT))
     grid = grid_of(
-        ("", "left"), ("policy", "left"), ("expected\nloss", "right"), ("probes", "right"),
-        ("actions\nundone", "right"), ("success", "right"), flexible=(1,), gap=1 if console.width < NARROW else 2,
+        ("", "left"), ("policy", "left"), ("expected\nloss", "right"), ("of it for\nwhat is wrong", "right"),
+        ("probes", "right"), ("actions\nundone", "right"), ("nothing\nwrong", "right"), flexible=(1,),
+        gap=1 if console.width < NARROW else 2,
     )  # fmt: skip
+    left = column(evaluation.residual for _, evaluation in ranked)
     losses = column(evaluation.expected_loss for _, evaluation in ranked)
     losses = [_with_interval(loss, evaluation) for loss, (_, evaluation) in zip(losses, ranked, strict=True)]
     tied = sum(_ties(evaluation, ranked[0][1]) for _, evaluation in ranked)
-    for (name, evaluation), loss in zip(ranked, losses, strict=True):
+    for (name, evaluation), loss, wrong in zip(ranked, losses, left, strict=True):
         best = _ties(evaluation, ranked[0][1]) and not missing
         grid.add_row(
-            "▶" if best else "", shown(name), loss, f"{evaluation.expected_probes:.2f}",
+            "▶" if best else "", shown(name), loss, wrong, f"{evaluation.expected_probes:.2f}",
             f"{evaluation.expected_undone:.2f}", percent(evaluation.success), style=CHOSEN if best else "",
         )  # fmt: skip
     console.print(grid)
@@ -286,13 +293,30 @@ def print_evaluations(
         console.print(Text(f"No best is named: {listed(missing)} could not be evaluated.", style=FAINT))
     elif tied > 1:
         console.print(Text(f"{tied} policies tie for the least expected loss; a tie is a tie.", style=FAINT))
+    console.print(Text(_what_is_left(problem, *ranked[0]), style=FAINT))
     counts = [len(e.losses) for e in found.values() if isinstance(e, SampledEvaluation)]
     if counts:
         said = (
             f"± is a 95 % interval over {min(counts):,} sampled recoveries, the same for all; ties are judged by pairs."
         )
+        wanted = max(e.wanted for e in found.values() if isinstance(e, SampledEvaluation))
+        if min(counts) < wanted:
+            said += f" There was time for {min(counts):,} of {wanted:,}."
         console.print(Text(said, style=FAINT))
     console.print()
+
+
+def _what_is_left(problem: Problem, name: str, evaluation: Evaluation) -> str:
+    """Return what a policy leaves wrong and at which price: that is a choice, not a verdict on it."""
+    left = sorted(evaluation.left_wrong.items(), key=lambda pair: -pair[1])
+    if not left and not evaluation.escalated:
+        return f"{shown(name)} leaves nothing wrong."
+    handed = f" It hands over to a person in {percent(evaluation.escalated)}." if evaluation.escalated else ""
+    if not left:
+        return f"{shown(name)} leaves nothing wrong.{handed}"
+    wrong = listed([f"{belief} {percent(p)}" for belief, p in left])
+    cost = quantity(evaluation.residual, problem.unit)
+    return f"What {shown(name)} leaves wrong costs {cost} on average, less than correcting it would: {wrong}.{handed}"
 
 
 def _with_interval(loss: str, evaluation: Evaluation) -> str:

@@ -17,7 +17,7 @@ from aquamend.decision.steps import Reprobe, RollBack, Step, step_from_data, ste
 from aquamend.decision.terminal import Stop, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.graph import Probe
-from aquamend.inference import InformationState
+from aquamend.inference import SURPRISING, InformationState
 from aquamend.model.declarations import Declaration
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.myopic import AquaMend
@@ -77,6 +77,22 @@ class DecisionReport(Remembering):
     """What the policy says of itself."""
     screened_out: tuple[str, ...] = ()
     """Legal probes that the policy left out without pricing them."""
+    surprising: float = SURPRISING
+    """The chance below which an answer is called surprising."""
+
+    def __repr__(self) -> str:
+        return f"<DecisionReport of {self.policy}: {self.step}; {self.state!r}>"
+
+    def _repr_html_(self) -> str:
+        from io import StringIO
+
+        from rich.console import Console
+
+        from aquamend.explanation.as_text import print_decision
+
+        console = Console(record=True, width=100, file=StringIO())
+        print_decision(self, console, file="")
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
     @cached_property
     def stop(self) -> Stop:
@@ -199,7 +215,9 @@ NO_BOUNDS = Bounds(0.0, math.inf)
 """What is true of every loss."""
 
 
-def decision_report(state: InformationState, policy: Policy, *, name: str, bounded: bool = True) -> DecisionReport:
+def decision_report(
+    state: InformationState, policy: Policy, *, name: str, bounded: bool = True, surprising: float = SURPRISING
+) -> DecisionReport:
     """Return the policy's decision at this state, with its numbers; it takes little longer if it is not bounded."""
     step = carried_out(state, policy.next_step(state), name=name)
     return DecisionReport(
@@ -211,6 +229,7 @@ def decision_report(state: InformationState, policy: Policy, *, name: str, bound
         considered=considered_by(policy, state),
         description=policy.description if isinstance(policy, DescribedPolicy) else None,
         screened_out=_screened_out(policy, state),
+        surprising=surprising,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from aquamend.codec import Name
+
 
 class EdgeKind(StrEnum):
     """What an edge means (the paper's appendix on recovery-graph edge types)."""
@@ -37,6 +39,6 @@ LEGAL_ENDPOINTS: dict[EdgeKind, tuple[tuple[str, ...], str]] = {
 class Edge(NamedTuple):
     """A directed edge between two named nodes."""
 
-    source: str
-    target: str
+    source: Name
+    target: Name
     kind: EdgeKind

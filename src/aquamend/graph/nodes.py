@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from aquamend.codec import VALUE, Cost, Count, Key, Name, Probability
+from aquamend.codec.forms import words
 
 Value = str | float
 """What a belief says: text, or a number in whatever unit its probes read."""
@@ -12,33 +16,36 @@ Value = str | float
 class Probe:
     """One measurement of a latent property that the agent can (re)do."""
 
-    name: str
-    cost: float
-    """Cost of running it once, in the problem's unit."""
-    modality: str | None = None
+    name: Name
+    """Its name, which no other belief, action or probe has."""
+    cost: Cost
+    """Cost of running it once, in the problem's unit; finite."""
+    modality: Name | None = None
     """Which kind of sensor answers; screening keeps an alternative modality available."""
-    max_uses: float = 1
-    """How often it may run; ``math.inf`` for no limit."""
-    source: str | None = None
-    """Name of the belief that the instrument is sound; where that has failed, nothing it read can be relied on."""
+    max_uses: Count = 1
+    """How often it may run; infinity for no limit, once unless given."""
+    source: Name | None = None
+    """The belief that the instrument is sound; where that has failed, nothing it read can be relied on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
     """A latent proposition that executed actions rest on."""
 
-    name: str
-    residual: float = 0.0
-    """Loss if the belief has failed and nothing corrects it, in the problem's unit."""
+    name: Name
+    """Its name, which no other belief, action or probe has."""
+    residual: Cost = 0.0
+    """Loss if the belief has failed and nothing corrects it, in the problem's unit; 0 unless given."""
     may_keep: bool = True
     """False: a possible failure may not be left uncorrected at any price."""
-    declared: Value | None = None
-    """What the agent now believes: it has failed where something else is true, and is corrected by declaring another.
+    declared: Annotated[Value, VALUE] | None = None
+    """What the agent now believes, as text or a number; None where hypotheses say of it that it failed, not how.
 
-    None: hypotheses say where it has failed, and correcting it repairs it.
+    It has failed where something else is true, and is corrected by declaring another value; without one, correcting it
+    repairs it.
     """
-    tolerance: float = 0.0
-    """How far a number may be from the truth without having failed."""
+    tolerance: Cost = 0.0
+    """How far a number may be from the truth without having failed; 0 unless given."""
     needs_support: bool = False
     """True: it may be kept, or declared again, only while probably right and resting on usable evidence."""
 
@@ -52,24 +59,27 @@ class Belief:
 class Operation:
     """A physical recovery operation that several actions may share; charged once per recovery."""
 
-    name: str
-    cost: float
+    name: Name
+    """Its name, which no other operation has."""
+    cost: Cost
+    """What it costs, paid once however many actions need it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """Something the agent did or plans to do on the strength of its beliefs."""
 
-    name: str
-    undo: float | None = None
+    name: Name
+    """Its name, which no other belief, action or probe has."""
+    undo: Cost | None = None
     """Cost of undoing it, where it has an undoing of its own; exclusive with ``operations``."""
-    operations: tuple[str, ...] = ()
+    operations: tuple[Name, ...] = ()
     """Names of the shared operations that undoing it performs."""
-    executed: bool = False
-    """False: it is only planned, and cancelling it costs nothing."""
+    executed: Annotated[bool, Key("status"), words({"executed": True, "planned": False})] = False
+    """Whether it was done; else it is only planned, and cancelling it costs nothing."""
     reversible: bool = True
-    """An executed irreversible action cannot be undone at any finite cost."""
-    redo: float = 0.0
-    """Cost of doing it again after it was undone."""
-    undo_succeeds: float = 1.0
+    """False: once executed, it cannot be undone at any finite cost."""
+    redo: Cost = 0.0
+    """Cost of doing it again after it was undone; 0 unless given."""
+    undo_succeeds: Probability = 1.0
     """Probability that undoing it, tried once, succeeds; where it fails, what was wrong because of it stays wrong."""

@@ -115,6 +115,7 @@ def _value_faults(beliefs: Sequence[Belief], probes: Sequence[Probe]) -> Iterato
                 f"add the belief that the instrument is sound, or use one of {_listed(names)}",
                 probe.source,
                 names,
+                ("beliefs",),
             )
 
 
@@ -146,14 +147,15 @@ def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]
                     f"add it to operations, or use one of {_listed(names)}",
                     name,
                     names,
+                    ("operations",),
                 )
 
 
 def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterator[Fault]:
     seen: set[Edge] = set()
     for i, edge in enumerate(edges):
-        known = True
-        for end, name in (("source", edge.source), ("target", edge.target)):
+        known, (sources, target) = True, LEGAL_ENDPOINTS[edge.kind]
+        for end, name, kinds in (("source", edge.source, sources), ("target", edge.target, (target,))):
             if name not in node_type:
                 known = False
                 yield Fault(
@@ -162,9 +164,9 @@ def _edge_faults(edges: Sequence[Edge], node_type: Mapping[str, str]) -> Iterato
                     f"add the node, or use one of {_listed(node_type)}",
                     name,
                     node_type,
+                    [f"{kind}s" for kind in kinds],
                 )
         if known:
-            sources, target = LEGAL_ENDPOINTS[edge.kind]
             ends = node_type[edge.source], node_type[edge.target]
             if ends[0] not in sources or ends[1] != target:
                 source = " or ".join(_a(kind) for kind in sources)

@@ -2,14 +2,20 @@
 
 from aquamend.inference.sensitivity import PosteriorSetting, distorted
 from aquamend.inference.state import InformationState, Observation, ProbeView, expected, joint, rejected
+from aquamend.inference.surprise import SURPRISING, Heard, chance_of, heard, surprises
 
 __all__ = [
+    "SURPRISING",
+    "Heard",
     "InformationState",
     "Observation",
     "PosteriorSetting",
     "ProbeView",
+    "chance_of",
     "distorted",
     "expected",
+    "heard",
     "joint",
     "rejected",
+    "surprises",
 ]

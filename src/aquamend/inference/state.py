@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import Whole, load, write
 from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, InvalidData, SecondAlarm, UnknownName
 from aquamend.graph import Probe
 from aquamend.model.hypotheses import Cause
 from aquamend.model.kernels import Answer, Channel, Outcomes
 from aquamend.problem import Problem
-from aquamend.records import checked
 from aquamend.remembering import Remembering
+from aquamend.text.html import table_html
+from aquamend.text.words import percent, shown
 
 Floats = NDArray[np.float64]
 
-FORMAT = "aquamend-state/1"
+FORMAT: Final = "aquamend-state/1"
 """What a state says of itself as plain data."""
 
 SMALLEST = 1e-250
@@ -114,6 +116,22 @@ class InformationState(Remembering):
     imagined: tuple[str, Floats] | None = None
     """Where the last answer was not heard but thought of: who gave it, and its likelihood, ``(n_hypotheses,)``."""
 
+    def __repr__(self) -> str:
+        doubts = ", ".join(f"{name} {q}" for name, q in self._doubts(3)) or "nothing in doubt"
+        heard = f"{len(self.evidence)} answers" if len(self.evidence) != 1 else "1 answer"
+        return f"<InformationState of {shown(self.problem.name)!r}: {heard}; {doubts}>"
+
+    def _repr_html_(self) -> str:
+        return table_html(
+            repr(self)[1:-1], ("belief", "may have failed"), self._doubts(len(self.problem.graph.beliefs))
+        )
+
+    def _doubts(self, most: int) -> list[tuple[str, str]]:
+        """Return the beliefs most probably wrong, and how probably."""
+        named = zip(self.problem.graph.beliefs, self.failure_probabilities.tolist(), strict=True)
+        doubted = sorted(((q, b.name) for b, q in named if q > 0.0), key=lambda pair: -pair[0])
+        return [(shown(name), percent(q)) for q, name in doubted[:most]]
+
     @classmethod
     def start(cls, problem: Problem) -> InformationState:
         """Return the state before the alarm: the prior, no evidence."""
@@ -164,10 +182,17 @@ class InformationState(Remembering):
             return replace(self, evidence=evidence, origin=origin, contradiction=observation)
         return replace(self, posterior=posterior, evidence=evidence, origin=origin)
 
+    def contradicted_by(self, observation: Observation) -> InformationState:
+        """Return the state after an answer that the model does not know: evidence against the model itself."""
+        evidence, origin = (*self.evidence, observation), self.origin or self
+        return replace(self, evidence=evidence, origin=origin, contradiction=self.contradiction or observation)
+
     @property
     def chance_of_evidence(self) -> float:
         """The probability, by the model, of the alarm and all answers since; zero if one is a number: it has none."""
         model, mass = self.problem.model, self.problem.model.prior
+        if self.contradiction is not None:
+            return 0.0
         for alarm in range(self.alarms):
             likelihood = model.repeated_alarm_likelihood if alarm else model.alarm_likelihood
             mass = mass if likelihood is None else mass * likelihood
@@ -199,6 +224,8 @@ class InformationState(Remembering):
         Each ``(n_hypotheses,)``, up to a common factor.
         """
         index, found = self.problem.graph.probe_index, dict[int, Floats]()
+        if self.contradiction is not None:  # what cannot be explained speaks for nothing
+            return found
         heard = self.evidence[len(self.origin.evidence) if self.origin else len(self.evidence) :]
         for observation in heard:
             imagined = self.imagined is not None and observation is self.evidence[-1]
@@ -320,50 +347,50 @@ class InformationState(Remembering):
 
     def to_data(self) -> dict[str, Any]:
         """Return the state as plain data, without its problem; ``from_data`` gives back the very same posterior."""
-        return {
-            "format": FORMAT,
-            "posterior": self.posterior.tolist(),
-            "alarms": self.alarms,
-            "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in self.evidence],
-            "contradiction": None if self.contradiction is None else self.evidence.index(self.contradiction),
-            "origin": None if self.origin is None else self.origin.to_data(),
-        }
+        data: dict[str, Any] = write(self._written, complete=True)
+        return data
+
+    @property
+    def _written(self) -> _Written:
+        position = None if self.contradiction is None else self.evidence.index(self.contradiction)
+        origin = None if self.origin is None else self.origin._written
+        return _Written(FORMAT, tuple(self.posterior.tolist()), self.alarms, self.evidence, position, origin)
 
     @classmethod
     def from_data(cls, problem: Problem, data: object, *, where: str = "state") -> InformationState:
         """Return the state that plain data describe, for the problem it belongs to; ``InvalidData`` if they do not."""
-        keys = ("format", "posterior", "alarms", "evidence", "contradiction", "origin")
-        given = checked.mapping(data, where, keys)
-        if given["format"] != FORMAT:
-            raise InvalidData(f"{where}.format", f"it should be {FORMAT!r}")
-        evidence = tuple(_observations(problem, given["evidence"], f"{where}.evidence"))
-        contradiction = None
-        if given["contradiction"] is not None:
-            position = checked.whole(given["contradiction"], f"{where}.contradiction")
-            if position >= len(evidence):
-                raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
-            contradiction = evidence[position]
-        origin = None
-        if given["origin"] is not None:
-            origin = cls.from_data(problem, given["origin"], where=f"{where}.origin")
+        return cls._restored(problem, load(_Written, data, where), where)
+
+    @classmethod
+    def _restored(cls, problem: Problem, given: _Written, where: str) -> InformationState:
+        for i, one in enumerate(given.evidence):
+            if one.probe not in problem.graph.probe_index:
+                raise InvalidData(f"{where}.evidence[{i}]", f"the problem {problem.name!r} has no probe {one.probe!r}")
+        position, origin = given.contradiction, None
+        if position is not None and position >= len(given.evidence):
+            raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
+        if given.origin is not None:
+            origin = cls._restored(problem, given.origin, f"{where}.origin")
             if origin.origin is not None:
                 raise InvalidData(f"{where}.origin", "it has an origin of its own")
-        posterior = _posterior(problem, given["posterior"], f"{where}.posterior")
-        return cls(problem, posterior, evidence, checked.whole(given["alarms"], where), contradiction, origin)
+        contradiction = None if position is None else given.evidence[position]
+        posterior = _posterior(problem, given.posterior, f"{where}.posterior")
+        return cls(problem, posterior, given.evidence, given.alarms, contradiction, origin)
 
 
-def _observations(problem: Problem, data: object, where: str) -> Iterator[Observation]:
-    for i, entry in enumerate(checked.items(data, where)):
-        at = f"{where}[{i}]"
-        given = checked.mapping(entry, at, ("probe", "outcome"))
-        probe = checked.text(given["probe"], at)
-        if probe not in problem.graph.probe_index:
-            raise InvalidData(at, f"the problem {problem.name!r} has no probe {probe!r}")
-        yield Observation(probe, checked.value_or_text(given["outcome"], f"{at}.outcome"))
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A state as it is written, without its problem."""
+
+    format: Literal["aquamend-state/1"]
+    posterior: tuple[float, ...]
+    alarms: Whole
+    evidence: tuple[Observation, ...]
+    contradiction: Whole | None
+    origin: _Written | None
 
 
-def _posterior(problem: Problem, data: object, where: str) -> Floats:
-    numbers = [checked.number(p, f"{where}[{i}]") for i, p in enumerate(checked.items(data, where))]
+def _posterior(problem: Problem, numbers: Sequence[float], where: str) -> Floats:
     n = len(problem.model.hypotheses)
     if len(numbers) != n:
         raise InvalidData(

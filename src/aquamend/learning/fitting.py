@@ -22,7 +22,6 @@ from aquamend.learning.records import Reading, Record, causes_in
 from aquamend.modelling.rules import Vocabulary, resolved
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem, vocabulary_in
-from aquamend.problem_file.report import FORMATS
 from aquamend.text.words import named
 
 Indices = NDArray[np.intp]
@@ -92,7 +91,6 @@ def learned(
         _kernel(fit, name, kernel)
     _accuracies(fit)
     _costs(fit, records)
-    fit.data["format"] = FORMATS[-1]  # the first one has neither glitches nor a default
     return Learned(fit.data, parse_problem(fit.data), fit.found, tuple(fit.warnings), len(labelled), fit.scores)
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.codec import FaultReport
 from aquamend.learning.estimates import Estimate, Floats, normal
 from aquamend.learning.mixtures import Part, in_two, mixtures
-from aquamend.model.kernels import KERNELS, Kernel
 from aquamend.model.kernels.normal_mixture import Readings, silverman
+from aquamend.problem_file.format import KERNEL
 
 FOLDS = 4
 FEWEST_TO_CHOOSE = 20
@@ -92,8 +93,7 @@ def _held_back(kernel: Mapping[str, Any], readings: Mapping[str, Floats], kind: 
 
 def channel_of(kernel: Mapping[str, Any], rules: Sequence[str]) -> Readings:
     """Return the channel of a kernel's data, its rules standing for hypotheses."""
-    own: Kernel = next(kind for kind in KERNELS if next(iter(kind.keys)) in kernel).from_data(**kernel)
-    channel = own.channel(rules)
+    channel = KERNEL.read(kernel, "kernel", FaultReport()).channel(rules)
     if not isinstance(channel, Readings):
         raise TypeError(f"a kernel with {', '.join(kernel)} reads no numbers")
     return channel

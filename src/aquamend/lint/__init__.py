@@ -1,5 +1,6 @@
 """What looks odd in a sound problem, and what each oddity costs in expected loss."""
 
-from aquamend.lint.findings import Finding, findings
+from aquamend.lint.finding import Finding, Severity
+from aquamend.lint.findings import findings
 
-__all__ = ["Finding", "findings"]
+__all__ = ["Finding", "Severity", "findings"]

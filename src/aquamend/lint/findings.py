@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,11 +16,13 @@ from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, could_answer, probe_values
 from aquamend.decision.terminal import expected_loss, listed_endings
 from aquamend.inference import InformationState
+from aquamend.lint.finding import Finding, Severity, amount
+from aquamend.lint.holes import lacking_support, odd_instruments, pays_together
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import AquaMend
 from aquamend.problem import Plan
 from aquamend.sensitivity import robustness
-from aquamend.text.words import listed, percent, quantity
+from aquamend.text.words import listed, percent
 
 WORTH_TELLING = 1e-3
 """Of what the recovery costs: undistinguished hypotheses that cost less are left out."""
@@ -35,21 +36,8 @@ MOST_ENDINGS = 500
 """Endings listed to find out whether a probe could pay at any posterior."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something odd."""
-
-    code: str
-    """What kind of oddity, in one or two words joined by a hyphen."""
-    where: str
-    """Place in the file, or the name of what it is about."""
-    message: str
-    cost: float | None
-    """Expected loss at stake; infinite where something may not be kept; None where it cannot be said."""
-
-
 def findings(state: InformationState) -> list[Finding]:
-    """Return everything odd about the problem of a state, dearest first, judged as things stand there."""
+    """Return everything odd about the problem of a state, warnings first and the dearest first among equals."""
     found = [
         *_inseparable(state),
         *_useless_probes(state),
@@ -58,8 +46,11 @@ def findings(state: InformationState) -> list[Finding]:
         *_knifes_edge(state),
         *_contradicted_prior(state),
         *_left_out(state),
+        *lacking_support(state),
+        *pays_together(state),
+        *odd_instruments(state),
     ]
-    return sorted(found, key=lambda finding: -(finding.cost or 0.0))
+    return sorted(found, key=lambda finding: (finding.severity is Severity.NOTE, -(finding.cost or 0.0)))
 
 
 def _inseparable(state: InformationState) -> Iterator[Finding]:
@@ -84,7 +75,7 @@ def _inseparable(state: InformationState) -> Iterator[Finding]:
         if cost > least:
             found.append((cost, [problem.model.names[s] for s in members[np.argsort(-state.posterior[members])]]))
     for cost, names in sorted(found, key=lambda pair: -pair[0])[:MOST_GROUPS]:
-        said = f"no probe tells {listed(names)} from each other; knowing would save {_amount(state, cost)}"
+        said = f"no probe tells {listed(names)} from each other; knowing would save {amount(state, cost)}"
         yield Finding("inseparable", names[0], said, cost)
 
 
@@ -96,14 +87,14 @@ def _useless_probes(state: InformationState) -> Iterator[Finding]:
     for view in state.legal:
         where = f"probes.{view.name}"
         if view.channel.n_labels == 1:
-            said = f"every hypothesis answers {view.name} alike: it tells nothing and costs {_amount(state, view.cost)}"
+            said = f"every hypothesis answers {view.name} alike: it tells nothing and costs {amount(state, view.cost)}"
             yield Finding("uninformative", where, said, view.cost)
         elif not _supports(state, view.name) and view.cost >= ever:
-            said = f"{view.name} costs {_amount(state, view.cost)}; whatever is known, knowing everything is worth less"
-            yield Finding("never-pays", where, f"{said}: {_amount(state, ever)}", view.cost - ever)
+            said = f"{view.name} costs {amount(state, view.cost)}; whatever is known, knowing everything is worth less"
+            yield Finding("never-pays", where, f"{said}: {amount(state, ever)}", view.cost - ever)
         elif view.cost > worth:
-            said = f"{view.name} costs {_amount(state, view.cost)}, and at this alarm knowing everything is worth"
-            yield Finding("cannot-pay-now", where, f"{said} {_amount(state, worth)}", view.cost - worth)
+            said = f"{view.name} costs {amount(state, view.cost)}, and at this alarm knowing everything is worth"
+            yield Finding("cannot-pay-now", where, f"{said} {amount(state, worth)}", view.cost - worth)
 
 
 def _supports(state: InformationState, probe: str) -> bool:
@@ -139,7 +130,7 @@ def _incorrigible(state: InformationState) -> Iterator[Finding]:
             yield Finding(
                 "incorrigible",
                 f"beliefs.{belief.name}",
-                f"{said}compensation corrects it; {_amount(state, cost)}",
+                f"{said}compensation corrects it; {amount(state, cost)}",
                 cost,
             )
 
@@ -154,7 +145,7 @@ def _impossible_restart(state: InformationState) -> Iterator[Finding]:
     stop = best_terminal(state).loss
     saved = max(0.0, stop - loss) if math.isfinite(stop) else math.inf
     barred = listed(problem.graph.irreversible_executed)
-    would = f"it would save {_amount(state, saved)}" if saved > 0.0 else "it would not have been the best ending"
+    would = f"it would save {amount(state, saved)}" if saved > 0.0 else "it would not have been the best ending"
     yield Finding("restart-impossible", "restart", f"restart is given, but {barred} cannot be undone; {would}", saved)
 
 
@@ -174,7 +165,7 @@ def _knifes_edge(state: InformationState) -> Iterator[Finding]:
     said = (
         f"the decision ({what}) flips to {found.challenger} if {near} of the probability moves; the losses differ by "
     )
-    yield Finding("knifes-edge", "decision", f"{said}{_amount(state, gap)}", gap)
+    yield Finding("knifes-edge", "decision", f"{said}{amount(state, gap)}", gap)
 
 
 def _contradicted_prior(state: InformationState) -> Iterator[Finding]:
@@ -194,7 +185,7 @@ def _contradicted_prior(state: InformationState) -> Iterator[Finding]:
     cost = price(heard, before).loss - best
     likely = model.names[int(model.prior.argmax())]
     said = f"the priors make this alarm rare ({percent(share)} of what it could be), mostly because of {likely!r}; "
-    more = f"deciding by them, without the alarm, would cost {_amount(state, cost)} more"
+    more = f"deciding by them, without the alarm, would cost {amount(state, cost)} more"
     yield Finding("alarm-contradicts-priors", "alarm.likelihood", said + more, cost)
 
 
@@ -203,12 +194,8 @@ def _left_out(state: InformationState) -> Iterator[Finding]:
     effect = effect_of_left_out(state.problem, state.chance_of_evidence)
     if effect is not None and effect.by_now > MUCH_LEFT_OUT:
         said = f"more causes at once than `together` allows may have probability {percent(effect.by_now)}"
-        more = f"; that may change the expected loss by up to {_amount(state, effect.loss)}"
+        more = f"; that may change the expected loss by up to {amount(state, effect.loss)}"
         yield Finding("left-out", "together", said + more, effect.loss)
-
-
-def _amount(state: InformationState, loss: float) -> str:
-    return quantity(loss, state.problem.unit)
 
 
 def _finite(loss: float) -> float:

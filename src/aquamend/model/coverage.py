@@ -6,25 +6,30 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
+from aquamend.codec import Name
+from aquamend.codec.forms import FINITE, row
 from aquamend.errors import Fault
 
 MASS_SCALE_G = 1.0
 OFFSET_SCALE_MM = 5.0
 MOST_PROTOTYPE_DISTANCE = 6.0
 FEWEST_FIT_GROUPS = 2
+Numbers = Annotated[tuple[float, ...], row(FINITE)]
 
 
 @dataclass(frozen=True, slots=True)
 class FitGroup:
     """A group of calibration records that resemble one another."""
 
-    name: str
-    probes: tuple[str, ...]
+    name: Name
+    """What to call the group."""
+    probes: tuple[Name, ...]
     """Probes the records inform about."""
-    prototype_g: tuple[float, ...]
+    prototype_g: Numbers = ()
     """Typical quantities, in grams."""
-    prototype_mm: tuple[float, ...]
+    prototype_mm: Numbers = ()
     """Typical offsets, in millimetres."""
 
     def distance(self, quantities_g: Sequence[float], offsets_mm: Sequence[float]) -> float:
@@ -39,21 +44,23 @@ class FitGroup:
 class Coverage:
     """What was measured at the alarm, and the calibration records that may cover it."""
 
-    stage: str
+    stage: Name
     """Stage at which the alarm came."""
-    covered_stages: tuple[str, ...]
+    covered_stages: tuple[Name, ...]
     """Stages the records were made for."""
     groups: tuple[FitGroup, ...]
-    quantities_g: tuple[float, ...] = ()
+    """Groups of calibration records that resemble one another."""
+    quantities_g: Numbers = ()
     """What was measured here, in grams, as in the prototypes."""
-    offsets_mm: tuple[float, ...] = ()
+    offsets_mm: Numbers = ()
+    """What was measured here, in millimetres, as in the prototypes."""
 
     def covers(self, probe: str) -> bool:
         """Whether the stage is covered and at least two relevant groups have a prototype within distance 6."""
         return self.stage in self.covered_stages and self._near.count(probe) >= FEWEST_FIT_GROUPS
 
     @cached_property
-    def _near(self) -> tuple[str, ...]:
+    def _near(self) -> tuple[Name, ...]:
         """The probes of every group with a prototype within that distance, group by group."""
         near = (g for g in self.groups if g.distance(self.quantities_g, self.offsets_mm) <= MOST_PROTOTYPE_DISTANCE)
         return tuple(probe for group in near for probe in dict.fromkeys(group.probes))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
+from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability
 from aquamend.graph.nodes import Belief, Value
 from aquamend.model.spreads import Spread
 
@@ -27,17 +29,20 @@ class Cause(StrEnum):
 class Hypothesis:
     """One complete explanation, with its prior probability and the beliefs it makes fail."""
 
-    name: str
-    prior: float
-    failed: Sequence[str] = ()
+    name: Name
+    """Its name, which no other hypothesis has."""
+    prior: Probability
+    """Its probability before the alarm."""
+    failed: Sequence[Name] = ()
     """Beliefs that fail: those that declare no value, and those of which no true value can be named."""
     cause: Cause = Cause.UNKNOWN
-    truth: Mapping[str, Value | Spread] = field(default_factory=dict)
-    """What would be true of beliefs that declare a value, where that differs from what is declared.
+    """Why something failed; unknown unless given."""
+    truth: Mapping[Name, Annotated[Value, TRUE_VALUE] | Spread] = field(default_factory=dict)
+    """What would be true of beliefs that declare a value, where it differs; a spread where nobody knows yet.
 
     A spread stands for one hypothesis for each of its values; ``modelling.expanded`` makes them.
     """
-    part_of: str = ""
+    part_of: Annotated[str, NOT_WRITTEN] = ""
     """The hypothesis that it is a part of, where that was split because a probe may repeat itself."""
 
     def true_of(self, belief: Belief) -> Value | None:
@@ -50,8 +55,9 @@ class Hypothesis:
 class Alarm:
     """How likely the monitor was to raise this alarm under every hypothesis."""
 
-    likelihood: Mapping[str, float] = field(default_factory=dict)
-    suspects: Sequence[str] = ()
-    """Beliefs the monitor flags."""
-    again: Mapping[str, float] | None = None
-    """How likely one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""
+    likelihood: Mapping[Name, Probability]
+    """For every hypothesis, how probable this alarm was if it is true."""
+    suspects: Sequence[Name] = ()
+    """Beliefs that the monitor flags."""
+    again: Mapping[Name, Probability] | None = None
+    """How probable one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from aquamend.codec import TRUE_VALUE, Finite, Key
+from aquamend.codec.forms import NAME
 from aquamend.errors import Fault
 from aquamend.graph.nodes import Belief, Value
 from aquamend.text.words import named
@@ -28,32 +31,35 @@ MOST_STEPS = 50_000
 class Normal:
     """Any number near a mean, in even steps as far as three standard deviations."""
 
-    mean: float
-    sd: float
-    step: float | None = None
-    """None: two thirds of the belief's tolerance."""
+    mean: Annotated[Finite, Key("normal")]
+    """Numbers near a mean: the mean and the standard deviation."""
+    sd: Annotated[Finite, Key("normal")]
+    step: Finite | None = None
+    """How far apart the numbers are; two thirds of the belief's tolerance unless given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
     """Any number from ``low`` to ``high``, in even steps, all alike."""
 
-    low: float
-    high: float
-    step: float | None = None
+    low: Annotated[Finite, Key("uniform")]
+    """Numbers of a range, all alike: the lowest and the highest."""
+    high: Annotated[Finite, Key("uniform")]
+    step: Finite | None = None
+    """How far apart the numbers are; two thirds of the belief's tolerance unless given."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of these values, by their weights; all alike where none are given."""
+    """One of these values."""
 
-    values: tuple[Value, ...]
-    weights: tuple[float, ...] | None = None
+    values: Sequence[Annotated[Value, TRUE_VALUE]] | Mapping[Annotated[Value, NAME], Finite]
+    """The values one by one, all alike or each with a weight."""
 
-    @classmethod
-    def of(cls, given: Sequence[Value] | Mapping[Value, float]) -> OneOf:
-        """Return the spread over a list of values, or over values with weights."""
-        return cls(tuple(given), tuple(given.values()) if isinstance(given, Mapping) else None)
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """One for each value."""
+        return tuple(self.values.values()) if isinstance(self.values, Mapping) else (1.0,) * len(self.values)
 
 
 Spread = Normal | Uniform | OneOf
@@ -80,9 +86,8 @@ def differs(value: Value | None, other: Value | None, tolerance: float) -> bool:
 def steps_of(spread: Spread, belief: Belief) -> Steps:
     """Return a sound spread as values: those that are within tolerance of what is declared are left out."""
     if isinstance(spread, OneOf):
-        weights = spread.weights or (1.0,) * len(spread.values)
-        total = math.fsum(weights)
-        return Steps(spread.values, tuple(weight / total for weight in weights), 0.0)
+        total = math.fsum(spread.weights)
+        return Steps(tuple(spread.values), tuple(weight / total for weight in spread.weights), 0.0)
     step = _step(spread, belief)
     if isinstance(spread, Normal):
         most = math.floor(REACH_SD * spread.sd / step + SLACK)
@@ -152,14 +157,18 @@ def _listed_faults(where: str, spread: OneOf, belief: Belief) -> Iterator[Fault]
         yield Fault(f"{where}.values", "there are none", "list what may be true")
     seen: set[Value] = set()
     for i, value in enumerate(spread.values):
-        at = f"{where}.values[{i}]" if spread.weights is None else f"{where}.values.{named(value)}"
+        weighted = isinstance(spread.values, Mapping)
+        at = f"{where}.values.{named(value)}" if weighted else f"{where}.values[{i}]"
         if value in seen:
             yield Fault(at, f"{named(value)!r} is given twice", "give it once")
         seen.add(value)
+        if belief.declared is not None and isinstance(value, str) != isinstance(belief.declared, str):
+            kind = "text" if isinstance(belief.declared, str) else "a number"
+            yield Fault(at, f"{value!r} is not {kind}, and {belief.name!r} declares {kind}", f"give {kind}")
         if not differs(value, belief.declared, belief.tolerance):
             said = f"{named(value)} is what {belief.name!r} declares"
             if belief.tolerance:
                 said = f"{named(value)} is within {belief.tolerance:g} of the {named(belief.declared or 0.0)} declared"
             yield Fault(at, f"{said}, so the belief has not failed", "remove the value")
-        if spread.weights is not None and not 0.0 < spread.weights[i] < math.inf:
+        if not 0.0 < spread.weights[i] < math.inf:
             yield Fault(at, f"the weight {spread.weights[i]!r} is not above 0", "give a number above 0")

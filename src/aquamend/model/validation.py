@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aquamend.codec import SUM_TOLERANCE
 from aquamend.errors import Fault
 from aquamend.graph.nodes import Belief, Probe, Value
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
-from aquamend.model.kernels.discrete import SUM_TOLERANCE
-from aquamend.model.kernels.kernel import Kernel, row_name_faults
+from aquamend.model.kernels.kernel import HYPOTHESES, Kernel, row_name_faults
 from aquamend.model.spreads import Spread, spread_faults
+
+BELIEFS, PROBES = ("beliefs",), ("probes",)
 
 
 def model_faults(
@@ -87,7 +89,7 @@ def _declaration_faults(declarations: Sequence[Declaration], names: Mapping[str,
         for j, name in enumerate(declaration.invalid_in or ()):
             if name not in names:
                 where = f"declarations[{i}].invalid_in[{j}]"
-                yield Fault(where, f"{name!r} is not a hypothesis", "rename or remove it", name, names)
+                yield Fault(where, f"{name!r} is not a hypothesis", "rename or remove it", name, names, HYPOTHESES)
 
 
 def reference_faults(
@@ -104,22 +106,24 @@ def reference_faults(
         yield from truth_faults(f"hypotheses[{i}]", hypothesis.failed, hypothesis.truth, known_beliefs)
     for probe in kernels:
         if probe not in known_probes:
-            yield Fault(f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
+            yield Fault(
+                f"kernels.{probe}", f"{probe!r} is not a probe", "rename or remove it", probe, known_probes, PROBES
+            )
     for i, spec in enumerate(probes):
         if spec.name not in kernels:
             yield Fault(f"probes[{i}]", f"{spec.name!r} has no kernel", "say in kernels how it answers, or remove it")
     for j, belief in enumerate(alarm.suspects if alarm else ()):
         if belief not in known_beliefs:
             where = f"alarm.suspects[{j}]"
-            yield Fault(where, f"{belief!r} is not a belief", "rename or remove it", belief, known_beliefs)
+            yield Fault(where, f"{belief!r} is not a belief", "rename or remove it", belief, known_beliefs, BELIEFS)
     for i, declaration in enumerate(declarations):
         if declaration.belief not in known_beliefs:
             name, where = declaration.belief, f"declarations[{i}].belief"
-            yield Fault(where, f"{name!r} is not a belief", "rename it", name, known_beliefs)
+            yield Fault(where, f"{name!r} is not a belief", "rename it", name, known_beliefs, BELIEFS)
         for j, probe in enumerate(declaration.support):
             if probe not in known_probes:
                 where = f"declarations[{i}].support[{j}]"
-                yield Fault(where, f"{probe!r} is not a probe", "rename or remove it", probe, known_probes)
+                yield Fault(where, f"{probe!r} is not a probe", "rename or remove it", probe, known_probes, PROBES)
 
 
 def truth_faults(
@@ -129,13 +133,13 @@ def truth_faults(
     for j, name in enumerate(failed):
         at = f"{where}.failed[{j}]"
         if name not in known:
-            yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, known)
+            yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, known, BELIEFS)
         elif name in truth:
             yield Fault(at, f"{name!r} is given in truth too", "keep one of the two: what is true, or that it failed")
     for name, value in truth.items():
         at = f"{where}.truth.{name}"
         if name not in known:
-            yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, known)
+            yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, known, BELIEFS)
         elif known[name].declared is None:
             remedy = "give the belief what is declared, or name it in failed instead"
             yield Fault(at, f"{name!r} declares no value to compare with", remedy)

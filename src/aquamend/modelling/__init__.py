@@ -8,7 +8,7 @@ from aquamend.modelling.left_out import LeftOut, effect_of_left_out
 from aquamend.modelling.persistence import with_persistent_errors
 from aquamend.modelling.root_causes import CauseState, Generated, RootCause, generated
 from aquamend.modelling.rules import Clash, Vocabulary
-from aquamend.modelling.tables import joint_model, kernel_table, table, vocabulary_of
+from aquamend.modelling.tables import joint_model, table, vocabulary_of
 from aquamend.modelling.truths import Effect, Expanded, expanded
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "expanded",
     "generated",
     "joint_model",
-    "kernel_table",
     "table",
     "vocabulary_of",
     "with_compensations",

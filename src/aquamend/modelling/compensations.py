@@ -19,6 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import Cost, Name, Probability
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.problem import Plan, Problem
 
@@ -30,11 +31,13 @@ MOST_PLANS = 2_000
 class Compensation:
     """Something that makes up for what was done on the strength of some beliefs, without undoing it."""
 
-    name: str
-    cost: float
-    correct: Sequence[str]
+    name: Name
+    """Its name, which no other compensation and no plan has."""
+    cost: Cost
+    """What it costs; finite."""
+    correct: Sequence[Name]
     """Beliefs that are as good as right afterwards."""
-    succeeds: float = 1.0
+    succeeds: Probability = 1.0
     """Probability that it works; where it does not, what was wrong stays wrong."""
 
 
@@ -64,7 +67,7 @@ def compensation_faults(problem: Problem, compensations: Sequence[Compensation])
         for j, name in enumerate(one.correct):
             if name not in problem.graph.belief_index:
                 at, valid = f"{where}.correct[{j}]", problem.graph.belief_index
-                yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, valid)
+                yield Fault(at, f"{name!r} is not a belief", "rename or remove it", name, valid, ("beliefs",))
 
 
 def _plans(problem: Problem, compensations: Sequence[Compensation]) -> list[Plan]:

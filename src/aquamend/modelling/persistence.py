@@ -28,7 +28,8 @@ import numpy as np
 
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Mixture, Outcomes, Readings
-from aquamend.model.kernels import Channel, Kernel
+from aquamend.model.kernels import Channel, Kernel, rows_of, with_rows
+from aquamend.model.kernels.kernel import by_name
 from aquamend.problem import Plan, Problem
 
 MOST_HYPOTHESES = 100_000
@@ -176,10 +177,5 @@ def _renamed(
 
 
 def _repeated(kernel: Kernel, model: JointModel, origin: Any, new: Sequence[str]) -> Kernel:
-    given = {
-        key: {name: value[model.names[s]] for name, s in zip(new, origin.tolist(), strict=True)}
-        if isinstance(value, Mapping)
-        else value
-        for key, value in kernel.to_data(model.names).items()
-    }
-    return type(kernel).from_data(**given)
+    rows = by_name(rows_of(kernel), model.names)
+    return with_rows(kernel, {name: rows[s] for name, s in zip(new, origin.tolist(), strict=True)})

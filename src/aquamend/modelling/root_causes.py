@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import TRUE_VALUE, Name, Probability
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Cause, Hypothesis
 from aquamend.model.spreads import Spread
+from aquamend.model.validation import truth_faults
 from aquamend.modelling.rules import Bools, Clash, Vocabulary, resolved
 from aquamend.modelling.truths import MOST_HYPOTHESES, UNKNOWN, Effect, Expanded, expanded
 
@@ -33,11 +36,11 @@ Truth = Value | Spread
 class CauseState:
     """One way in which a cause may be present."""
 
-    prior: float | Mapping[str, float]
+    prior: Probability | Mapping[Name, Probability]
     """Its probability; or rules for it, by conditions on causes listed before."""
-    failed: Sequence[str] = ()
+    failed: Sequence[Name] = ()
     """Beliefs that it makes wrong, of those that declare no value."""
-    truth: Mapping[str, Truth] = field(default_factory=dict)
+    truth: Mapping[Name, Annotated[Value, TRUE_VALUE] | Spread] = field(default_factory=dict)
     """What it makes true of beliefs that declare a value."""
 
 
@@ -99,7 +102,7 @@ def generated(
 
     ``together`` is how many causes may be present at once; all of them unless given.
     """
-    faults = [*_cause_faults(causes, beliefs), *_size_faults(causes, together)]
+    faults = [*_cause_faults(causes, beliefs, effects), *_size_faults(causes, together)]
     if faults:
         raise InvalidProblem(faults)
     present = _combinations(causes, len(causes) if together is None else together)
@@ -234,10 +237,12 @@ def _written(
     return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
 
 
-def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief]) -> Iterator[Fault]:
+def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief], effects: Sequence[Effect]) -> Iterator[Fault]:
     if not causes:
         yield Fault("causes", "there are none", "list at least one")
-    known, seen = {belief.name for belief in beliefs}, set[str]()
+    known, seen = {belief.name: belief for belief in beliefs}, set[str]()
+    for i, effect in enumerate(effects):
+        yield from truth_faults(f"effects[{i}]", effect.failed, effect.truth, known)
     for c, cause in enumerate(causes):
         where = f"causes[{c}]"
         if cause.name in seen:
@@ -252,11 +257,12 @@ def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief]) -> Ite
         for state in cause.states:
             if any(sign in state for sign in "&|=+<>"):
                 yield Fault(f"{where}.states.{state}", f"{state!r} would be misread in a condition", "rename it")
-            yield from _prior_faults(where, state, cause.states[state])
+            spec, at = cause.states[state], f"{where}.states.{state}" if state else where
+            yield from _prior_faults(f"{at}.prior", spec)
+            yield from truth_faults(at, spec.failed, spec.truth, known)
 
 
-def _prior_faults(where: str, state: str, spec: CauseState) -> Iterator[Fault]:
-    at = f"{where}.states.{state}.prior" if state else f"{where}.prior"
+def _prior_faults(at: str, spec: CauseState) -> Iterator[Fault]:
     for condition, p in spec.prior.items() if isinstance(spec.prior, Mapping) else [("", spec.prior)]:
         if not 0.0 <= p <= 1.0:
             place = f"{at}.{condition}" if condition else at

@@ -3,8 +3,8 @@
 A condition names causes and beliefs: ``slipped``, ``shelf=moved``, ``pose`` (that belief has failed), or compares what
 is true of a belief with a value or with another belief: ``target = B``, ``level_A > level_B``, ``level_A >= 40``. They
 are joined by ``&`` and ``|``, turned round by ``not``; ``default`` always holds. A rule is more specific than another
-if it holds under fewer hypotheses, all of them the other's too. Two rules of which neither is more specific, and which
-say different things of one hypothesis, contradict each other.
+if it holds under fewer hypotheses, all of them the other's too; than ``default`` every other is. Two rules of which
+neither is more specific, and which say different things of one hypothesis, contradict each other.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class Vocabulary:
             return None
         left, sign, right = self.truth[parts["left"]].tolist(), parts["sign"], parts["right"]
         numbers = any(isinstance(value, float | int) for value in left)
+        if all(value is None for value in left):
+            return np.zeros(len(left), dtype=bool)
         if right in self.truth:
             others: Sequence[Value | None] = self.truth[right].tolist()
         else:
@@ -171,6 +173,9 @@ def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
     outside = counts @ (1.0 - counts).T  # of each rule, how many of its hypotheses are not the other's
     narrower = (outside == 0) & (outside.T > 0)
     best = holds & ~((narrower.T.astype(float) @ counts) > 0)
+    if DEFAULT in rules:  # also where another rule holds everywhere
+        default = conditions.index(DEFAULT)
+        best[default] &= ~np.delete(holds, default, axis=0).any(axis=0)
     chosen = np.where(best.any(axis=0), best.argmax(axis=0), -1)
     clashes: dict[tuple[int, int], Clash] = {}
     for s in np.flatnonzero(best.sum(axis=0) > 1).tolist():

@@ -1,19 +1,20 @@
-"""Rules turned into tables with an entry for every hypothesis: likelihoods, alarms, accuracies, losses."""
+"""Rules turned into tables with an entry for every hypothesis: likelihoods, alarms, losses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aquamend.codec import key_of, place
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
+from aquamend.model.kernels import rows_of, with_rows
+from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
-from aquamend.modelling.following import following, mean_faults, standing_in, value_table
+from aquamend.modelling.following import following, follows, mean_faults, standing_in, value_table
 from aquamend.modelling.root_causes import RootCause, generated
 from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
 from aquamend.modelling.truths import Effect, Expanded, expanded
@@ -42,16 +43,10 @@ def table(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules
     return {name: value for name, value in said.items() if value is not None}
 
 
-def exceptions(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> dict[str, T]:
-    """Return what the rules other than ``default`` say, by the names of the hypotheses, and the default itself."""
+def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> dict[str, T]:
+    """Return what the rules say, by the names of those hypotheses of which they say anything."""
     found = _resolved(rules, vocabulary, where)
-    default = {DEFAULT: rules[DEFAULT]} if DEFAULT in rules else {}
-    own = {
-        name: rules[found.conditions[i]]
-        for name, i in zip(vocabulary.names, found.chosen.tolist(), strict=True)
-        if i >= 0 and found.conditions[i] != DEFAULT
-    }
-    return default | own
+    return {name: row for name, row in zip(vocabulary.names, found, strict=True) if row is not None}
 
 
 def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Any:
@@ -79,47 +74,102 @@ def names_where(conditions: Iterable[str], vocabulary: Vocabulary) -> list[str]:
     return [name for s, name in enumerate(vocabulary.names) if any(h[s] for h in holds)]
 
 
-def kernel_table(
-    kernel: Kernel,
-    vocabulary: Vocabulary,
-    *,
-    where: str = "kernel",
-    beliefs: Sequence[Belief] = (),
-    widths: Mapping[str, NDArray[np.float64]] | None = None,
-) -> Kernel:
-    """Return a kernel whose rows, given by rules, stand for every hypothesis; what follows a belief has its truth."""
-    known = {belief.name: belief for belief in beliefs}
-    if isinstance(kernel, ValueOf):
-        return _answers(kernel, vocabulary, where, known)
-    given = dict(vars(kernel))
-    tables = {key: dict(rows) for key, rows in given.items() if isinstance(rows, Mapping)}
-    plain = {key: {c: standing_in(row) for c, row in rows.items()} for key, rows in tables.items()}
-    conditions = [condition for rows in tables.values() for condition in rows]
-    faults = list(type(kernel)(**{**given, **plain}).faults(where, conditions))
-    faults += [
-        fault
-        for rows in tables.values()
-        for condition, row in rows.items()
-        for fault in mean_faults(f"{where}.{condition}", row, known)
-    ]
-    for key, rows in tables.items() if not faults else ():
-        every = table(rows, vocabulary, where=f"{where}.{key}")
-        given[key], without = following(every, vocabulary.names, vocabulary.truth, widths or {}, where)
-        faults += without
-    if faults:
-        raise InvalidProblem(faults)
-    return type(kernel)(**given)
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Turns what is given by conditions into an entry for every hypothesis; what is given by name stays as it is.
 
+    ``InvalidProblem`` with every fault where that cannot be done.
+    """
 
-def _answers(kernel: ValueOf, vocabulary: Vocabulary, where: str, known: Mapping[str, Belief]) -> Kernel:
-    faults = list(kernel.faults(where, ()))
-    if kernel.of not in known or known[kernel.of].declared is None:
-        faults.append(Fault(f"{where}.of", f"{kernel.of!r} is no belief with a value", "name one", kernel.of, known))
-    if faults:
-        raise InvalidProblem(faults)
-    own = exceptions(kernel.likelihood, vocabulary, where=f"{where}.likelihood") if kernel.likelihood else {}
-    declared = replace(kernel, declared=known[kernel.of].declared)
-    return value_table(declared, vocabulary.names, vocabulary.truth, own)
+    made: Expanded
+    beliefs: Mapping[str, Belief]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the hypotheses."""
+        return self.made.vocabulary.names
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return set(self.names)
+
+    def are_rules(self, given: Iterable[str]) -> bool:
+        """Whether some key is a condition rather than the name of a hypothesis."""
+        return not self.made.vocabulary.listed or any(self._is_condition(key) for key in given)
+
+    def _is_condition(self, key: str) -> bool:
+        if key in self._known:
+            return False
+        try:
+            self.made.vocabulary.where(key)
+        except UnknownCondition:
+            return "&" in key or "|" in key
+        return True
+
+    def table(self, given: Mapping[str, T], where: str) -> Mapping[str, T]:
+        """Return an entry for every hypothesis."""
+        return table(given, self.made.vocabulary, where=where) if self.are_rules(given) else given
+
+    def losses(self, given: float | Mapping[str, float], where: str) -> list[float]:
+        """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
+        if not isinstance(given, Mapping):
+            return [given] * len(self.names)
+        if self.are_rules(key for key in given if key != DEFAULT):
+            given = table(given, self.made.vocabulary, where=where)
+        elif faults := list(self._loss_faults(given, where)):
+            raise InvalidProblem(faults)
+        return [given[name] if name in given else given[DEFAULT] for name in self.names]
+
+    def _loss_faults(self, given: Mapping[str, float], where: str) -> Iterator[Fault]:
+        own = [name for name in given if name != DEFAULT or name in self._known]
+        wanted = [name for name in self.names if name in given] if DEFAULT in given else self.names
+        for fault in row_name_faults(where, own, wanted):
+            yield replace(fault, remedy=f"{fault.remedy}, or a default") if fault.where == where else fault
+
+    def names_where(self, given: Sequence[str]) -> tuple[str, ...]:
+        """Return the hypotheses under which any of the conditions holds; what is no condition stays as it is."""
+        if not self.are_rules(given):
+            return tuple(given)
+        unknown = [one for one in given if [*condition_faults("", one, self.made.vocabulary)]]
+        return (*names_where([one for one in given if one not in unknown], self.made.vocabulary), *unknown)
+
+    def kernel(self, kernel: Kernel, where: str) -> Kernel:
+        """Return a kernel with a row for every hypothesis; what follows a belief has its truth."""
+        if isinstance(kernel, ValueOf):
+            return self._answers(kernel, where)
+        rows = rows_of(kernel)
+        if not isinstance(rows, Mapping):
+            return kernel
+        at, vocabulary = f"{where}.{key_of(type(kernel), kernel.table)}", self.made.vocabulary
+        rules, moving = self.are_rules(rows), any(map(follows, rows.values()))
+        faults: list[Fault] = []
+        if moving:
+            faults = [f for name, row in rows.items() for f in mean_faults(place(at, name), row, self.beliefs)]
+        if rules:
+            plain = {name: standing_in(row) if moving else row for name, row in rows.items()}
+            faults += with_rows(kernel, plain).faults(where, list(rows))
+        if not faults and rules:
+            rows = table(rows, vocabulary, where=at)
+        if not faults and moving:
+            rows, faults = following(rows, vocabulary.names, vocabulary.truth, self.made.widths, at)
+        if faults:
+            raise InvalidProblem(faults)
+        return with_rows(kernel, rows) if rules or moving else kernel
+
+    def _answers(self, kernel: ValueOf, where: str) -> Kernel:
+        """Return the table of a probe that answers with a belief's value."""
+        faults, belief = list(kernel.faults(where, ())), self.beliefs.get(kernel.of)
+        if belief is None:
+            said = f"{kernel.of!r} is not a belief"
+            faults.append(Fault(f"{where}.of", said, "rename it", kernel.of, self.beliefs, ("beliefs",)))
+        elif belief.declared is None:
+            said = f"{kernel.of!r} declares no value that a probe could answer"
+            faults.append(Fault(f"{where}.of", said, "give the belief what is declared, or list outcomes"))
+        if faults or belief is None:
+            raise InvalidProblem(faults)
+        vocabulary = self.made.vocabulary
+        own = rows_said(kernel.likelihood, vocabulary, where=f"{where}.likelihood") if kernel.likelihood else {}
+        return value_table(replace(kernel, declared=belief.declared), vocabulary.names, vocabulary.truth, own)
 
 
 def joint_model(
@@ -146,18 +196,15 @@ def joint_model(
     else:
         found = generated(causes, graph.beliefs, together=together, effects=effects)
         made, left_out = found.made, found.left_out
-    words = made.vocabulary
+    tables = Tables(made, {belief.name: belief for belief in graph.beliefs})
     if alarm is not None:
-        again = None if alarm.again is None else table(alarm.again, words, where="alarm.again")
-        alarm = replace(alarm, likelihood=table(alarm.likelihood, words, where="alarm.likelihood"), again=again)
+        again = None if alarm.again is None else tables.table(alarm.again, "alarm.again")
+        alarm = replace(alarm, likelihood=tables.table(alarm.likelihood, "alarm.likelihood"), again=again)
     return JointModel(
         made.hypotheses,
-        {
-            probe: kernel_table(k, words, where=f"kernels.{probe}", beliefs=graph.beliefs, widths=made.widths)
-            for probe, k in (kernels or {}).items()
-        },
+        {probe: tables.kernel(kernel, f"kernels.{probe}") for probe, kernel in (kernels or {}).items()},
         alarm,
-        [d if d.invalid_in is None else replace(d, invalid_in=names_where(d.invalid_in, words)) for d in declarations],
+        [d if d.invalid_in is None else replace(d, invalid_in=tables.names_where(d.invalid_in)) for d in declarations],
         left_out,
     )
 

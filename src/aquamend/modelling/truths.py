@@ -11,14 +11,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Hypothesis
-from aquamend.model.spreads import Normal, OneOf, Spread, Uniform, differs, steps_of
+from aquamend.model.spreads import Normal, OneOf, Uniform, differs, steps_of
 from aquamend.modelling.rules import Bools, Clash, Vocabulary
 from aquamend.text.words import named
 
@@ -32,10 +34,11 @@ UNKNOWN = None
 class Effect:
     """What follows from a condition, beside or instead of what hypotheses or causes say by themselves."""
 
-    when: str
-    """A condition on causes, hypotheses and what is true."""
-    failed: Sequence[str] = ()
-    truth: Mapping[str, Value | Spread] = field(default_factory=dict)
+    when: Name
+    """A condition on causes, hypotheses and what is true, such as level_A > level_B."""
+    failed: Sequence[Name] = ()
+    """Beliefs that fail then, without a value."""
+    truth: Mapping[Name, Annotated[Value, TRUE_VALUE]] = field(default_factory=dict)
     """What is then true: values, since a spread would be one hypothesis for each."""
 
 
@@ -169,7 +172,7 @@ class _Table:
     def apply(self, effect: Effect, holds: Bools) -> None:
         """Make an effect so where its condition holds."""
         for name, value in effect.truth.items():
-            self._set(name, holds, value if isinstance(value, str | float | int) else UNKNOWN)
+            self._set(name, holds, value)
         for name in effect.failed:
             self._set(name, holds, UNKNOWN)
             self.failed[name] = self.failed[name] | holds

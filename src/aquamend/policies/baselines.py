@@ -66,7 +66,7 @@ class RollbackOnly:
         "Correct every suspect at once, to the best values there are, without looking again.",
         "#808488",
         ">",
-        "the paper's VeriTrace; Elnozahy et al., ACM Computing Surveys 34(3), 2002",
+        "rollback recovery: Elnozahy et al., ACM Computing Surveys 34(3), 2002",
         probes=False,
     )
 

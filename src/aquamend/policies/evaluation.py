@@ -8,21 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
-from aquamend.decision.terminal import best_terminal, completed, price
-from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.decision.terminal import best_terminal, completed, expected_loss, price, wrong_probability
+from aquamend.errors import BadArgument, NotDiscrete, TooLarge
 from aquamend.graph import Action
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.limits import current_listener
 from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
+from aquamend.policies.registry import policy_named
 from aquamend.problem import Problem
 
 MOST_STATES = 1_000_000
@@ -51,21 +52,58 @@ class Evaluation:
     """Executed actions undone."""
     success: float
     """Probability that nothing wrong is left, kept or newly declared, and that nothing was escalated."""
+    residual: float = 0.0
+    """Expected loss of what is left wrong; part of the expected loss."""
+    escalated: float = 0.0
+    """Probability of ending with a person."""
+    left_wrong: Mapping[str, float] = field(default_factory=dict)
+    """For every belief that may be left wrong, how probably it is."""
+
+    @classmethod
+    def of(cls, totals: Floats, problem: Problem) -> Evaluation:
+        """Return the expectations in the order of ``ended``."""
+        return cls(**named_totals(totals, problem))
+
+
+def named_totals(totals: Floats, problem: Problem) -> dict[str, Any]:
+    """Return expectations in the order of ``ended`` by their names."""
+    names = ("expected_loss", "expected_probes", "expected_undone", "success", "residual", "escalated")
+    wrong = zip((belief.name for belief in problem.graph.beliefs), totals[len(names) :].tolist(), strict=True)
+    found = dict(zip(names, totals.tolist(), strict=False))
+    return {**found, "left_wrong": {name: min(1.0, p) for name, p in wrong if p > 0.0}}
+
+
+def in_order(one: object, other: object) -> tuple[Policy, InformationState]:
+    """Return the policy and the state, whichever was given first; a problem stands for the state after its alarm."""
+    for policy, at in ((one, other), (other, one)):
+        state = InformationState.alarmed(at) if isinstance(at, Problem) else at
+        if isinstance(state, InformationState) and not isinstance(policy, InformationState | Problem):
+            named = policy_named(policy) if isinstance(policy, str) else policy
+            if isinstance(named, Policy):
+                return named, state
+    given = f"{type(one).__name__} and {type(other).__name__}"
+    raise BadArgument(f"evaluate takes a policy and a state (or a problem), but was given {given}")
 
 
 def evaluate(
-    policy: Policy, state: InformationState, *, deadline_s: float = math.inf, told: Followed | None = None
+    policy: Policy | str | InformationState | Problem,
+    state: InformationState | Problem | Policy | str,
+    *,
+    deadline_s: float = math.inf,
+    told: Followed | None = None,
 ) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
 
     States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
     A state whose probability has fallen below 1e-14 takes its best terminal decision, so that probing which may go on
     for ever still has a value. Probing that goes on with certainty is refused. ``told`` hears how far it has come; then
-    an interrupt ends it as a deadline does: refused, with what the policy costs at least.
+    an interrupt ends it as a deadline does: refused, with what the policy costs at least. Policy and state may come in
+    either order; a policy may be named, and a problem stands for the state after its alarm.
     """
+    policy, state = in_order(policy, state)
     if isinstance(policy, Exact) and not policy.completes(state):
         _refuse(policy, state)
-    following = _Following(policy, time.monotonic(), told)
+    following = _Following(policy, state.problem, time.monotonic(), told)
     try:
         return following.to_the_end(state, deadline_s)
     except KeyboardInterrupt:
@@ -79,14 +117,18 @@ class _Following:
     """How far a policy has been followed."""
 
     policy: Policy
+    problem: Problem
     started: float
     told: Followed | None
-    total: Floats = field(default_factory=lambda: np.zeros(4))
+    total: Floats = field(init=False)
     visited: int = 0
     finished: float = 0.0
     """Probability of having come to an end."""
     layer: dict[Evidence, tuple[InformationState, float]] = field(default_factory=dict)
     following: dict[Evidence, tuple[InformationState, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total = spent_on(self.problem)
 
     def to_the_end(self, state: InformationState, deadline_s: float) -> Evaluation:
         self.layer, probes = {_key(state): (state, 1.0)}, 0
@@ -104,13 +146,13 @@ class _Following:
                 if listener is not None and listener.interrupted:  # while the policy searched
                     raise self.unfinished("interrupted")
             self.layer, self.following, probes = self.following, {}, probes + 1
-        return Evaluation(*(float(x) for x in self.total))
+        return Evaluation.of(self.total, self.problem)
 
     def _visit(self, here: InformationState, probability: float) -> None:
         step = self._step(here, probability)
         self.visited += 1
         if isinstance(step, Reprobe):
-            self.total += probability * np.array([here.probe(step.probe).cost, 1.0, 0.0, 0.0])
+            self.total += probability * spent_on(self.problem, here.probe(step.probe).cost, 1.0)
             _follow(here, step.probe, probability, self.following)
         else:
             self.total += probability * ended(here, step)
@@ -168,26 +210,54 @@ def _follow(
             following[_key(child)] = first, known + probability * float(p)
 
 
+def spent_on(problem: Problem, cost: float = 0.0, probes: float = 0.0) -> Floats:
+    """Return what sensing adds, in the order of ``ended``; nothing by default."""
+    totals = np.zeros(6 + len(problem.graph.beliefs))
+    totals[:2] = cost, probes
+    return totals
+
+
 def ended(state: InformationState, decision: Decision) -> Floats:
-    """Return the loss, no probes, the actions undone and the probability of success of ending so."""
-    problem, loss = state.problem, price(state, decision).loss
+    """Return what ending so means: loss, no probes, actions undone, success, residual loss, whether it was escalated.
+
+    Then, for every belief, the probability that it is left wrong.
+    """
+    problem, stop = state.problem, price(state, decision)
+    found = spent_on(problem, stop.loss)
     correct: tuple[str, ...] = ()
-    undone, declared = 0, tuple[NewDeclaration, ...]()
+    declared, plan = tuple[NewDeclaration, ...](), None
     match decision:
         case Continue():
             pass
         case Escalate():
-            return np.array([loss, 0.0, 0.0, 0.0])
+            found[5] = 1.0
+            return found
         case RollBack(plan=None):
             whole = completed(state, decision)
-            correct, undone, declared = whole.correct, len(whole.undo), whole.declare
+            correct, found[2], declared = whole.correct, len(whole.undo), whole.declare
         case Restart() | RollBack():
             plan = problem.restart_plan if isinstance(decision, Restart) else problem.plan_named(str(decision.plan))
             if plan is None:
-                return np.array([loss, 0.0, 0.0, 0.0])
-            correct, undone = plan.correct, len(set(plan.undo))
-    by_undoing = isinstance(decision, RollBack) and decision.plan is None
-    return np.array([loss, 0.0, undone, _success(state, correct, declared, undone=by_undoing)])
+                return found
+            correct, found[2] = plan.correct, len(set(plan.undo))
+    found[3] = _success(state, correct, declared, undone=plan is None)
+    found[4] = stop.residual if plan is None else expected_loss(state, plan.loss - plan.price)
+    found[6:] = _left_wrong(state, correct, declared, undone=plan is None)
+    return found
+
+
+def _left_wrong(
+    state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...], *, undone: bool
+) -> Floats:
+    """Return how probably each belief is left wrong, shape ``(n_beliefs,)``."""
+    problem, index = state.problem, state.problem.graph.belief_index
+    left, said = state.failure_probabilities.copy(), {new.belief: new.value for new in declared}
+    for name in correct:
+        i = index[name]
+        values = problem.values_of(i) if undone else ()
+        chosen = next((value for value in values if value.value == said.get(name)), None)
+        left[i] = 0.0 if chosen is None else wrong_probability(state, chosen)
+    return left
 
 
 def _success(

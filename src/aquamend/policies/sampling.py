@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 from aquamend.decision.steps import Reprobe
 from aquamend.errors import TooLarge
 from aquamend.inference import InformationState, Observation
-from aquamend.policies.evaluation import Evaluation, ended
+from aquamend.policies.evaluation import Evaluation, ended, in_order, named_totals, spent_on
 from aquamend.policies.policy import Policy
 
 Floats = NDArray[np.float64]
 EPISODES = 2_000
-FEWEST = 200
-"""Recoveries that must be sampled before a mean is worth telling."""
 MOST_PROBES = 1_000
 WITHIN_95 = 1.959964
 
@@ -33,8 +31,10 @@ WITHIN_95 = 1.959964
 class SampledEvaluation(Evaluation):
     """Means over sampled recoveries."""
 
-    losses: Floats
+    losses: Floats = field(default_factory=lambda: np.zeros(0))
     """Shape ``(n_episodes,)``; sensing and expected remaining loss of each."""
+    wanted: int = 0
+    """How many recoveries were to be sampled; there may not have been time for all."""
 
     @property
     def half_width(self) -> float:
@@ -62,7 +62,11 @@ def sampled(
     seed: int = 0,
     seconds: float = math.inf,
 ) -> SampledEvaluation:
-    """Return the means over so many sampled recoveries, or over those done in time; ``TooLarge`` if these are few."""
+    """Return the means over so many sampled recoveries, or over those done in time; ``TooLarge`` if there is but one.
+
+    The interval says how much those are worth.
+    """
+    policy, state = in_order(policy, state)
     truths = _hypotheses(state, episodes, seed)
     rows, started = [], time.monotonic()
     known: dict[tuple[Observation, ...], InformationState] = {state.evidence: state}
@@ -70,12 +74,11 @@ def sampled(
         if time.monotonic() - started > seconds:
             break
         rows.append(_followed(policy, state, truth, (seed, episode), known))
-    if len(rows) < min(FEWEST, episodes):
+    if len(rows) < 2:
         problem = f"{len(rows)} of {episodes:,} recoveries were sampled in {seconds:g} s, too few to tell a mean"
         raise TooLarge(f"{problem}; give it a longer --deadline, or evaluate another policy")
     table = np.array(rows)
-    loss, probes, undone, success = (float(x) for x in table.mean(axis=0))
-    return SampledEvaluation(loss, probes, undone, success, table[:, 0])
+    return SampledEvaluation(**named_totals(table.mean(axis=0), state.problem), losses=table[:, 0], wanted=episodes)
 
 
 def _hypotheses(state: InformationState, episodes: int, seed: int) -> NDArray[np.intp]:
@@ -94,13 +97,13 @@ def _followed(
     known: dict[tuple[Observation, ...], InformationState],
 ) -> Floats:
     """Return loss, probes, actions undone and success of one recovery."""
-    state, spent = start, np.zeros(4)
+    state, spent = start, spent_on(start.problem)
     while isinstance(step := policy.next_step(state), Reprobe):
         view = state.probe(step.probe)
         use = state.uses.get(step.probe, 0)
         rng = np.random.default_rng((*seed, view.index, use))
         observation = Observation(step.probe, view.channel.sample(truth, rng))
-        spent += (view.cost, 1.0, 0.0, 0.0)
+        spent += spent_on(start.problem, view.cost, 1.0)
         if spent[1] > MOST_PROBES:
             raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
         evidence = (*state.evidence, observation)

@@ -1,311 +1,322 @@
-"""What could be read of a problem, as the objects it will be made of; where a value was unreadable, one stands in."""
+"""What could be read of a problem: made into the problem, or judged as far as it goes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
-from aquamend.errors import Fault
-from aquamend.graph import Action, Belief, Edge, Operation, Probe
-from aquamend.model import Alarm, Cause, Coverage, Declaration, Discrete, FitGroup, Hypothesis, Kernel, ValueOf
-from aquamend.model.kernels import KERNELS, Shape
-from aquamend.modelling.compensations import Compensation
+from aquamend.codec import UNREAD, FaultReport, key_of, place
+from aquamend.codec.forms import number_in
+from aquamend.codec.plain_data import WrittenFloat
+from aquamend.errors import Fault, InvalidProblem
+from aquamend.graph import Action, Operation, Probe, RecoveryGraph, Value
+from aquamend.graph.validation import graph_faults
+from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
+from aquamend.model.coverage import coverage_faults
+from aquamend.model.kernels import rows_of, with_rows
+from aquamend.model.validation import model_faults, reference_faults
+from aquamend.modelling.compensations import Compensation, with_compensations
+from aquamend.modelling.following import standing_in
+from aquamend.modelling.persistence import with_persistent_errors
+from aquamend.modelling.root_causes import CauseState, RootCause, Truth, generated
 from aquamend.modelling.rules import Vocabulary
-from aquamend.modelling.truths import has_spread
-from aquamend.problem import Plan
-from aquamend.problem_file.causes import Tables, read_causes, read_hypotheses, truth_of
-from aquamend.problem_file.report import FaultReport, place
-from aquamend.problem_file.schema import Entry, kernel_keys, kernel_kinds
+from aquamend.modelling.tables import Tables, expanded_or_faults
+from aquamend.modelling.truths import Expanded, expanded, has_spread
+from aquamend.problem import RESTART, Plan, Problem, plan_faults, terminal_faults
+from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan
 
-PRIORS, STATUSES = "priors", "statuses"
-_SECTIONS = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
-
-
-@dataclass(frozen=True, slots=True)
-class KernelDraft:
-    """A kernel as far as it could be read."""
-
-    kind: type[Kernel]
-    given: Mapping[str, Any]
-    """What stands behind its keys; None for a row that could not be read."""
-    unread: frozenset[str]
-    """Hypotheses with a row that could not be read or judged."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel itself."""
-        return self.kind.from_data(**self.given)
-
-    def faults(self, where: str, names: Sequence[str], *, all_names: bool) -> Iterable[Fault]:
-        """Yield what is wrong with the rows that could be read; names that are none only if all names are known."""
-        wanted = [name for name in names if name not in self.unread]
-        known = set(wanted)
-        given = {}
-        for key, value in self.given.items():
-            if isinstance(value, Mapping):
-                value = {n: row for n, row in value.items() if n in known or (all_names and n not in self.unread)}
-            given[key] = value
-        return self.kind.from_data(**given).faults(where, wanted)
+T = TypeVar("T")
+_NAMED = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
+"""Sections that give names to others."""
+_ANY_KERNEL: Kernel = Gaussian({})
 
 
-@dataclass(frozen=True, slots=True)
 class Draft:
-    """A problem as far as it could be read; what stands in for an unreadable value breaks no rule."""
+    """A problem as far as it could be read; what stands in for an unreadable value breaks no rule.
 
-    beliefs: list[Belief]
-    actions: list[Action]
-    operations: list[Operation]
-    probes: list[Probe]
-    edges: list[Edge]
-    hypotheses: list[Hypothesis]
-    kernels: dict[str, KernelDraft | None]
-    """None: the kernel is there but unreadable."""
-    alarm: Alarm | None
-    declarations: list[Declaration]
-    plans: list[Plan]
-    restart: float | Plan | None
-    coverage: Coverage | None
-    compensations: list[Compensation]
-    persistent: dict[str, float]
-    """Of probes that may repeat themselves, how probable that is."""
-    vocabulary: Vocabulary
-    """What conditions in this file may speak of."""
-    left_out: float
-    """Prior probability of combinations of causes that were not generated."""
-    rest: dict[str, Any]
-    """The simple values at the top of the file, by the names of the problem's own fields."""
-    incomplete: frozenset[str]
-    """Sections that may hold names which could not be read; ``PRIORS`` and ``STATUSES`` where one of them could not."""
+    Whatever is wrong with it is reported while it is made, or by `faults`.
+    """
+
+    def __init__(self, file: ProblemFile, report: FaultReport) -> None:
+        self.report, self.known = report, {belief.name: belief for belief in file.beliefs}
+        self.file, self.delay = file, file.delay
+        report.judge(_contradictions(file, report))
+        self.causes = None if file.causes is None else self._causes(file.causes)
+        self.written = [replace(h, truth=self._typed(h.truth, f"hypotheses[{i}].truth"))
+                        for i, h in enumerate(file.hypotheses or ())]  # fmt: skip
+        self.effects = [replace(e, truth=self._typed(e.truth, f"effects[{i}].truth"))
+                        for i, e in enumerate(file.effects)]  # fmt: skip
+        self.left_out = 0.0
+        made = self._made()
+        self.tables = None if made is None else Tables(made, self.known)
+        self.hypotheses: Sequence[Hypothesis] = self.written if made is None else made.hypotheses
+        self.names = [hypothesis.name for hypothesis in self.hypotheses]
+        self.kernels = {name: self._kernel(name, kernel) for name, kernel in file.kernels.items()}
+        self.alarm = file.alarm and self._alarm(file.alarm)
+        self.declarations = [self._declaration(i, one) for i, one in enumerate(file.declarations)]
+        self.plans = [self._plan(plan, plan.name, f"plans[{i}]") for i, plan in enumerate(file.plans)]
+        self.restart = (
+            self._plan(file.restart, RESTART, "restart") if isinstance(file.restart, Restarting) else file.restart
+        )
+
+    # What is true, and under which hypotheses
+
+    def _typed(self, truth: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return what is given as true: as text or numbers, as the beliefs declare them."""
+        found: dict[str, Truth] = {}
+        for name, given in truth.items():
+            declared = self.known[name].declared if name in self.known else None
+            if isinstance(given, OneOf) and isinstance(given.values, Mapping):
+                weights = {_typed(value, declared): weight for value, weight in given.values.items()}
+                if len(weights) < len(given.values):
+                    at = f"{place(where, name)}.values"
+                    self.report.judge([Fault(at, "it gives a number more than once", "give every value once")])
+                given = OneOf(weights)
+            elif isinstance(given, OneOf):
+                given = OneOf(tuple(_typed(value, declared) for value in given.values))
+            if given is not UNREAD:
+                found[name] = _typed(given, declared) if isinstance(given, str | float) else given
+        return found
+
+    def _causes(self, causes: Sequence[WrittenCause]) -> list[RootCause]:
+        found = []
+        for i, cause in enumerate(causes):
+            states: Mapping[str, Any] | None = cause.states
+            if states is None:
+                states = {"": CauseState(cause.prior or 0.0, cause.failed, cause.truth)}
+            typed = {}
+            for name, state in states.items():
+                at = f"causes[{i}].states.{name}.truth" if name else f"causes[{i}].truth"
+                if state is not UNREAD:
+                    typed[name] = replace(state, truth=self._typed(state.truth, at))
+            found.append(RootCause(cause.name, typed, cause.kind))
+        return found
+
+    def _made(self) -> Expanded | None:
+        """Return all that the hypotheses stand for, or that follows from the causes; None where it cannot be made."""
+        beliefs, lacks = self.file.beliefs, self.report.lacks
+        if lacks("beliefs", *(f"beliefs[{i}].declared" for i in range(len(beliefs)))) or self.report.faulty("effects"):
+            return None
+        try:
+            if self.causes is not None:
+                if self.report.faulty("causes", "together", "hypotheses"):
+                    return None
+                found = generated(self.causes, beliefs, together=self.file.together, effects=self.effects)
+                self.left_out = found.left_out
+                return found.made
+            if lacks("hypotheses") or self._lacks_priors:
+                return None
+            if self.effects or any(map(has_spread, self.written)):  # in what is made of them, places would be others
+                return expanded_or_faults(self.written, beliefs, self.effects)
+            return expanded(self.written, beliefs)
+        except InvalidProblem as error:
+            self.report.judge(error.faults)
+            return None
+
+    @cached_property
+    def _lacks_priors(self) -> bool:
+        places = (f"hypotheses[{i}].prior" for i in range(len(self.written))) if self.report.count else ()
+        return self.report.lacks(*places)
 
     @property
-    def names(self) -> list[str]:
-        """The names of the hypotheses."""
-        return [hypothesis.name for hypothesis in self.hypotheses]
+    def vocabulary(self) -> Vocabulary:
+        """What conditions in this file may speak of."""
+        return self.tables.made.vocabulary if self.tables else Vocabulary(self.names, {}, listed=True)
 
+    # Tables: what is said of every hypothesis
 
-def draft_of(top: Entry, report: FaultReport) -> Draft:
-    """Return the draft of what was read at the top of the file; report what contradicts itself within one entry."""
-    values, incomplete = top.values, _incomplete(top, report)
-    beliefs = [_belief(entry) for entry in values.get("beliefs", ())]
-    known = {belief.name: belief for belief in beliefs}
-    hypotheses, left_out = (
-        [_hypothesis(entry, f"hypotheses[{i}]", known, report) for i, entry in enumerate(values.get("hypotheses", ()))],
-        0.0,
-    )
-    if "causes" in top.given:
-        found = read_causes(top, beliefs, report, incomplete)
-        made, left_out = (None, 0.0) if found is None else (found.made, found.left_out)
-    else:
-        made = read_hypotheses(hypotheses, top, beliefs, report, incomplete)
-    if made is not None:
-        hypotheses = list(made.hypotheses)
-    elif "causes" in top.given or "effects" in top.given or any(has_spread(h) for h in hypotheses):
-        incomplete |= {"hypotheses"}
-    delay = values.get("delay", 0.0)
-    for i, entry in enumerate(values.get("actions", ())):
-        if "takes" in entry.given and "operations" in entry.given:
-            said = "it is undone by operations, each of which takes its own time"
-            report.add(f"actions[{i}].takes", said, "give `takes` to the operations instead")
-    tables = Tables.of(made, hypotheses, beliefs, report, complete="hypotheses" not in incomplete)
-    plan_of = partial(_plan, tables=tables, delay=delay)
-    restart = values.get("restart")
-    simple = ("name", "unit", "sensing_budget", "escalate", "corrections")
-    return Draft(
-        beliefs=beliefs,
-        actions=[_action(entry, delay) for entry in values.get("actions", ())],
-        operations=[
-            Operation(e.values["name"], _late(e, delay, e.values.get("cost", 0.0)))
-            for e in values.get("operations", ())
-        ],
-        probes=[_probe(entry, f"probes[{i}]", tables, delay) for i, entry in enumerate(values.get("probes", ()))],
-        edges=values.get("edges", []),
-        hypotheses=hypotheses,
-        kernels={
-            name: entry and _kernel(entry, place("kernels", name), report, tables)
-            for name, entry in values.get("kernels", {}).items()
-        },
-        alarm=_alarm(values["alarm"], tables) if "alarm" in values else None,
-        declarations=[_declaration(entry, i, tables) for i, entry in enumerate(values.get("declarations", ()))],
-        plans=[plan_of(entry, f"plans[{i}]") for i, entry in enumerate(values.get("plans", ()))],
-        restart=plan_of(restart, "restart") if isinstance(restart, Entry) else restart,
-        coverage=_coverage(values["coverage"]) if "coverage" in values.keys() - top.broken else None,
-        vocabulary=tables.vocabulary,
-        left_out=left_out,
-        compensations=[_compensation(entry, delay) for entry in values.get("compensations", ())],
-        persistent=_persistent(values.get("probes", ())),
-        rest={key: values[key] for key in simple if key in values},
-        incomplete=incomplete,
-    )
+    def _tabled(self, make: Callable[[Tables], T], instead: T) -> T:
+        """Return what is made by the tables; ``instead``, and the faults told, where it cannot be."""
+        if self.tables is None:
+            return instead
+        try:
+            return make(self.tables)
+        except InvalidProblem as error:
+            self.report.judge(error.faults)
+            return instead
 
-
-def _incomplete(top: Entry, report: FaultReport) -> frozenset[str]:
-    sections = [s for s in _SECTIONS if s in report.positions or (s in top.broken and s not in top.values)]
-    if any("prior" not in entry.values for entry in top.values.get("hypotheses", ())):
-        sections.append(PRIORS)
-    if any("status" in entry.broken for entry in top.values.get("actions", ())):
-        sections.append(STATUSES)
-    return frozenset(sections)
-
-
-def _belief(entry: Entry) -> Belief:
-    values = entry.values
-    return Belief(
-        values["name"],
-        values.get("residual", 0.0),
-        values.get("may_keep", True),
-        values.get("declared", "unreadable" if "declared" in entry.broken else None),
-        values.get("tolerance", 0.0),
-        values.get("needs_support", False),
-    )
-
-
-def _late(entry: Entry, delay: float, cost: float, key: str = "takes") -> float:
-    """Return a cost with that of the time it takes; 0 · ∞ = 0."""
-    takes = entry.values.get(key, 0.0)
-    return cost + delay * takes if delay and takes else cost
-
-
-def _compensation(entry: Entry, delay: float) -> Compensation:
-    values = entry.values
-    return Compensation(
-        values["name"],
-        _late(entry, delay, values.get("cost", 0.0)),
-        tuple(values.get("correct", ())),
-        values.get("succeeds", 1.0),
-    )
-
-
-def _persistent(probes: Iterable[Entry]) -> dict[str, float]:
-    return {e.values["name"]: e.values["persistent"] for e in probes if e.values.get("persistent")}
-
-
-def _action(entry: Entry, delay: float) -> Action:
-    values, broken = entry.values, entry.broken
-    operations = tuple(values.get("operations", ()))
-    # An unreadable undo, or unreadable operations alone, still say what undoing costs.
-    said = "undo" in broken or ("operations" in broken and not operations)
-    undo = values.get("undo", 0.0 if said else None)
-    return Action(
-        values["name"],
-        undo=None if undo is None else _late(entry, delay, undo),
-        operations=operations,
-        executed=values.get("status") == "executed",
-        reversible=values.get("reversible", "reversible" not in broken),
-        redo=_late(entry, delay, values.get("redo", 0.0), "redo_takes"),
-        undo_succeeds=values.get("undo_succeeds", 1.0),
-    )
-
-
-def _probe(entry: Entry, where: str, tables: Tables, delay: float) -> Probe:
-    values = entry.values
-    return Probe(
-        values["name"],
-        _late(entry, delay, values.get("cost", 0.0)),
-        values.get("modality"),
-        values.get("max_uses", 1),
-        values.get("source"),
-    )
-
-
-def _hypothesis(entry: Entry, where: str, known: Mapping[str, Belief], report: FaultReport) -> Hypothesis:
-    values = entry.values
-    cause = Cause(values.get("cause", Cause.UNKNOWN))
-    truth = truth_of(entry, where, known, report)
-    return Hypothesis(values["name"], values.get("prior", 0.5), tuple(values.get("failed", ())), cause, truth)
-
-
-def _alarm(entry: Entry, tables: Tables) -> Alarm:
-    likelihood = entry.values.get("likelihood", dict.fromkeys(tables.names, 1.0))
-    again = entry.values.get("again")
-    return Alarm(
-        tables.table(_read_as_certain(likelihood), "alarm.likelihood", instead=1.0),
-        tuple(entry.values.get("suspects", ())),
-        None if again is None else tables.table(_read_as_certain(again), "alarm.again", instead=1.0),
-    )
-
-
-def _read_as_certain(row: Mapping[str, float | None]) -> dict[str, float]:
-    """Return a row with what could not be read taken for 1: that fault has been told, and needs no second one."""
-    return {name: 1.0 if value is None else value for name, value in row.items()}
-
-
-def _declaration(entry: Entry, index: int, tables: Tables) -> Declaration:
-    values = entry.values
-    invalid_in = tables.names_where(values["invalid_in"]) if "invalid_in" in values else None
-    return Declaration(
-        name=values["name"],
-        belief=values["belief"],
-        # A version that could not be read is taken for one that nobody else has.
-        version=values.get("version", -1 - index if "version" in entry.broken else 1),
-        value=values.get("value"),
-        invalid_in=invalid_in,
-        support=tuple(values.get("support", ())),
-    )
-
-
-def _plan(entry: Entry, where: str, *, tables: Tables, delay: float) -> Plan:
-    values = entry.values
-    losses = [_late(entry, delay, loss) for loss in tables.losses(values.get("loss", 0.0), f"{where}.loss")]
-    correct, undo = tuple(values.get("correct", ())), tuple(values.get("undo", ()))
-    name = values.get("name", "restart")
-    return Plan(name, np.array(losses, dtype=float), correct, undo, values.get("last_resort", False))
-
-
-def _coverage(entry: Entry) -> Coverage:
-    values = entry.values
-    groups = [
-        FitGroup(
-            group.values["name"],
-            tuple(group.values.get("probes", ())),
-            group.values.get("prototype_g", ()),
-            group.values.get("prototype_mm", ()),
-        )
-        for group in values.get("groups", ())
-    ]
-    measured = values.get("quantities_g", ()), values.get("offsets_mm", ())
-    return Coverage(values["stage"], tuple(values.get("covered_stages", ())), tuple(groups), *measured)
-
-
-_OWN = {kind: kernel_keys(kind) for kind in KERNELS}
-_NEEDED = {kind: [name for name, key in keys.items() if key.required] for kind, keys in _OWN.items()}
-
-
-def _kernel(entry: Entry, where: str, report: FaultReport, tables: Tables) -> KernelDraft | None:
-    given = entry.given
-    started = [kind for kind in KERNELS if next(iter(_OWN[kind])) in given]
-    started = started or [kind for kind in KERNELS if any(name in given for name in _NEEDED[kind])]
-    ways = ", or ".join(" and ".join(_NEEDED[kind]) for kind in started or kernel_kinds(report.version))
-    if not started:
-        report.add(where, "it does not say how the probe answers", f"give {ways}")
-        return None
-    if len(started) > 1:
-        report.add(where, f"it has {' and '.join(sorted(given))}", f"keep {ways}")
-        return None
-    (kind,) = started
-    for name in _NEEDED[kind]:
-        if name not in given:
-            report.add(f"{where}.{name}", "it is missing", f"add the key {name!r}")
-    for name in sorted(given - _OWN[kind].keys()):
-        report.add(f"{where}.{name}", f"{name!r} does not go with {ways}", f"keep only {', '.join(_OWN[kind])}")
-    own = {name: value for name, value in entry.values.items() if name in _OWN[kind]}
-    rows = tables.rows(kind, own, where)
-    return _kernel_draft(Discrete if kind is ValueOf else kind, rows)
-
-
-def _kernel_draft(kind: type[Kernel], values: dict[str, Any]) -> KernelDraft | None:
-    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
-    unread = {name for rows in tables.values() for name, row in rows.items() if row is None}
-    for key, shape in list(kind.keys.items())[: kind.required]:
-        if key in values:
-            continue
-        rows = [(name, row) for table in tables.values() for name, row in table.items() if row]
-        if shape is not Shape.NAMES or not rows:
+    def _kernel(self, probe: str, kernel: Any) -> Kernel | None:
+        """Return a kernel with its rows for every hypothesis; None where that cannot be."""
+        where = place("kernels", probe)
+        if kernel is UNREAD or self.report.lacks(f"{where}.{key_of(type(kernel), kernel.table)}"):
             return None
-        width = len(rows[0][1])  # as many names as the first row has numbers; those that differ cannot be judged
-        values = {**values, key: [f"unreadable name {i}" for i in range(width)]}
-        unread |= {name for name, row in rows if len(row) != width}
-    return KernelDraft(kind, values, frozenset(unread))
+        rows = rows_of(kernel)
+        if any(row is UNREAD for row in rows.values()) or self.report.lacks(f"{where}.outcomes"):
+            by_name = self.tables is None or not self.tables.are_rules(rows)
+            return kernel if by_name and kernel.table in vars(kernel) else None
+        return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
+
+    def _alarm(self, alarm: Alarm) -> Alarm:
+        certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
+        likelihood = self._tabled(lambda tables: tables.table(alarm.likelihood, "alarm.likelihood"), certain)
+        if self.report.lacks("alarm.likelihood"):
+            likelihood = certain
+        again = alarm.again
+        if again is not None:
+            again = self._tabled(lambda tables: tables.table(alarm.again or {}, "alarm.again"), certain)
+        return replace(alarm, likelihood=likelihood, again=again)
+
+    def _declaration(self, i: int, given: Declaration) -> Declaration:
+        belief, where = self.known.get(given.belief), f"declarations[{i}]"
+        value, invalid_in = given.value, given.invalid_in
+        if isinstance(value, WrittenFloat):
+            value = _typed(value, belief.declared if belief else None)
+        if invalid_in is not None and self.tables is not None:
+            invalid_in = self.tables.names_where(invalid_in)
+        # A version that could not be read is taken for one that nobody else has.
+        version = -1 - i if self.report.lacks(f"{where}.version") else given.version
+        return replace(given, value=value, invalid_in=invalid_in, version=version)
+
+    def _plan(self, given: Restarting, name: str, where: str) -> Plan:
+        nothing = [0.0] * len(self.names)
+        losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
+        late = np.array([self._late(loss, given.takes) for loss in losses], dtype=float)
+        last = isinstance(given, WrittenPlan) and given.last_resort
+        return Plan(name, late, tuple(given.correct), tuple(given.undo), last)
+
+    # What takes time
+
+    def _late(self, cost: float, takes: float) -> float:
+        """Return a cost with that of the time it takes; 0 · ∞ = 0."""
+        return cost + self.delay * takes if self.delay and takes else cost
+
+    @cached_property
+    def actions(self) -> list[Action]:
+        """The actions, with what their time costs."""
+        return [self._action(i, action) for i, action in enumerate(self.file.actions)]
+
+    def _action(self, i: int, given: TimedAction) -> Action:
+        undo, lacks = given.undo, self.report.lacks
+        if undo is None and not given.operations and lacks(f"actions[{i}].operations"):
+            undo = 0.0  # unreadable operations still say what undoing costs
+        return _as(
+            Action,
+            given,
+            undo=None if undo is None else self._late(undo, given.takes),
+            redo=self._late(given.redo, given.redo_takes),
+            reversible=given.reversible and not lacks(f"actions[{i}].reversible"),
+        )
+
+    @cached_property
+    def probes(self) -> list[Probe]:
+        """The probes, likewise."""
+        return [_as(Probe, probe, cost=self._late(probe.cost, probe.takes)) for probe in self.file.probes]
+
+    @cached_property
+    def operations(self) -> list[Operation]:
+        """The operations, likewise."""
+        return [_as(Operation, one, cost=self._late(one.cost, one.takes)) for one in self.file.operations]
+
+    # The problem, or what is wrong with it
+
+    def problem(self) -> Problem:
+        """Return the problem; ``InvalidProblem`` with the faults of the part that was built first."""
+        file = self.file
+        kernels = {probe: kernel for probe, kernel in self.kernels.items() if kernel is not None}
+        problem = Problem(
+            graph=RecoveryGraph(file.beliefs, self.actions, self.probes, file.edges, self.operations),
+            model=JointModel(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out),
+            restart=self.restart,
+            plans=self.plans,
+            **{key: getattr(file, key) for key in ("sensing_budget", "escalate", "corrections", "coverage")},
+            name=file.name,
+            unit=file.unit,
+        )
+        if file.compensations:
+            late = [_as(Compensation, one, cost=self._late(one.cost, one.takes)) for one in file.compensations]
+            problem = with_compensations(problem, late)
+        return with_persistent_errors(problem, {p.name: p.persistent for p in file.probes if p.persistent})
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield every fault of the graph, the model, and what they say of each other.
+
+        A name that stands nowhere is no fault while it may be one of those that could not be read.
+        """
+        lacking = {section for section in _NAMED if self.report.lacks(section)}
+        if self.report.lacks(*(f"actions[{i}].status" for i in range(len(self.actions)))):
+            lacking.add("actions")
+        if self.tables is None:
+            lacking.add("hypotheses")
+        for fault in self._judged(all_names="hypotheses" not in lacking):
+            if not lacking.intersection(fault.sections):
+                yield fault
+
+    def _judged(self, *, all_names: bool) -> Iterator[Fault]:
+        file, alarm = self.file, self.alarm
+        yield from graph_faults(file.beliefs, self.actions, self.probes, file.edges, self.operations)
+        if alarm is not None and not all_names:  # possible under a hypothesis that could not be read, for all we know
+            alarm = replace(alarm, likelihood={n: alarm.likelihood.get(n) or 1.0 for n in self.names}, again=None)
+        # Of hypotheses that could not all be read, neither their number nor their sum is known.
+        unsure = self._lacks_priors or self.report.lacks("hypotheses") or (self.causes is not None and not all_names)
+        for fault in model_faults(self.hypotheses, {}, alarm, self.declarations):
+            if fault.where != "hypotheses" or not unsure:
+                yield fault
+        for probe, kernel in self.kernels.items():
+            if kernel is not None:
+                yield from self._kernel_faults(place("kernels", probe), kernel, all_names)
+        kernels = dict.fromkeys(self.kernels, _ANY_KERNEL)
+        if self.report.lacks("kernels"):
+            kernels |= dict.fromkeys((probe.name for probe in self.probes), _ANY_KERNEL)
+        yield from reference_faults(self.hypotheses, kernels, alarm, self.declarations, file.beliefs, self.probes)
+        flat, plan = (None, self.restart) if isinstance(self.restart, Plan) else (self.restart, None)
+        yield from terminal_faults(file.sensing_budget, flat, file.escalate)
+        executed = {action.name for action in self.actions if action.executed}
+        yield from plan_faults(self.plans, plan, self.known, executed, len(self.names))
+        if file.coverage is not None and not self.report.faulty("coverage"):
+            yield from coverage_faults(file.coverage)
+
+    def _kernel_faults(self, where: str, kernel: Kernel, all_names: bool) -> Iterator[Fault]:
+        """Yield what is wrong with the rows that could be read."""
+        given = rows_of(kernel)
+        unread = {name for name, row in given.items() if row is UNREAD}
+        rows = {n: standing_in(r) for n, r in given.items() if n not in unread and (all_names or n in self.names)}
+        if isinstance(kernel, Discrete) and self.report.lacks(f"{where}.outcomes") and not kernel.outcomes:
+            width = len(next(iter(rows.values()), ()))  # as many as the first row has; those that differ are not judged
+            kernel = Discrete([f"unreadable name {i}" for i in range(width)], {})
+            unread |= {name for name, row in rows.items() if len(row) != width}
+            rows = {name: row for name, row in rows.items() if name not in unread}
+        wanted = [name for name in self.names if name not in unread and (all_names or name in rows)]
+        if rows or all_names:
+            yield from with_rows(kernel, rows).faults(where, wanted)
+
+
+def _typed(given: Any, declared: Value | None) -> Value:
+    """Return a value of the kind that is declared, as far as it is one."""
+    if isinstance(declared, str):
+        return given.text if isinstance(given, WrittenFloat) else str(given)
+    meant = number_in(given) if isinstance(given, str) and declared is not None else None
+    if isinstance(given, str) and meant is None:
+        return given
+    return float(given) if meant is None else meant
+
+
+def _as(kind: type[T], given: Any, **changes: Any) -> T:
+    """Return an object of a class with the attributes of one that has more of them."""
+    own: Any = kind
+    return kind(**({field.name: getattr(given, field.name) for field in fields(own)} | changes))
+
+
+def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
+    """Yield what contradicts itself within one entry, or in what the file has at all."""
+    if file.hypotheses is None and file.causes is None:
+        report.unread.add("hypotheses")
+        yield Fault("hypotheses", "it is missing", "add the key 'hypotheses' or 'causes'")
+    elif file.hypotheses is not None and file.causes is not None:
+        yield Fault("causes", "there are hypotheses too", "keep one of the two: hypotheses follow from causes")
+    if file.together is not None and file.causes is None:
+        yield Fault("together", "there are no causes", "list causes, or remove the key")
+    for i, action in enumerate(file.actions):
+        if action.takes and action.operations:
+            said = "it is undone by operations, each of which takes its own time"
+            yield Fault(f"actions[{i}].takes", said, "give `takes` to the operations instead")
+    for i, cause in enumerate(file.causes or ()):
+        own = {"prior": cause.prior, "failed": cause.failed, "truth": cause.truth}
+        for key, given in own.items() if cause.states is not None else ():
+            if given:
+                yield Fault(f"causes[{i}].{key}", "the cause has states too", "say it of each state")
+        if cause.states is None and cause.prior is None:
+            yield Fault(f"causes[{i}].prior", "it is missing", "add the key 'prior', or 'states'")

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from aquamend.codec.report import place
 from aquamend.errors import Fault
-from aquamend.problem_file.report import place
 
 MOST_BYTES = 4 * 1024 * 1024
 """Texts larger than this are not read a second time."""

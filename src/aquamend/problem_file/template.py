@@ -36,7 +36,7 @@ def _lines(outline: Outline) -> Iterator[str]:
     causes = [_quoted(name) for name in outline.causes]
     yield SCHEMA_LINE
     yield "# Costs and losses are made up: put in your own, all in one unit. `aquamend lint` says what looks odd."
-    yield "format: aquamend-problem/2"
+    yield "format: aquamend-problem/1"
     yield f"name: {_quoted(outline.name)}"
     yield f"unit: {_quoted(outline.unit)}"
     yield ""

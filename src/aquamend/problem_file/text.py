@@ -7,13 +7,15 @@ expands aliases without limit. Building from its events leaves all four out, and
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from aquamend.codec.plain_data import WrittenFloat, float_of, mapping_of, text_of, whole_of
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.problem_file.plain_data import core_scalar, float_of, mapping_of, text_of, whole_of
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest file that is read at all."""
@@ -134,6 +136,36 @@ def _refuse(mark: Any, problem: str, remedy: str) -> NoReturn:
         raise InvalidProblem([Fault("file", problem, remedy)]) from None
     line, column = mark.line + 1, mark.column + 1
     raise InvalidProblem([Fault(f"line {line}, column {column}", problem, remedy, line=line, column=column)]) from None
+
+
+# The scalars of the YAML 1.2 core schema. PyYAML knows those of 1.1, where `no` is false and `1e-3` is text.
+_CORE_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{f"{sign}.{word}": WrittenFloat(float(sign + "inf"), f"{sign}.{word}")
+       for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")},
+    **{f".{word}": WrittenFloat(math.nan, f".{word}") for word in ("nan", "NaN", "NAN")},
+}  # fmt: skip
+_MAY_BE_NUMBER = frozenset("+-.0123456789")
+_DECIMAL_WHOLE = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_PREFIXED_WHOLE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
+_DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+
+
+def core_scalar(text: str) -> Any:
+    """Return what an unquoted YAML scalar means: null, a boolean, a number, or else its own text."""
+    if text in _CORE_WORDS:
+        return _CORE_WORDS[text]
+    if text[0] not in _MAY_BE_NUMBER:
+        return text
+    if _DECIMAL_WHOLE.fullmatch(text):
+        return whole_of(text)
+    if _DECIMAL.fullmatch(text):
+        return float_of(text)
+    if _PREFIXED_WHOLE.fullmatch(text) and len(text) <= 200:
+        return WrittenFloat(int(text, 0), text)
+    return text
 
 
 class _Open:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from aquamend.codec import Amount
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import completed
 from aquamend.errors import BadStep, UnknownName
@@ -30,7 +31,7 @@ class _Act:
     about: ClassVar[str] = "kind"
     """Which field says whom or what it is about."""
 
-    cost: float = field(default=0.0, kw_only=True)
+    cost: Amount = field(default=0.0, kw_only=True)
     """What the problem says it costs; a receipt that says nothing else charges this."""
 
     @property

@@ -108,8 +108,8 @@ class _Conductor:
         self.settle()
 
     def _carry_out(self, act: Act) -> Generator[_Request, _Reply, None]:
-        why = self.now.rules.why_ask(act)
-        if why and not self.now.allowed:
+        why = self.now.rules.why_ask(act, self.now.state)
+        if why and not self.now.allowed and self.log is not None:
             self.note(Asked(act, why))
             return
         self.note(Intended(act))

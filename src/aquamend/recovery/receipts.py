@@ -9,6 +9,8 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any
 
+from aquamend.codec import Amount
+
 MOST_NESTED = 20
 """How many levels of parts a receipt may have."""
 
@@ -32,7 +34,7 @@ class Receipt:
 
     charge: Charge
     what: str
-    cost: float
+    cost: Amount
     start_s: float | None = None
     end_s: float | None = None
     """When it began and ended, on the clock of whoever did it; None: nobody said."""

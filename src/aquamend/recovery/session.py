@@ -30,6 +30,8 @@ from aquamend.recovery.events import (
 )
 from aquamend.recovery.receipts import Receipt, charged
 from aquamend.recovery.situation import Came, Change, problem_after
+from aquamend.text.html import table_html
+from aquamend.text.words import quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +95,23 @@ class Recovery:
             raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
         return reduce(Recovery.after, others, cls.begun(first, session))
 
+    def __repr__(self) -> str:
+        last = str(self.ending or self.asked or self.act or "under way")
+        spent = quantity(self.cost, self.start.problem.unit)
+        return f"<Recovery {self.session!r} by {self.policy}: {len(self.steps)} steps, {spent}, {last}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(r.what, "" if r.finding is None else str(r.finding), f"{r.cost:g}") for r in self.receipts]
+        return table_html(repr(self)[1:-1], ("act", "found", "cost"), rows)
+
     @cached_property
     def state(self) -> InformationState:
         """All that is known now, for whoever decides next: acts have changed the problem."""
         if not self.changes:
             return self.decided_at
         problem = problem_after(self.decided_at, self.changes, self.start.problem)
-        return replace(self.decided_at, problem=problem, origin=None)
+        origin = self.decided_at.origin
+        return replace(self.decided_at, problem=problem, origin=origin and replace(origin, problem=problem))
 
     @property
     def decision(self) -> Decision | None:
@@ -198,7 +210,7 @@ class Recovery:
             case Measure(probe):
                 if receipt.finding is None:
                     raise AquaMendError(f"probe {probe!r} has a receipt without an answer")
-                after["decided_at"] = self.decided_at.after(Observation(probe, receipt.finding))
+                after["decided_at"] = self._heard(Observation(probe, receipt.finding))
             case Undo(_, actions):
                 # An action is undone once nothing is left to do of it.
                 waiting = {name for later in self.acts[1:] if isinstance(later, Undo) for name in later.actions}
@@ -215,6 +227,12 @@ class Recovery:
             case Finish() | HandOver():
                 pass
         return self._but(**after)
+
+    def _heard(self, observation: Observation) -> InformationState:
+        """Return what is known after an answer; one that is no answer of the probe speaks against the model."""
+        if self.decided_at.problem.model.channels[observation.probe].parse(observation.outcome) is None:
+            return self.decided_at.contradicted_by(observation)
+        return self.decided_at.after(observation)
 
     def _failed(self, act: Act, known: bool) -> Recovery:
         """Let somebody decide again: the policy while there is another way, a person otherwise."""

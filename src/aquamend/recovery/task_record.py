@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, Final, Literal
 
+from aquamend.codec import Key, Whole, load, write
 from aquamend.errors import AquaMendError, InvalidData, UnknownName
 from aquamend.graph import Edge, EdgeKind, Value
 from aquamend.model import Declaration
 from aquamend.problem import Problem
-from aquamend.records import checked
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.moment import Moment, assumed, leads_to
 
-FORMAT = "aquamend-tracker/1"
+FORMAT: Final = "aquamend-tracker/1"
 
 MOST_VERSIONS = 1_000
 """Versions of a belief that are remembered, beside those that an executed action has read."""
@@ -35,9 +35,9 @@ class ActionStatus(StrEnum):
 class Run:
     """One execution of an action."""
 
-    action: str
+    action: Annotated[str, Key("name")]
     status: ActionStatus = ActionStatus.UNDER_WAY
-    reads: dict[str, int] = field(default_factory=dict)
+    reads: dict[str, Whole] = field(default_factory=dict)
     """The version that it read of each belief, the last one where it read several."""
     undone: tuple[str, ...] = ()
     """Operations of its undoing that were performed, while others are left."""
@@ -207,64 +207,56 @@ class TaskRecord:
 
     def to_data(self) -> dict[str, Any]:
         """Return all of it as plain data, without the template."""
-        return {
-            "format": FORMAT,
-            "declarations": {
-                belief: [{"version": d.version, "value": d.value, "support": list(d.support)} for d in versions]
-                for belief, versions in self.versions.items()
-            },
-            "actions": [
-                {"name": r.action, "status": str(r.status), "reads": dict(r.reads), "undone": list(r.undone)}
-                for r in self.runs.values()
-            ],
-            "unsaid": [[source, target, str(kind)] for source, target, kind in self.unsaid],
-            "measured": list(self.measured),
+        versions = {
+            belief: tuple(_Version(d.version, d.value, tuple(d.support)) for d in own)
+            for belief, own in self.versions.items()
         }
+        books = _Books(FORMAT, versions, tuple(self.runs.values()), tuple(self.unsaid), tuple(self.measured))
+        data: dict[str, Any] = write(books, complete=True)
+        return data
 
     def restore(self, data: object) -> None:
         """Take over what plain data describe; what was under way then has been interrupted."""
-        given = checked.mapping(data, "tracker")
-        if given.get("format") != FORMAT:
-            raise AquaMendError(f"this is {given.get('format')!r}, not {FORMAT!r}; give what to_data returned")
-        given = checked.mapping(data, "tracker", self.to_data())
-        for belief, versions in checked.mapping(given["declarations"], "declarations").items():
-            where = f"declarations.{belief}"
+        said = data.get("format") if isinstance(data, Mapping) else data
+        if said != FORMAT:
+            raise AquaMendError(f"this is {said!r}, not {FORMAT!r}; give what to_data returned")
+        books: _Books = load(_Books, data, "tracker")
+        for belief, versions in books.declarations.items():
+            if not versions:
+                raise InvalidData(f"tracker.declarations.{belief}", "there is no version of it")
             self.versions[self.belief(belief)] = [
-                _declaration(belief, said, f"{where}[{i}]") for i, said in enumerate(checked.items(versions, where))
+                Declaration(belief, belief, one.version, one.value, support=one.support) for one in versions
             ]
-            if not self.versions[belief]:
-                raise InvalidData(where, "there is no version of it")
-        for i, entry in enumerate(checked.items(given["actions"], "actions")):
-            run = self._run(entry, f"actions[{i}]")
-            self.runs[run.action] = run
-        for i, edge in enumerate(checked.items(given["unsaid"], "unsaid")):
-            self.unsaid[self._edge(edge, f"unsaid[{i}]")] = None
-        measured = checked.texts(given["measured"], "measured")
-        self.measured = {self.probe(name): None for name in measured}
-
-    def _run(self, data: object, where: str) -> Run:
-        said = checked.mapping(data, where, ("name", "status", "reads", "undone"))
-        name, status = self.action(checked.text(said["name"], f"{where}.name")), said["status"]
-        if status not in tuple(ActionStatus):
-            raise InvalidData(f"{where}.status", f"{status!r} is none of {', '.join(ActionStatus)}")
-        reads = checked.mapping(said["reads"], f"{where}.reads")
-        versions = {self.belief(b): checked.whole(version, f"{where}.reads.{b}") for b, version in reads.items()}
-        ended = ActionStatus.INTERRUPTED if status == ActionStatus.UNDER_WAY else ActionStatus(status)
-        return Run(name, ended, versions, checked.texts(said["undone"], f"{where}.undone"))
-
-    def _edge(self, data: object, where: str) -> Edge:
-        ends = checked.texts(data, where)
-        if len(ends) != 3 or ends[2] not in tuple(EdgeKind):
-            raise InvalidData(where, f"{list(ends)!r} is not an edge: a source, a target and a kind")
-        known = self.graph.successors
-        return Edge(_known("node", ends[0], known), _known("node", ends[1], known), EdgeKind(ends[2]))
+        for run in books.actions:
+            if run.status is ActionStatus.UNDER_WAY:
+                run.status = ActionStatus.INTERRUPTED
+            run.reads = {self.belief(belief): version for belief, version in run.reads.items()}
+            self.runs[self.action(run.action)] = run
+        for edge in books.unsaid:
+            for end in edge[:2]:
+                _known("node", end, self.graph.successors)
+            self.unsaid[edge] = None
+        self.measured = {self.probe(name): None for name in books.measured}
 
 
-def _declaration(belief: str, data: object, where: str) -> Declaration:
-    said = checked.mapping(data, where, ("version", "value", "support"))
-    version, value = checked.whole(said["version"], f"{where}.version"), said["value"]
-    value = None if value is None else checked.value_or_text(value, f"{where}.value")
-    return Declaration(belief, belief, version, value, support=checked.texts(said["support"], f"{where}.support"))
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What was declared of a belief, as it is written."""
+
+    version: Whole
+    value: Value | None
+    support: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Books:
+    """A record as it is written, without its template."""
+
+    format: Literal["aquamend-tracker/1"]
+    declarations: Mapping[str, tuple[_Version, ...]]
+    actions: tuple[Run, ...]
+    unsaid: tuple[Edge, ...]
+    measured: tuple[str, ...]
 
 
 def _known(kind: str, name: str, names: Mapping[str, object]) -> str:

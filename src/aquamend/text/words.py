@@ -88,3 +88,12 @@ def bar(probability: float, *, width: int = 10) -> str:
     if 0.0 < probability < 1.0:
         filled = min(max(filled, 1), width - 1)
     return "█" * filled + "·" * (width - filled)
+
+
+def chance(probability: float) -> str:
+    """Return a small probability as odds: 1 in so many."""
+    if probability <= 0.0:
+        return "impossible"
+    if probability < 1e-9:
+        return "less than 1 in a billion"
+    return f"1 in {float(f'{1.0 / probability:.2g}'):,.0f}" if probability < 0.1 else percent(probability)

@@ -1,7 +1,7 @@
 """How probes answer. A sensor model is one file here: what a person writes, its faults, and its compiled channel."""
 
 from aquamend.model.kernels.discrete import Discrete, Outcomes
-from aquamend.model.kernels.kernel import Answer, Channel, Kernel, Shape
+from aquamend.model.kernels.kernel import Answer, Channel, Kernel, rows_by_name, rows_of, with_rows
 from aquamend.model.kernels.normal_mixture import (
     DEFAULT_OUTLIERS,
     Gaussian,
@@ -27,7 +27,9 @@ __all__ = [
     "Outcomes",
     "Readings",
     "Samples",
-    "Shape",
     "ValueOf",
     "interval_tables",
+    "rows_by_name",
+    "rows_of",
+    "with_rows",
 ]

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import SUM_TOLERANCE
+from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
+from aquamend.codec.forms import by_name as mapping_of
 from aquamend.errors import Fault
-from aquamend.model.kernels.kernel import Answer, Floats, Rows, Shape, by_name, frozen, labels_of, named_rows
+from aquamend.model.kernels.kernel import Answer, Floats, Rows, by_name, frozen, labels_of, named_rows
 
-SUM_TOLERANCE = 1e-6
-"""How far written-out probabilities may be from summing to one before it is called a fault."""
+ROWS = mapping_of(row(PROBABILITY, low=0.0, high=1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Discrete:
     """A probe with finitely many outcomes."""
 
-    outcomes: Sequence[str]
-    likelihood: Rows
-    """Probability of every outcome; one row for each hypothesis, each summing to one."""
+    outcomes: Annotated[Sequence[str], list_of(NAME, instead="unreadable name {}".format)]
+    """The names of its possible answers, each once."""
+    likelihood: Annotated[Rows, ROWS]
+    """For every hypothesis, the probability of each outcome, in the order of the outcomes."""
 
-    keys: ClassVar[Mapping[str, Shape]] = {"outcomes": Shape.NAMES, "likelihood": Shape.PROBABILITIES}
-    required: ClassVar[int] = 2
-    about: ClassVar[Mapping[str, str]] = {
-        "outcomes": "The names of its possible answers, each once.",
-        "likelihood": "For every hypothesis, the probability of each outcome, in the order of the outcomes.",
-    }
-
-    @classmethod
-    def from_data(cls, **given: Any) -> Self:
-        """Return the kernel of a file's ``outcomes`` and ``likelihood``."""
-        return cls(tuple(given["outcomes"]), given["likelihood"])
-
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return outcomes and likelihoods."""
-        rows = by_name(self.likelihood, names)
-        return {
-            "outcomes": list(self.outcomes),
-            "likelihood": {name: [float(p) for p in row] for name, row in zip(names, rows, strict=True)},
-        }
+    table: ClassVar[str] = "likelihood"
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield outcomes named twice, rows that are missing and rows that are no distribution."""

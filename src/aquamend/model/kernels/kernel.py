@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, ClassVar, Protocol, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import Fault
 
+HYPOTHESES = ("hypotheses",)
+
 Floats = NDArray[np.float64]
 Answer = str | float
 """What a probe says: the name of an outcome, or a reading."""
-Rows = Mapping[str, Sequence[float]] | Sequence[Sequence[float]] | Floats
+Rows: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Sequence[float]] | Floats
 """One row for each hypothesis: by its name, or as an array in hypothesis order."""
-
-
-class Shape(StrEnum):
-    """What stands behind a key of a kernel in a problem file."""
-
-    NAMES = "a list of names"
-    PROBABILITIES = "for each hypothesis, a list of probabilities"
-    NUMBERS = "for each hypothesis, a list of numbers"
-    TABLES = "for each hypothesis, a list of lists of weight, mean (which may follow a belief) and standard deviation"
-    NUMBER = "a number"
-    NAME = "a name"
-    MEANS = "for each hypothesis, a mean, which may follow a belief, and a standard deviation"
 
 
 class Kernel(Protocol):
     """How a probe answers under every hypothesis, as it is written down."""
 
-    keys: ClassVar[Mapping[str, Shape]]
-    """Its keys in a problem file; those a file must give come first, and the first of all tells the kind."""
-    required: ClassVar[int]
-    """How many of the keys a file must give."""
-    about: ClassVar[Mapping[str, str]]
-    """What each key says, in a sentence, for the people who write it."""
-
-    @classmethod
-    def from_data(cls, **given: Any) -> Self:
-        """Return the kernel of what stands behind its keys in a file."""
-
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return what stands behind its keys, for hypotheses of these names."""
+    table: ClassVar[str]
+    """Which of its attributes has a row for every hypothesis. In a file, its first key tells the kind of kernel."""
 
     def faults(self, where: str, names: Sequence[str]) -> Iterable[Fault]:
         """Yield what is wrong with it; ``where`` is its place in a file."""
@@ -84,6 +63,22 @@ def by_name(rows: Rows, names: Sequence[str]) -> list[Any]:
     return [rows[name] for name in names] if isinstance(rows, Mapping) else list(rows)
 
 
+def rows_of(kernel: Kernel) -> Any:
+    """Return the rows of a kernel, as they were given."""
+    return getattr(kernel, kernel.table)
+
+
+def with_rows(kernel: Kernel, rows: Mapping[str, Any]) -> Kernel:
+    """Return the kernel with other rows, by the names of hypotheses."""
+    changed: Any = kernel
+    return replace(changed, **{kernel.table: rows})  # type: ignore[no-any-return]
+
+
+def rows_by_name(kernel: Kernel, names: Sequence[str]) -> Kernel:
+    """Return the kernel with its rows by the names of hypotheses, in this order."""
+    return with_rows(kernel, dict(zip(names, by_name(rows_of(kernel), names), strict=True)))
+
+
 def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
     """Yield the hypotheses without a row and the rows without a hypothesis."""
     given_names, wanted = set(given), set(names)
@@ -92,7 +87,9 @@ def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> I
             yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
     for name in given:
         if name not in wanted:
-            yield Fault(f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names)
+            yield Fault(
+                f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names, HYPOTHESES
+            )
 
 
 def named_rows(

@@ -11,17 +11,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import UNREAD, FaultReport, Form, Key, Number
+from aquamend.codec.forms import NUMBER, list_of, number_in, read_name, row, write_numbers
+from aquamend.codec.forms import by_name as mapping_of
 from aquamend.errors import Fault
 from aquamend.model.kernels.kernel import (
     Answer,
     Floats,
     Rows,
-    Shape,
     by_name,
     frozen,
     labels_of,
@@ -36,7 +38,6 @@ Small enough to leave every expected loss as it is to about eleven digits, and l
 some eight standard deviations from every hypothesis is taken for a glitch. A sensor's own rate is usually far higher:
 write it down where it is known.
 """
-ABOUT_OUTLIERS = "The share of readings that are glitches, whatever is true."
 REACH_SD = 7.5
 """Standard deviations from its mean up to which a component is looked at closely."""
 POINTS_PER_COMPONENT = 37
@@ -47,32 +48,42 @@ FARTHEST = 1e100
 """Widths from the centre beyond which one reading is like another; their squares would overflow."""
 
 
+def _mean_row(position: int) -> Form:
+    """Return the form of a row of numbers of which the one at a position, a mean, may follow a belief."""
+    numbers = row(NUMBER)
+
+    def read(value: Any, where: str, report: FaultReport) -> Any:
+        mean = value[position] if type(value) is list and len(value) > position else 0.0
+        if not isinstance(mean, str) or mean == "inf" or number_in(mean) is not None:
+            return numbers.read(value, where, report)
+        mean = read_name(mean, f"{where}[{position}]", report)
+        rest = numbers.read([0.0 if i == position else x for i, x in enumerate(value)], where, report)
+        return UNREAD if UNREAD in (mean, rest) else (*rest[:position], mean, *rest[position + 1 :])
+
+    mean = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+    return Form(read, lambda: {"type": "array", "items": mean}, write_numbers)
+
+
+def _whole(form: Form) -> Form:
+    """Return the form of a list that is unreadable as soon as one entry is."""
+
+    def read(value: Any, where: str, report: FaultReport) -> Any:
+        before, found = report.count, form.read(value, where, report)
+        return found if report.count == before else UNREAD
+
+    return Form(read, form.schema, write_numbers)
+
+
 @dataclass(frozen=True, eq=False)
 class Gaussian:
     """A probe whose reading is normally distributed."""
 
-    mean_sd: Rows
-    """Mean and standard deviation; one row for each hypothesis."""
-    outliers: float = DEFAULT_OUTLIERS
+    mean_sd: Annotated[Rows, Key("gaussian"), mapping_of(_mean_row(0))]
+    """For every hypothesis, the mean, or a belief that it follows, and the standard deviation."""
+    outliers: Number = DEFAULT_OUTLIERS
     """Share of readings that are glitches, drawn from one broad law whatever is true."""
 
-    keys: ClassVar[Mapping[str, Shape]] = {"gaussian": Shape.MEANS, "outliers": Shape.NUMBER}
-    required: ClassVar[int] = 1
-    about: ClassVar[Mapping[str, str]] = {
-        "gaussian": "For every hypothesis, the mean, or a belief that it follows, and the standard deviation.",
-        "outliers": ABOUT_OUTLIERS,
-    }
-
-    @classmethod
-    def from_data(cls, **given: Any) -> Self:
-        """Return the kernel of a file's ``gaussian`` and ``outliers``."""
-        return cls(given["gaussian"], given.get("outliers", DEFAULT_OUTLIERS))
-
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return means and standard deviations."""
-        rows = by_name(self.mean_sd, names)
-        numbers = {name: [float(x) for x in row] for name, row in zip(names, rows, strict=True)}
-        return {"gaussian": numbers, **_outliers_data(self.outliers)}
+    table: ClassVar[str] = "mean_sd"
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield rows that are missing and rows that are not a mean and a positive standard deviation."""
@@ -98,26 +109,14 @@ class Gaussian:
 class Mixture:
     """A probe whose reading follows a mixture of normal distributions: two ways of reading wrongly, say."""
 
-    components: Mapping[str, Sequence[Sequence[float]]]
-    """For each hypothesis, rows of weight, mean and standard deviation; the weights sum to one."""
-    outliers: float = DEFAULT_OUTLIERS
+    components: Annotated[
+        Mapping[str, Sequence[Sequence[float]]], Key("mixture"), mapping_of(_whole(list_of(_mean_row(1))))
+    ]
+    """For every hypothesis, rows of weight, mean and standard deviation; the weights sum to one."""
+    outliers: Number = DEFAULT_OUTLIERS
+    """Share of readings that are glitches, drawn from one broad law whatever is true."""
 
-    keys: ClassVar[Mapping[str, Shape]] = {"mixture": Shape.TABLES, "outliers": Shape.NUMBER}
-    required: ClassVar[int] = 1
-    about: ClassVar[Mapping[str, str]] = {
-        "mixture": "For every hypothesis, the weight, mean and standard deviation of each normal distribution in it.",
-        "outliers": ABOUT_OUTLIERS,
-    }
-
-    @classmethod
-    def from_data(cls, **given: Any) -> Self:
-        """Return the kernel of a file's ``mixture`` and ``outliers``."""
-        return cls(given["mixture"], given.get("outliers", DEFAULT_OUTLIERS))
-
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the components."""
-        rows = {name: [[float(x) for x in row] for row in self.components[name]] for name in names}
-        return {"mixture": rows, **_outliers_data(self.outliers)}
+    table: ClassVar[str] = "components"
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield hypotheses without components, components that are none, and weights that do not sum to one."""
@@ -141,32 +140,14 @@ class Mixture:
 class Samples:
     """A probe known by readings taken under every hypothesis; each stands for a normal distribution around it."""
 
-    readings: Mapping[str, Sequence[float]]
-    """For each hypothesis, at least two readings."""
-    bandwidth: float | None = None
-    """Standard deviation around each reading; by Silverman's rule (Density Estimation, 1986) where not given."""
-    outliers: float = DEFAULT_OUTLIERS
+    readings: Annotated[Mapping[str, Sequence[float]], Key("samples"), mapping_of(row(NUMBER))]
+    """For every hypothesis, at least two readings that were taken while it was true."""
+    bandwidth: Number | None = None
+    """Standard deviation around each reading; by Silverman's rule (Density Estimation, 1986) unless given."""
+    outliers: Number = DEFAULT_OUTLIERS
+    """Share of readings that are glitches, drawn from one broad law whatever is true."""
 
-    keys: ClassVar[Mapping[str, Shape]] = {
-        "samples": Shape.NUMBERS, "bandwidth": Shape.NUMBER, "outliers": Shape.NUMBER,
-    }  # fmt: skip
-    required: ClassVar[int] = 1
-    about: ClassVar[Mapping[str, str]] = {
-        "samples": "For every hypothesis, readings that were taken while it was true.",
-        "bandwidth": "The standard deviation of the normal distribution around each of the samples.",
-        "outliers": ABOUT_OUTLIERS,
-    }
-
-    @classmethod
-    def from_data(cls, **given: Any) -> Self:
-        """Return the kernel of a file's ``samples``, ``bandwidth`` and ``outliers``."""
-        return cls(given["samples"], given.get("bandwidth"), given.get("outliers", DEFAULT_OUTLIERS))
-
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the readings."""
-        width = {} if self.bandwidth is None else {"bandwidth": float(self.bandwidth)}
-        rows = {name: [float(x) for x in self.readings[name]] for name in names}
-        return {"samples": rows, **width, **_outliers_data(self.outliers)}
+    table: ClassVar[str] = "readings"
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield hypotheses with too few readings, readings that are none, and a bandwidth that is none."""
@@ -207,10 +188,6 @@ def _sound(weight: float, mean: float, sd: float) -> bool:
 def _outlier_faults(where: str, outliers: float) -> Iterator[Fault]:
     if not 0.0 <= outliers < 1.0:
         yield Fault(f"{where}.outliers", f"{outliers!r} is not a share", "give a number of at least 0 and below 1")
-
-
-def _outliers_data(outliers: float) -> dict[str, float]:
-    return {} if outliers == DEFAULT_OUTLIERS else {"outliers": float(outliers)}
 
 
 def _compiled(tables: Sequence[Sequence[Sequence[float]]], outliers: float) -> Readings:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, ClassVar
 
+from aquamend.codec import NOT_WRITTEN, Name, Number
 from aquamend.errors import AquaMendError, Fault
 from aquamend.graph.nodes import Value
-from aquamend.model.kernels.kernel import Channel, Shape
+from aquamend.model.kernels.discrete import ROWS
+from aquamend.model.kernels.kernel import Channel
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,38 +20,18 @@ class ValueOf:
     As it is written down: ``modelling.joint_model`` makes a table of it, once it is known what may be true.
     """
 
-    of: str
-    """The belief."""
-    right: float
+    of: Name
+    """The belief whose value it answers."""
+    right: Number
     """Probability of answering the true value; what is left goes to all other values alike."""
-    none: float | None = None
-    """Probability of answering ``none``; None: there is no such outcome."""
-    likelihood: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Rows of its own, by hypothesis or condition, which go before."""
-    declared: Value | None = None
+    none: Number | None = None
+    """Probability of answering ``none``; there is no such outcome unless given."""
+    likelihood: Annotated[Mapping[str, Sequence[float]], ROWS] = field(default_factory=dict)
+    """Rows of its own, by hypothesis or condition, which go before: the probability of each value, and of none."""
+    declared: Annotated[Value | None, NOT_WRITTEN] = None
     """What the belief declares: the first outcome."""
 
-    keys: ClassVar[Mapping[str, Shape]] = {
-        "of": Shape.NAME, "right": Shape.NUMBER, "none": Shape.NUMBER, "likelihood": Shape.PROBABILITIES,
-    }  # fmt: skip
-    required: ClassVar[int] = 2
-    about: ClassVar[Mapping[str, str]] = {
-        "of": "The belief whose value it answers.",
-        "right": "The probability of answering the true value; the other values share what is left.",
-        "none": "The probability of the answer `none`; without the key there is no such answer.",
-        "likelihood": "Rows of their own for some hypotheses: the probability of each value, and of none.",
-    }
-
-    @classmethod
-    def from_data(cls, **given: Any) -> Self:
-        """Return the kernel of a file's keys."""
-        return cls(given["of"], given["right"], given.get("none"), given.get("likelihood", {}))
-
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return what stands behind the keys."""
-        data: dict[str, Any] = {"of": self.of, "right": self.right}
-        data |= {} if self.none is None else {"none": self.none}
-        return data | ({"likelihood": dict(self.likelihood)} if self.likelihood else {})
+    table: ClassVar[str] = "likelihood"
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield probabilities that are none, or that are more than one together."""

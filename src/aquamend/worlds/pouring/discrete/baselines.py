@@ -45,9 +45,9 @@ class BlindRetry:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Undo everything that rests on a suspect and do it again on the same beliefs (VeriTrace, rollback only).
+    """Undo everything that rests on a suspect and do it again on the same beliefs.
 
-    Nothing was measured, so nothing is corrected: what had failed fails again.
+    Our reading of the paper's VeriTrace. Nothing was measured, so nothing is corrected: what had failed fails again.
     """
 
     description: ClassVar[Description] = Description(
@@ -55,7 +55,7 @@ class Rewind:
         "Undo all that rests on a suspect and do it again on the same beliefs.",
         "#5a6068",
         ">",
-        "the paper's VeriTrace",
+        "our reading of the paper's VeriTrace",
         probes=False,
     )
 

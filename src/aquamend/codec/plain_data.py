@@ -1,9 +1,8 @@
-"""What a problem file is made of before anyone asks what it means: mappings, lists, text, and numbers as written."""
+"""What is written before anyone asks what it means: mappings, lists, text, and numbers as they were written."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -105,38 +104,3 @@ def _shown_inside(item: object) -> str:
     if isinstance(item, Mapping):
         return "{…}"
     return "[…]" if isinstance(item, Sequence) and not isinstance(item, str) else shown(item)
-
-
-# The scalars of the YAML 1.2 core schema. PyYAML knows those of 1.1, where `no` is false and `1e-3` is text.
-_CORE_WORDS: dict[str, Any] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **{f"{sign}.{word}": WrittenFloat(float(sign + "inf"), f"{sign}.{word}")
-       for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")},
-    **{f".{word}": WrittenFloat(math.nan, f".{word}") for word in ("nan", "NaN", "NAN")},
-}  # fmt: skip
-_MAY_BE_NUMBER = frozenset("+-.0123456789")
-_DECIMAL_WHOLE = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_PREFIXED_WHOLE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
-_DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-
-
-def core_scalar(text: str) -> Any:
-    """Return what an unquoted YAML scalar means: null, a boolean, a number, or else its own text."""
-    if text in _CORE_WORDS:
-        return _CORE_WORDS[text]
-    if text[0] not in _MAY_BE_NUMBER:
-        return text
-    if _DECIMAL_WHOLE.fullmatch(text):
-        return whole_of(text)
-    if _DECIMAL.fullmatch(text):
-        return float_of(text)
-    if _PREFIXED_WHOLE.fullmatch(text) and len(text) <= 200:
-        return WrittenFloat(int(text, 0), text)
-    return text
-
-
-def readable(rows: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows that could be read; of the others, somebody has complained."""
-    return {name: row for name, row in rows.items() if row is not None}

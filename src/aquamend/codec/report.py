@@ -1,16 +1,14 @@
-"""The faults found so far, the format they are judged by, and where in the file the readable entries stood."""
+"""The faults found so far, and what could not be read: which values others stand in for, and what stood where."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from aquamend.errors import Fault, InvalidProblem, meant
-from aquamend.problem_file.plain_data import shown
+from aquamend.codec.plain_data import shown
+from aquamend.errors import Fault, InvalidData, InvalidProblem, meant
 
-FORMATS = ("aquamend-problem/1",)
-"""What the key ``format`` may say, oldest first; a position in it, counted from 1, is a version."""
 LISTED = 100
 """Most faults that one error lists; the rest are counted."""
 _KEPT = 10_000
@@ -19,13 +17,17 @@ _KEPT = 10_000
 class FaultReport:
     """Collects faults, each once."""
 
-    def __init__(self, version: int = len(FORMATS)) -> None:
-        self.version = version
-        """Which version of the format the file says it has."""
+    def __init__(self, *, complete: bool = False) -> None:
+        self.complete = complete
+        """Whether every key must be given, with null for nothing; else a key may be left out, and null is a fault."""
         self.count = 0
         """Faults added, repeated ones included; a reader that leaves it alone found nothing."""
+        self.unread: set[str] = set()
+        """Places of keys that are missing or could not be read, so that something stands in for their values."""
         self.positions: dict[str, list[int]] = {}
         """Of every list with unreadable entries, by its place: where the readable ones stood."""
+        self.depth = 0
+        """How many records the one that is being read stands in."""
         self._kept: dict[Fault, None] = {}
         self._not_kept = 0
 
@@ -46,24 +48,27 @@ class FaultReport:
         for fault in faults:
             self.keep(replace(fault, where=self._in_file(fault.where)))
 
+    def lacks(self, *places: str) -> bool:
+        """Whether something could not be read at, or in the list at, one of these places of the readable entries."""
+        return any(where in self.unread or where in self.positions for where in map(self._in_file, places))
+
+    def faulty(self, *places: str) -> bool:
+        """Whether there is a fault at, or anywhere inside, one of these places."""
+        inside = tuple(where + sign for where in places for sign in ".[")
+        return any(fault.where in places or fault.where.startswith(inside) for fault in self._kept)
+
     def guess(self, word: str, valid: Iterable[str]) -> str | None:
         """Return the valid word that this one was probably meant to be."""
         if len(word) > 40 or len(self._kept) >= LISTED:
             return None  # nobody would read the answer, and a million such questions take minutes
         return meant(word, valid)
 
-    def unknown_key(self, where: str, key: str, valid: Iterable[str]) -> str | None:
+    def unknown_key(self, where: str, key: str, valid: Collection[str]) -> str | None:
         """Note a key that means nothing; return the valid key it was probably meant to be."""
-        names = list(valid)
-        near = self.guess(key, names)
+        near = self.guess(key, valid)
         hint = f"did you mean {near!r}? " if near else ""
-        self.add(place(where, key), f"{shown(key)} is not a key", f"{hint}the keys here are {', '.join(names)}")
+        self.add(place(where, key), f"{shown(key)} is not a key", f"{hint}the keys here are {', '.join(valid)}")
         return near
-
-    def needs(self, where: str, what: str, since: int, instead: str) -> None:
-        """Note something that only a later version of the format has, where that is so."""
-        if False:
-            self.add(where, f"{what} needs format: {FORMATS[since - 1]}", f"change the format, or {instead}")
 
     def error(self, sections: Iterable[str]) -> InvalidProblem:
         """Return the faults in the order of the sections, the first hundred of them in full."""
@@ -74,6 +79,11 @@ class FaultReport:
             rest = Fault("file", f"{more} more {'fault is' if more == 1 else 'faults are'} not listed", "correct these")
             faults = [*faults[:LISTED], rest]
         return InvalidProblem(faults)
+
+    def refusal(self) -> InvalidData:
+        """Return the first fault as an error, and how many more there are."""
+        first, more = next(iter(self._kept)), self.count - 1
+        return InvalidData(first.where, f"{first.problem}{f' (and {more} more)' if more else ''}; {first.advice}")
 
     def _in_file(self, where: str) -> str:
         if not self.positions:
