@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.model import Alarm, Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
+from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
-
-SUPPORTED = Correction.SUPPORTED
+from aquamend.worlds.pouring.model.fitted import load_fitted
+from aquamend.worlds.pouring.model.problem import AlarmModel, Heard
+from aquamend.worlds.pouring.reports import Report, Signal
+from aquamend.worlds.pouring.task import Stage, decided
 
 
 def decision_call(seed: int = 0) -> Problem:
@@ -57,15 +59,14 @@ def one_change(
 ) -> Problem:
     """The paper's M1-Depth chains: exactly one of n beliefs changed; optionally noisy, repeatable, sharing undo.
 
-    With ``values``, beliefs declare one, and correcting one declares another, which may be wrong too.
+    With ``values``, beliefs declare one, and correcting one declares another: what it has changed to.
     """
     rng = np.random.default_rng(seed)
     weight = rng.uniform(0.75, 1.25, n)
     weight /= weight.sum()
     graph = _chains(n, rng, cost=0.3 + 1.5 / n, residual=4.0, uses=uses, shared=shared)
     if values:
-        beliefs = [replace(b, correction=SUPPORTED, declared="as it was") for b in graph.beliefs]
-        graph = replace(graph, beliefs=beliefs, probes=[replace(p, accuracy=0.98) for p in graph.probes])
+        graph = replace(graph, beliefs=[replace(b, declared="as it was") for b in graph.beliefs])
     rows = np.where(np.eye(n, dtype=bool)[:, :, None], [1 - accuracy, accuracy], [accuracy, 1 - accuracy])
     return Problem(
         graph,
@@ -134,7 +135,7 @@ def many_beliefs(n: int, n_edges: int, seed: int = 0, *, values: bool = False) -
     beliefs = [Belief(f"b{i}", residual=float(r)) for i, r in enumerate(rng.exponential(10.0, n))]
     half = rng.permutation(n)[: n // 2]
     if values:
-        beliefs = [replace(b, correction=SUPPORTED, declared="as it was") for b in beliefs]
+        beliefs = [replace(b, declared="as it was") for b in beliefs]
         some, every = ({beliefs[i].name: "changed" for i in which} for which in (half, range(n)))
         hypotheses = [Hypothesis("these", 0.5, truth=some), Hypothesis("all", 0.5, truth=every)]
     else:
@@ -180,57 +181,8 @@ def many_hypotheses(n: int, seed: int = 0) -> Problem:
 
 
 def pouring_robot() -> Problem:
-    """The pouring robot's kind of problem: 12 changes of the world × 6 of the camera, values, support, 6 + 2 probes."""
-    cups, level = "ABC", {"A": 20.0, "B": 30.0, "C": 40.0}
-    changes: list[tuple[str, dict[str, float], dict[str, str]]] = [("nothing", {}, {})]
-    changes += [(f"{grams:g} g into {cup}", {cup: grams}, {}) for cup in cups for grams in (8.0, 25.0)]
-    changes += [(f"{a} and {b} swapped", {}, {a: b, b: a}) for a, b in ("AB", "AC", "BC")]
-    changes += [("8 g into A, swapped with B", {"A": 8.0}, {"A": "B", "B": "A"}), ("15 g out of C", {"C": -15.0}, {})]
-    faults = {"sound": (0.0, 1.0), "low": (-9.0, 1.0), "high": (9.0, 1.0), "blurred": (0.0, 5.0), "stale": (0.0, 1.0),
-              "off": (20.0, 2.0)}  # fmt: skip
-    beliefs = [Belief(f"amount {c}", 10.0, correction=SUPPORTED, declared=level[c], tolerance=3.0) for c in cups]
-    beliefs += [Belief(f"place {c}", 20.0, correction=SUPPORTED, declared=c) for c in cups]
-    beliefs += [Belief("target", 80.0, correction=SUPPORTED, declared="A", needs_support=True)]
-    beliefs += [Belief("camera", 40.0, correction=SUPPORTED, declared="sound")]
-    probes = [Probe(f"look {c}", 0.2, "vision", source="camera", accuracy=0.98) for c in cups]
-    probes += [Probe(f"weigh {c}", 0.6, "scale", accuracy=0.99) for c in cups]
-    probes += [Probe("locate", 0.2, "vision", accuracy=0.99), Probe("time stamp", 0.1, "clock", accuracy=0.95)]
-    edges = [(f"{verb} {c}", f"amount {c}", "detection") for verb in ("look", "weigh") for c in cups]
-    edges += [("locate", f"place {c}", "detection") for c in cups] + [("time stamp", "camera", "detection")]
-    edges += [(f"amount {c}", "target", "inference") for c in cups]
-    edges += [(f"place {c}", "move", "belief_to_action") for c in cups]
-    edges += [("target", "move", "belief_to_action"), ("target", "pour", "belief_to_action"),
-              ("move", "pour", "action_causal")]  # fmt: skip
-    actions = [Action("grasp", undo=4.0, executed=True), Action("move", undo=5.5, executed=True),
-               Action("pour", undo=30.0, executed=True)]  # fmt: skip
-    hypotheses, looks, weighs, locates, stamps = [], {}, {}, {}, {}
-    for change, added, places in changes:
-        for fault, (bias, blur) in faults.items():
-            name = f"{change}, camera {fault}"
-            amounts = {c: level[c] + added.get(c, 0.0) for c in cups}
-            least = min(cups, key=amounts.__getitem__)
-            truth: dict[str, str | float] = {f"amount {c}": amounts[c] for c in added}
-            truth |= {f"place {c}": p for c, p in places.items()}
-            truth |= {"target": least} if least != "A" else {}
-            truth |= {"camera": fault} if fault != "sound" else {}
-            prior = (0.5 if change == "nothing" else 0.5 / 11) * (0.7 if fault == "sound" else 0.06)
-            hypotheses.append(Hypothesis(name, prior, truth=truth))
-            seen = level if fault == "stale" else amounts
-            looks[name] = [(seen[places.get(c, c)] + bias, 1.5 * blur) for c in cups]
-            weighs[name] = [(amounts[places.get(c, c)], 0.7) for c in cups]
-            locates[name] = [0.02, 0.98] if places else [0.98, 0.02]
-            stamps[name] = [0.05, 0.95] if fault == "stale" else [0.99, 0.01]
-    kernels: dict[str, Discrete | Gaussian] = {
-        f"{verb} {c}": Gaussian({name: rows[i] for name, rows in table.items()})
-        for verb, table in (("look", looks), ("weigh", weighs)) for i, c in enumerate(cups)
-    }  # fmt: skip
-    kernels |= {"locate": Discrete(["as declared", "moved"], locates), "time stamp": Discrete(["new", "old"], stamps)}
-    names = [probe.name for probe in probes]
-    declarations = [Declaration(b.name, b.name, support=[p for p, t, _ in edges if t == b.name]) for b in beliefs[:6]]
-    declarations += [Declaration("target", "target", support=names[:3]), Declaration("camera", "camera")]
-    alarm = Alarm({h.name: 0.9 if h.truth else 0.1 for h in hypotheses}, ["target"])
-    groups = tuple(FitGroup(name, tuple(names), (0.0,), (0.0,)) for name in ("one", "two"))
-    return Problem(
-        RecoveryGraph(beliefs, actions, probes, edges), JointModel(hypotheses, kernels, alarm, declarations),
-        restart=72.6, escalate=150.0, coverage=Coverage("early", ("early",), groups, (0.0,), (0.0,)), unit="s",
-    )  # fmt: skip
+    """The pouring robot's problem after an early alarm: 72 configurations, a hypothesis for each added amount."""
+    declared = decided("ABC", (28.0, 18.0, 35.0), (-220.0, 0.0, 220.0))
+    offsets = dict.fromkeys("ABC", 5.0)
+    heard = Heard(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0), offset_mm=offsets)
+    return AlarmModel(declared, heard, load_fitted()).problem()

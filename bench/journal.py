@@ -128,7 +128,7 @@ def step(report: Rows) -> None:
         reference=2 * median(bare),
         note=f"\n  receipt {receipt * 1e3:.2f} ms, decision and intent {decision * 1e3:.2f} ms",
     )
-    for name, problem in (("pouring.yaml", state.problem), ("robot of 72 hypotheses", instances.pouring_robot())):
+    for name, problem in (("pouring.yaml", state.problem), ("robot of 72 configurations", instances.pouring_robot())):
         extra, plain = _explaining(InformationState.alarmed(problem))
         report.add(f"  explaining it, {name}", extra, target=5e-3, beside="deciding", reference=plain)
 

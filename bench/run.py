@@ -88,7 +88,7 @@ def decision(report: Report) -> None:
 
 
 def robot_decision(report: Report) -> None:
-    """One complete next_step on the pouring robot's kind of problem: values, support, six continuous probes."""
+    """One complete next_step on the pouring robot's problem: values, support, nine continuous probes."""
     problem = instances.pouring_robot()
     start = InformationState.alarmed(problem)
     exactly, roughly = probe_values(start), naive.expected_losses(start)
@@ -100,7 +100,7 @@ def robot_decision(report: Report) -> None:
         times["screened"].append(seconds(lambda: AquaMend().next_step(replace(start)), repeat=20))
         times["naive"].append(seconds(lambda: naive.expected_losses(replace(start)), repeat=1))
     ours, screened, loop = (median(times[key]) for key in ("all", "screened", "naive"))
-    what = "next_step, robot: 72 hypotheses, 8 declarations, 8 probes"
+    what = "next_step, robot: 72 configurations, 8 declarations, 11 probes"
     report.add(what, ours, target=5e-3, beside="per-branch loop", reference=loop)
     report.add("  the same, screened", screened, target=ours, beside="all candidates", reference=ours)
 

@@ -30,7 +30,7 @@ from aquamend import (
     load_problem,
     policy_named,
 )
-from aquamend.decision import probe_values
+from aquamend.decision import NewDeclaration, probe_values
 from aquamend.errors import NotStructured
 from aquamend.policies import POLICIES, AquaMend
 from aquamend.problem_file import parse_problem, problem_to_data
@@ -174,6 +174,25 @@ def test_pouring_back_costs_the_seconds_named_in_the_comment():
     problem = load_problem(EXAMPLES / "pouring.yaml")
     assert problem.graph.correction_cost(["target"]) == 38.5
     assert problem.restart == 72.6
+
+
+def test_a_look_that_suspects_the_camera_leaves_nothing_to_declare_until_the_scale_answers():
+    name, looked = "least_full_cup.yaml", ("look_A", 27.1)
+    state = alarmed(name, looked)
+    assert state.failure_probabilities[state.problem.graph.belief_index["camera"]] > 0.5
+    assert best_terminal(state).decision == Restart(), "neither kept nor declared again"
+    assert AquaMend().next_step(state) == Reprobe("weigh_A")
+    assert math.isfinite(best_terminal(alarmed(name, looked, ("weigh_A", 18.2))).loss)
+    assert best_terminal(alarmed(name, looked, ("weigh_A", 18.2))).decision == RollBack(
+        ("camera",), (), (NewDeclaration("camera", "biased"),)
+    )
+
+
+def test_two_instruments_that_read_one_unknown_amount_find_the_bias_of_one():
+    state = alarmed("least_full_cup.yaml", ("look_A", 49.0), ("weigh_A", 40.0))
+    assert state.failure_probabilities[state.problem.graph.belief_index["camera"]] > 0.99
+    declared = {new.belief: new.value for new in best_terminal(state).decision.declare}
+    assert declared == {"level_A": 40.0, "target": "B", "camera": "biased"}
 
 
 def test_the_bar_code_alone_is_not_worth_its_cost():

@@ -310,7 +310,7 @@ def test_how_a_policy_chose_is_told_above_the_bars() -> None:
 def test_what_was_needless_and_hindsight_are_on_the_page() -> None:
     known = Hindsight(("look at A",), ("draw back",), 0.2, 2.8, 19.7)
     html = story_html(replace(sample_story(), hindsight=known))
-    assert "look at A gave no value" in html
+    assert "look at A told of nothing" in html
     assert "called for it to draw back" in html
     assert "would have cost 22.7 s" in html
     nothing = replace(known, needless_probes=(), needless_undone=(), recovery=math.inf)

@@ -58,7 +58,7 @@ def test_without_problems_the_four_samples_are_used_and_all_states_are_visited()
             return best_terminal(state).decision if state.evidence else Reprobe("look")
 
     check = check_policy(LookOnce())
-    assert (check.problems, check.states) == (4, 4 * (1 + 2))
+    assert (check.problems, check.states) == (4, 3 * (1 + 2) + (1 + 3))
 
 
 @dataclass
@@ -138,6 +138,8 @@ def test_a_new_value_must_be_one_that_may_be_declared():
     assert "may be declared now: [NewDeclaration(belief='target', value=" in message
     again = rolling_back(NewDeclaration("level", 18.0), correct=("level",))
     assert "may be declared now" in fault(again, [values_problem()])
+    untrue = rolling_back(NewDeclaration("level", 31.0), correct=("level",))
+    assert "may be declared now" in fault(untrue, [values_problem()])
 
 
 def test_only_what_is_corrected_is_declared_and_once():
@@ -146,7 +148,7 @@ def test_only_what_is_corrected_is_declared_and_once():
     assert "or declares it twice" in fault(twice, [values_problem()])
 
 
-def test_a_value_that_is_not_said_is_filled_in():
+def test_a_value_that_is_not_said_is_filled_in_and_one_that_is_true_somewhere_may_be_declared():
     problem = replace(values_problem(), escalate=60.0)
     said = rolling_back(NewDeclaration("level", 45.0), correct=("level", "target"))
     check_policy(Says(lambda state: said(state) if not state.evidence else _or_escalate(state, said(state))), [problem])
@@ -159,7 +161,7 @@ def _or_escalate(state, step):
 def test_a_correction_without_any_value_to_declare_is_told():
     """Nothing supports the target once its camera is probably biased, and nothing has answered since."""
     problem = values_problem()
-    biased = replace(problem.model, alarm=Alarm({"nothing": 0.0, "water added": 0.0, "camera off": 1.0}))
+    biased = replace(problem.model, alarm=Alarm({name: float(name == "camera off") for name in problem.model.names}))
     message = fault(lambda state: RollBack(("target",), ("grasp",)), [replace(problem, model=biased)])
     assert "corrects 'target', which no value may be declared for now" in message
 
@@ -265,4 +267,5 @@ def test_the_samples_are_sound_and_different():
     assert tight.sensing_budget < first.sensing_budget
     assert "weigh" not in InformationState.alarmed(tight).legal_probes
     assert any(belief.declares and belief.needs_support for belief in values.graph.beliefs)
+    assert all(belief.declares for belief in values.graph.beliefs)
     assert len({problem.name for problem in (first, irreversible, tight, values)}) == 4

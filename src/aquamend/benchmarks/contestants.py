@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from aquamend.decision.steps import Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
+from aquamend.graph import Value
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import normalised
 from aquamend.policies import AquaMend, Considered, Description, LinearChain, Policy, policy_named
@@ -28,6 +30,8 @@ class Oracle:
     """
 
     failed: tuple[str, ...]
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """What is true of beliefs that declare a value, as far as it is told."""
 
     description: ClassVar[Description] = Description(
         "Oracle", "Told what failed, roll back exactly that.", "#1b1c1e", "*", "the paper's Oracle", probes=False
@@ -42,9 +46,15 @@ class Oracle:
         return hand_over(informed) if math.isinf(stop.recovery) else stop.decision
 
     def informed(self, state: InformationState) -> InformationState:
-        """Return the state in which only what breaks exactly the failed set is possible; itself where nothing does."""
-        true = [belief.name in self.failed for belief in state.problem.graph.beliefs]
-        told = (state.problem.failed == true).all(axis=1)
+        """Return the state in which only what breaks exactly the failed set is possible, and makes these values true.
+
+        Itself where nothing does.
+        """
+        problem = state.problem
+        true = [belief.name in self.failed for belief in problem.graph.beliefs]
+        told = (problem.failed == true).all(axis=1)
+        for belief, value in self.values.items():
+            told &= problem.wrong_where(problem.graph.belief_index[belief], value) == 0.0
         mass = state.posterior * told
         if mass.sum() <= 0.0 or not state.posterior[~told].any():
             return state

@@ -89,10 +89,12 @@ def _expected(policy: Policy, state: InformationState) -> Record:
 
 def _played_told(scenario: Scenario, *, expected: bool) -> Record:
     """Play the oracle, told the truth of each world; its risk is the mean over all that the posterior allows."""
-    scores = _scores(scenario, [recovered(Oracle(truth.failed), truth.enter()) for truth in scenario.truths])
+    scores = _scores(
+        scenario, [recovered(Oracle(truth.failed, truth.values), truth.enter()) for truth in scenario.truths]
+    )
     if not expected or not scenario.possible:
         return scores | dict.fromkeys(EXPECTED)
-    told = [(truth.weight, Oracle(truth.failed)) for truth in scenario.possible]
+    told = [(truth.weight, Oracle(truth.failed, truth.values)) for truth in scenario.possible]
     found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in told]
     values = (
         math.fsum(weight * each.expected_loss for weight, each in found),

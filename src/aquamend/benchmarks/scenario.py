@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aquamend.benchmarks.random_source import stream
+from aquamend.graph import Value
 from aquamend.inference import InformationState
 from aquamend.model import Cause, Declaration
 from aquamend.problem import Problem
@@ -28,6 +29,8 @@ class Truth:
     """Its share of the scores, where a suite plays several."""
     hypothesis: int | None = None
     """Position of the hypothesis that says so, where the world is drawn from the public model itself."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """What is true of beliefs that declare a value, where a world knows; for whoever is told."""
     invalid: Callable[[Declaration], bool | None] | None = None
     """Tells whether some version of a declaration is invalid here; None where nobody can say."""
 
@@ -74,7 +77,8 @@ def truths_of_model(state: InformationState, suite: str, seed: int, number: int)
         weight = float(state.posterior[h])
         failed, cause = failed_under(state.problem, h), Cause(true.cause)
         return Truth(
-            true.name, failed, cause, lambda: replace(world), weight, h, lambda d: true.name in (d.invalid_in or ())
-        )
+            true.name, failed, cause, lambda: replace(world), weight, h,
+            invalid=lambda d: true.name in (d.invalid_in or ()),
+        )  # fmt: skip
 
     return tuple(truth(h) for h, p in enumerate(state.posterior) if p > 0)

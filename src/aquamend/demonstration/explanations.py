@@ -5,7 +5,6 @@ from __future__ import annotations
 from aquamend.inference import InformationState
 from aquamend.worlds.pouring.model.configurations import (
     ADDED_TO,
-    CONFIGURATIONS,
     MISREADS,
     Camera,
     Configuration,
@@ -36,8 +35,8 @@ def explanations(state: InformationState, model: AlarmModel) -> dict[str, float]
     one, other = (model.order[role] for role in model.table.exchanged)
     names = {n: n.format(target=target, rival=rival, third=third, one=one, other=other) for n in NAMES}
     shares = dict.fromkeys(names.values(), 0.0)
-    for configuration, p in zip(CONFIGURATIONS, state.posterior, strict=True):
-        shares[names[_which(configuration)]] += float(p)
+    for supposed, p in zip(model.supposed, state.posterior, strict=True):
+        shares[names[_which(supposed.configuration)]] += float(p)
     return shares
 
 

@@ -10,7 +10,6 @@ from aquamend.demonstration.options import finishing_s
 from aquamend.demonstration.wording import PROBES, UNDOING
 from aquamend.recovery import Recovery
 from aquamend.replay.story import Hindsight
-from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS
 from aquamend.worlds.pouring.model.problem import PROBE_S
 from aquamend.worlds.pouring.mujoco.episode import Alarmed
 from aquamend.worlds.pouring.mujoco.judging import configuration_of
@@ -21,7 +20,7 @@ def hindsight(alarmed: Alarmed, recovery: Recovery, failed: Collection[str]) -> 
     start, graph = recovery.start, recovery.start.problem.graph
     useful, rested = set(_useful(recovery, failed)), set(graph.closure(failed))
     used = dict.fromkeys(step.probe for step in recovery.steps if isinstance(step, Reprobe))
-    true = CONFIGURATIONS.index(configuration_of(alarmed))
+    true = alarmed.template.model({}).nearest(configuration_of(alarmed), alarmed.before_pouring_g)
     executed = tuple(action.name for action in graph.executed)
     return Hindsight(
         needless_probes=tuple(PROBES[probe] for probe in used if probe not in useful),
@@ -33,10 +32,9 @@ def hindsight(alarmed: Alarmed, recovery: Recovery, failed: Collection[str]) -> 
 
 
 def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
-    """Yield the probes that gave a value that was declared of something really wrong.
+    """Yield the probes that bear directly on something really wrong of which another value was declared.
 
-    A value that is nobody's reading alone (where a cup stands, that the camera is faulty) counts for every probe that
-    bears on it directly, and of a source, for all that was read from it.
+    Of a source, all that was read from it bears on it.
     """
     graph = recovery.start.problem.graph
     for belief in recovery.declared:

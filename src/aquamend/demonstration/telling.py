@@ -255,6 +255,10 @@ class _Telling:
             )
         return f"{'; '.join(faults)}."
 
+    def _model(self) -> str:
+        sizes = f"{len(CONFIGURATIONS)} configurations, {len(self.model.supposed)} hypotheses"
+        return f"{sizes}, hash {self.beginning.alarmed.template.fitted.hash}"
+
     def _story(self, judged: Judged, verdict: str, facts: Mapping[str, str], title: str) -> Story:
         beginning, teller, alarmed = self.beginning, self.teller, self.beginning.alarmed
         _, text = what_happened(alarmed.episode)
@@ -267,7 +271,7 @@ class _Telling:
         return Story(
             title=title,
             lead=lead,
-            facts={**facts, "model": f"{len(CONFIGURATIONS)} configurations, hash {alarmed.template.fitted.hash}"},
+            facts={**facts, "model": self._model()},
             statements=statements(self.states, beginning.failed),
             posteriors=tuple(self.posteriors),
             moments=tuple(teller.moments),

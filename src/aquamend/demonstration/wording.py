@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
+from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.graph import Value
 from aquamend.inference import InformationState
 from aquamend.model.spreads import differs
@@ -161,31 +161,25 @@ def step_name(step: Step, state: InformationState) -> str:
 
 def _believing(step: RollBack, state: InformationState) -> list[str]:
     """Return what a correction says is so."""
-    said = {new.belief: new for new in step.declare}
+    said = {new.belief: new.value for new in step.declare}
     placed = [cup for cup in dim.CUPS if binding(cup) in step.correct]
-    kept = [cup for cup in placed if not _moves(said.get(binding(cup)), state)]
+    kept = [cup for cup in placed if not _moves(binding(cup), said.get(binding(cup)), state)]
     moved = [cup for cup in placed if cup not in kept]
     parts = [f"{' and '.join(moved)} exchanged"] if len(moved) == 2 else []
     parts += [f"{listed(moved)} elsewhere"] if len(moved) in (1, 3) else []
     parts += [f"{listed(kept)} in place"] if kept else []
     for cup in dim.CUPS:
         if quantity(cup) in step.correct:
-            grams = _value(said.get(quantity(cup)), state)
+            grams = said.get(quantity(cup))
             parts.append(f"{cup} holds {grams:.1f} g" if isinstance(grams, float) else f"{cup} holds something else")
     if TARGET in step.correct:
-        parts.append(f"pour into {_value(said.get(TARGET), state) or 'another cup'}")
+        parts.append(f"pour into {said.get(TARGET) or 'another cup'}")
     parts += ["distrust the camera"] if CAMERA in step.correct else []
     return parts + (["distrust a scale"] if SCALES in step.correct else [])
 
 
-def _moves(new: NewDeclaration | None, state: InformationState) -> bool:
-    """Return whether a cup is declared to stand somewhere else than before; to declare the same again is no move."""
-    if new is None or new.value is None:
-        return True
+def _moves(belief: str, value: Value | None, state: InformationState) -> bool:
+    """Return whether a cup is declared to stand somewhere else than at first; to declare that again is no move."""
     graph = state.problem.graph
-    before = graph.beliefs[graph.belief_index[new.belief]]
-    return differs(new.value, before.declared, before.tolerance)
-
-
-def _value(new: NewDeclaration | None, state: InformationState) -> Value | None:
-    return None if new is None else new.value
+    first = graph.beliefs[graph.belief_index[belief]]
+    return value is None or differs(value, first.declared, first.tolerance)

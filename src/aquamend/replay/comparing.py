@@ -19,7 +19,7 @@ def needless(hindsight: Hindsight) -> str:
         return "Nothing was needless."
     told = []
     if probes:
-        told.append(f"{_several(probes)} gave no value that was declared of something really wrong")
+        told.append(f"{_several(probes)} told of nothing that was put right")
     if undone:
         told.append(f"nothing that was really wrong called for it to {_several(undone)}")
     return f"Needless, as it turned out: {'; '.join(told)}."

@@ -123,7 +123,7 @@ class Hindsight:
     """What somebody who had known what was the matter would have done without, and what that would have cost."""
 
     needless_probes: tuple[str, ...]
-    """Probes that gave no value that was declared of something really wrong."""
+    """Probes that told of nothing that was put right."""
     needless_undone: tuple[str, ...]
     """Actions that were undone and rested on nothing that was really wrong."""
     sensing: float

@@ -17,8 +17,9 @@ from aquamend.decision.terminal import declarable, price
 from aquamend.errors import AquaMendError
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel
+from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel, OneOf, ValueOf
 from aquamend.model.kernels import Outcomes, Readings
+from aquamend.modelling import Effect, joint_model
 from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
 
@@ -209,7 +210,7 @@ def _two_beliefs(*, irreversible: bool = False, budget: float = np.inf) -> Probl
 
 
 def _values() -> Problem:
-    """A level and a target that must be declared anew, by a camera that may be biased or by a scale."""
+    """A level and a target that must be declared anew; a camera that may be biased reads the level, and a scale."""
     graph = RecoveryGraph(
         beliefs=[
             Belief("level", 10.0, declared=18.0, tolerance=3.0),
@@ -225,15 +226,17 @@ def _values() -> Problem:
             ("target", "grasp", "belief_to_action"),
         ],
     )
-    model = JointModel(
+    model = joint_model(
+        graph,
         hypotheses=[
             Hypothesis("nothing", 0.5, cause=Cause.FALSE_ALARM),
-            Hypothesis("water added", 0.3, cause=Cause.EXTERNAL, truth={"level": 45.0, "target": "B"}),
+            Hypothesis("water added", 0.3, cause=Cause.EXTERNAL, truth={"level": OneOf((25.0, 45.0))}),
             Hypothesis("camera off", 0.2, cause=Cause.SELF_ERROR, truth={"camera": "biased"}),
         ],
+        effects=[Effect("level > 30", truth={"target": "B"})],
         kernels={
-            "look": Discrete(["low", "high"], np.array([[0.9, 0.1], [0.1, 0.9], [0.4, 0.6]])),
-            "weigh": Discrete(["light", "heavy"], np.array([[0.99, 0.01], [0.01, 0.99], [0.99, 0.01]])),
+            "look": ValueOf("level", right=0.9, likelihood={"camera off": [0.3, 0.4, 0.3]}),
+            "weigh": ValueOf("level", right=0.98),
         },
         alarm=Alarm({"nothing": 0.2, "water added": 0.9, "camera off": 0.7}, ["target"]),
         declarations=[Declaration("A is least full", "target", support=["look"])],

@@ -2,10 +2,9 @@
 
 import math
 from collections import Counter
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import cache
 
-import numpy as np
 import pytest
 
 from aquamend.benchmarks.catalogue import SUITES, suite_named
@@ -31,7 +30,8 @@ def outcome_of(name, scenario):
     posed = scenario if name in HEEDFUL else scenario.heedless or scenario
     truth = posed.truths[0]
     own = OWN[name]() if name in OWN else None
-    return recovered(Oracle(truth.failed) if name == "oracle" else own or policy_named(name), truth.enter())
+    oracle = Oracle(truth.failed, truth.values) if name == "oracle" else None
+    return recovered(oracle or own or policy_named(name), truth.enter())
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_who_knows_of_no_budget_may_go_over_it_and_gets_nothing_for_it():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_nobody_undoes_an_irreversible_pour(name):
-    for number in range(12):
+    for number in range(4 if name == "lookahead-2" else 12):  # which takes a second for each
         episode = outcome_of(name, irreversible(0, number))
         assert "pour" not in episode.recovery.undone
         assert math.isfinite(episode.loss)
@@ -209,10 +209,8 @@ def test_a_correction_that_needs_the_pour_undone_ends_in_a_safe_stop():
 
 def _told(scenario):
     """Return the state of somebody who knows what happened."""
-    names = scenario.state.problem.model.hypothesis_index
-    posterior = np.zeros(len(names))
-    posterior[names[scenario.truths[0].name]] = 1.0
-    return replace(scenario.state, posterior=posterior, origin=None)
+    truth = scenario.truths[0]
+    return Oracle(truth.failed, truth.values).informed(scenario.state)
 
 
 def test_in_the_conflict_suite_a_scale_hides_water_or_shows_some_that_is_not_there():
@@ -220,21 +218,26 @@ def test_in_the_conflict_suite_a_scale_hides_water_or_shows_some_that_is_not_the
     for number in range(24):
         scenario = evidence_conflict(0, number)
         world = scenario.truths[0].enter()
-        said = tuple(world.measure(Measure(probe)).finding for probe in ("weigh_A", "look_A"))
+        said = tuple(_grams(world.measure(Measure(probe)).finding) for probe in ("weigh_A", "look_A"))
         answers[Family(scenario.features["family"])].append(said)
     hidden, invented = answers[Family.ADD], answers[Family.FALSE_ALARM]
-    assert all(weighed == "as declared" for weighed, _ in hidden)
-    assert sum(looked != "as declared" for _, looked in hidden) > 8
-    assert all(weighed != "as declared" for weighed, _ in invented)
-    assert sum(looked == "as declared" for _, looked in invented) > 8
+    assert all(abs(weighed) <= 6.0 for weighed, _ in hidden)
+    assert sum(looked > 12.0 for _, looked in hidden) > 8
+    assert all(weighed > 12.0 for weighed, _ in invented)
+    assert sum(abs(looked) <= 8.0 for _, looked in invented) > 8
 
 
-def test_in_the_tie_suite_two_cups_are_four_grams_apart_and_nothing_crosses_by_more_than_two():
+def _grams(told):
+    """Return how much more than declared a reading says there is."""
+    return 0.0 if told == "as declared" else float(told.split()[0])
+
+
+def test_in_the_tie_suite_two_cups_are_four_grams_apart_and_nothing_crosses_by_more_than_four():
     for number in range(20):
         world = rank_ties(0, number).truths[0].enter()
         a, b, *_ = world.task.declared.quantity_g
         assert b - a == pytest.approx(4.0)
-        assert world.scene.amount_g[0] - world.scene.amount_g[1] <= 2.0 + 1e-9
+        assert world.scene.amount_g[0] - world.scene.amount_g[1] <= 4.0 + 1e-9
 
 
 def test_in_the_closure_suite_undoing_anything_takes_the_same_dear_work():

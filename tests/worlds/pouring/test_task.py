@@ -52,7 +52,7 @@ def test_measuring_and_deciding_are_no_actions():
     assert tuple(action.name for action in TASK.graph().actions) == ACTIONS
 
 
-def test_every_belief_declares_a_value_and_needs_support_to_be_kept_or_corrected():
+def test_every_belief_declares_a_value_and_needs_support_to_be_kept_or_declared_again():
     graph = TASK.graph()
     residuals = {belief.name: belief.residual for belief in graph.beliefs}
     assert residuals == {
@@ -62,7 +62,6 @@ def test_every_belief_declares_a_value_and_needs_support_to_be_kept_or_corrected
         CAMERA: 40.0,
     }
     for belief in graph.beliefs:
-        assert belief.correction is Correction.SUPPORTED
         assert belief.needs_support
         assert belief.declared == DECLARED[belief.name]
 
@@ -165,10 +164,3 @@ def test_weighing_in_the_hand_is_a_probe_of_its_own_price_where_there_is_a_hand_
     assert task.measurements[heft("C")] == Measurement(Sense.HEFT, "C")
     assert (probes(task)[heft("C")].cost, probes(task)[heft("C")].modality) == (13.0, "hand")
     assert heft("C") not in TASK.measurements
-
-
-def test_an_amount_that_can_only_be_read_has_no_value_of_its_own_to_be_corrected_to():
-    beliefs = {b.name: b for b in replace(TASK, amounts_are_read=True).graph().beliefs}
-    assert [beliefs[quantity(cup)].declared for cup in "ABC"] == [None, None, None]
-    assert beliefs[TARGET].declared == DECLARED[TARGET]
-    assert TASK.wrong(DECLARED | {quantity("A"): 200.0}, TASK.declared) == (quantity("A"),), "but it can be wrong"

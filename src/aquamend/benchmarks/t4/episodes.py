@@ -12,6 +12,7 @@ from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.problem import Problem
 from aquamend.worlds.pouring.discrete import Assumptions, Event, Noise, Scene, Shares, TableWorld, alarmed, problem_of
+from aquamend.worlds.pouring.discrete.events import of_size
 from aquamend.worlds.pouring.discrete.model import attribution, prior_of, within_budget
 from aquamend.worlds.pouring.discrete.sensing import read
 from aquamend.worlds.pouring.task import LOCALISE, PouringTask
@@ -69,16 +70,16 @@ def episode(
     """Return the scenario of one table, after an alarm and the localisation that is a part of it."""
     assumed = assumed.possible()
     event, flagged = draw_event(rng, task, assumed, setting)
-    scene = event.applied(Scene.as_declared(task.declared.quantity_g))
+    scene = of_size(event, rng.random()).applied(Scene.as_declared(task.declared.quantity_g))
     answers = stream(suite, seed, number if setting.answers is None else setting.answers)
     localise = list(task.measurements).index(LOCALISE)
     own = tuple(range(len(task.cups)))
     first = np.random.default_rng((*answers, localise, 1))
     seen = read(task.measurements[LOCALISE], scene, own, setting.noise, first)
-    problem = problem_of(task, assumed, flagged, seen.told)
+    problem = problem_of(task, assumed, flagged, seen)
 
     def posed(problem: Problem) -> Scenario:
-        start = alarmed(problem, seen.told)
+        start = alarmed(problem, seen)
 
         def enter() -> TableWorld:
             return TableWorld(
@@ -90,7 +91,15 @@ def episode(
             seed=seed,
             number=number,
             state=start,
-            truths=(Truth(event.name, scene.failed(task), attribution(task, event, scene), enter),),
+            truths=(
+                Truth(
+                    event.name,
+                    scene.failed(task),
+                    attribution(task, event, scene),
+                    enter,
+                    values=task.values(scene.true(task)),
+                ),
+            ),
             group=group,
             features={
                 "event": event.name,

@@ -7,7 +7,7 @@ table of numbers and a simulated robot play the same task; each fills in its own
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -206,8 +206,6 @@ class PouringTask:
 
     Then they keep their support when the camera is rejected; otherwise they lose it.
     """
-    amounts_are_read: bool = False
-    """Whether an amount that is wrong can be declared anew only as it was read: nobody knows before how much it is."""
     instruments: Instruments = field(default_factory=Instruments)
     prices: Prices = field(default_factory=Prices)
     residuals: Residuals = field(default_factory=Residuals)
@@ -270,13 +268,12 @@ class PouringTask:
             Declaration(CAMERA, CAMERA, support=[CHECK_CAMERA]),
         ]
 
-    def graph(self, accuracy: Mapping[str, float | Mapping[str, float]] | None = None) -> RecoveryGraph:
+    def graph(self) -> RecoveryGraph:
         """Return which probe supports which belief, and which action rests on it.
 
-        Accuracy is what the probability is that a probe's reading is right; 1 where not said. On the chain graph every
-        belief counts as older than the first action, so correcting any undoes all that was executed.
+        On the chain graph every belief counts as older than the first action, so correcting any undoes all that was
+        executed.
         """
-        known = accuracy or {}
         probes = [
             Probe(
                 name,
@@ -284,7 +281,6 @@ class PouringTask:
                 modality=MODALITY.get(m.sense, "vision"),
                 max_uses=self._uses(m),
                 source=self._source(m.sense),
-                accuracy=known.get(name, 1.0),
             )
             for name, m in self.measurements.items()
         ]
@@ -308,9 +304,6 @@ class PouringTask:
             (POUR, PLACE, "action_causal"),
         ]
         beliefs = list(self._beliefs())
-        if self.amounts_are_read:
-            amounts = {quantity(x) for x in self.cups}
-            beliefs = [replace(b, declared=None, tolerance=0.0) if b.name in amounts else b for b in beliefs]
         if self.linear_chain:
             edges += [(belief.name, LIFT, "belief_to_action") for belief in beliefs]
         graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, list(self._operations()))
@@ -329,15 +322,12 @@ class PouringTask:
 
     def _beliefs(self) -> Iterator[Belief]:
         kind, said = self.residuals, self.values(self.declared)
-        plain = Belief("", needs_support=True)
-        for x in self.cups:
-            name, tolerance = quantity(x), QUANTITY_TOLERANCE_G
-            yield replace(plain, name=name, residual=kind.quantity, declared=said[name], tolerance=tolerance)
-        for x in self.cups:
-            name, tolerance = binding(x), BINDING_TOLERANCE_MM
-            yield replace(plain, name=name, residual=kind.binding, declared=said[name], tolerance=tolerance)
-        yield replace(plain, name=TARGET, residual=kind.target, declared=said[TARGET])
-        yield replace(plain, name=CAMERA, residual=kind.camera, declared=said[CAMERA])
+        measured = [(quantity, kind.quantity, QUANTITY_TOLERANCE_G), (binding, kind.binding, BINDING_TOLERANCE_MM)]
+        for named, residual, tolerance in measured:
+            for name in map(named, self.cups):
+                yield Belief(name, residual, declared=said[name], tolerance=tolerance, needs_support=True)
+        for name, residual in ((TARGET, kind.target), (CAMERA, kind.camera)):
+            yield Belief(name, residual, declared=said[name], needs_support=True)
         if self.instruments.scales_may_be_off:  # a source whose failure costs nothing but what is read from it
             yield Belief(SCALES, declared=said[SCALES])
 

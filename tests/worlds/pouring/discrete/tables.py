@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aquamend.worlds.pouring.discrete import Assumptions, Scene, Shares, TableWorld, alarmed, fresh_task, problem_of
-from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
+from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events, steps_of
 from aquamend.worlds.pouring.discrete.sensing import arrangement_of
 
 TABLE = (100.0, 130.0, 170.0)
@@ -11,8 +11,16 @@ AS_DECLARED = Scene.as_declared(TABLE)
 STANDARD = standard_events(TABLE)
 COMMON = common_cause_events(TABLE)
 EVENTS = (*STANDARD, *COMMON)
+STEPS = tuple(step for event in EVENTS for step in steps_of(event))
+"""Everything that may happen, size by size: one for each hypothesis, in their order."""
 ASSUMED = Assumptions(STANDARD)
 EVERYTHING = Assumptions(EVENTS, Shares(common_cause=0.1, common_cause_with_camera=0.1))
+
+
+def middle(event):
+    """Return an event of medium size."""
+    sizes = steps_of(event)
+    return sizes[len(sizes) // 2]
 
 
 def table(**options):

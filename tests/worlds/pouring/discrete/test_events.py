@@ -1,10 +1,11 @@
 """What each event changes, and which declared values it makes wrong, now and after starting over."""
 
+import numpy as np
 import pytest
 
 from aquamend.model import Cause
 from aquamend.worlds.pouring.discrete import Add, CameraFault, Nothing, Swap, Together
-from aquamend.worlds.pouring.discrete.events import cause_of, involves_camera
+from aquamend.worlds.pouring.discrete.events import STEP_G, cause_of, involves_camera, of_size, parts_of, steps_of
 
 from .tables import AS_DECLARED, COMMON, EVENTS, STANDARD, table
 
@@ -55,6 +56,42 @@ def test_every_event_has_a_name_of_its_own_and_common_causes_break_several_belie
     assert len(set(names)) == len(names)
     assert all(len(event.parts) > 1 for event in COMMON)
     assert sum(map(involves_camera, COMMON)) == len(COMMON) / 2
+
+
+def sizes(event):
+    return [getattr(part, "amount_g", getattr(part, "off_g", 0.0)) for part in parts_of(event)]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
+def test_the_steps_of_an_event_share_its_range_evenly_and_are_near_enough_to_be_right_for_each_other(event):
+    steps = steps_of(event)
+    assert len({step.name for step in steps}) == len(steps)
+    assert np.mean([sizes(step) for step in steps], axis=0) == pytest.approx(sizes(event), abs=0.01)
+    assert all(part.either_way_g <= STEP_G / 2 + 1e-9 for step in steps for part in parts_of(step)
+               if isinstance(part, Add | CameraFault))  # fmt: skip
+    for share in (0.0, 0.3, 1.0):
+        nearest = min(np.abs(np.subtract(sizes(of_size(event, share)), sizes(step))).max() for step in steps)
+        assert nearest <= STEP_G / 2 + 0.01
+
+
+def test_sizes_by_hand():
+    added = Add(0, 45.0, 15.0)
+    assert [of_size(added, share).amount_g for share in (0.0, 0.5, 1.0)] == [30.0, 45.0, 60.0]
+    assert of_size(added, 0.5).either_way_g == 0.0
+    assert [step.amount_g for step in steps_of(Add(1, -20.0, 3.0))] == [-18.0, -20.0, -22.0]
+    assert steps_of(Swap(0, 1)) == (Swap(0, 1),)
+
+
+def test_a_common_cause_sizes_all_that_it_does_alike():
+    hidden = next(event for event in COMMON if "lamp" in event.why and isinstance(event.parts[0], Add))
+    for share in (0.1, 0.5, 0.8):
+        poured, bias = of_size(hidden, share).parts
+        assert bias.off_g == -poured.amount_g, "the camera goes on showing what was declared"
+
+
+@pytest.mark.parametrize("event", STANDARD, ids=lambda event: event.name)
+def test_what_an_event_breaks_does_not_hang_on_its_size(event):
+    assert len({step.applied(AS_DECLARED).failed(TASK) for step in steps_of(event)}) == 1
 
 
 def test_attribution():

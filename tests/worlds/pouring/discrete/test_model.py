@@ -1,19 +1,21 @@
 """The public model: its hypotheses say what the scenes say, and its plans cost what following them costs."""
 
+import math
+
 import numpy as np
 import pytest
 
-from aquamend.decision import Restart
-from aquamend.decision.endings import endings_of
+from aquamend.decision import Restart, RollBack
 from aquamend.decision.terminal import best_terminal, price
+from aquamend.inference import Observation
 from aquamend.model import Cause
-from aquamend.recovery import recovered
-from aquamend.worlds.pouring.discrete import Assumptions, CameraFault, Shares
+from aquamend.recovery import Measure, recovered
+from aquamend.worlds.pouring.discrete import Add, Assumptions, CameraFault, Shares, TableWorld
 from aquamend.worlds.pouring.discrete.events import Family
 from aquamend.worlds.pouring.discrete.model import prior_of, within_budget
 from aquamend.worlds.pouring.task import SAFE_STOP, Stage
 
-from .tables import AS_DECLARED, ASSUMED, EVENTS, EVERYTHING, entered, state_of, table
+from .tables import AS_DECLARED, ASSUMED, EVENTS, EVERYTHING, STEPS, entered, middle, state_of, table
 
 REVERSIBLE = [(Stage.DECIDED, False), (Stage.LIFTED, True), (Stage.BESIDE, False), (Stage.POURED, True)]
 
@@ -33,7 +35,7 @@ def test_a_belief_has_failed_under_a_hypothesis_where_its_declared_value_is_wron
     task = table()
     problem = state_of(task, located=located).problem
     names = [belief.name for belief in problem.graph.beliefs]
-    for event, failed in zip(EVERYTHING.events, problem.failed, strict=True):
+    for event, failed in zip(STEPS, problem.failed, strict=True):
         wrong = event.applied(AS_DECLARED).failed(task)
         assert tuple(name for name, z in zip(names, failed, strict=True) if z) == wrong
 
@@ -44,6 +46,31 @@ def test_shares_are_kept_and_equal_within_a_family():
     by_family = {f: [p for e, p in zip(EVENTS, prior, strict=True) if e.family is f] for f in Family}
     assert sum(by_family[Family.SWAP]) == pytest.approx(0.3 / 1.2)
     assert len({round(p, 12) for p in by_family[Family.ADD]}) == 1
+
+
+def test_a_size_that_nobody_knows_is_one_hypothesis_for_each_step_of_it():
+    problem = state_of(table(), assumed=ASSUMED).problem
+    index = problem.graph.belief_index["quantity_B"]
+    added = [h for h in problem.model.hypotheses if h.part_of == "+40 g in B"]
+    assert [h.truth["quantity_B"] for h in added] == [130.0 + 21.0 + 2.0 * k for k in range(20)]
+    assert math.fsum(h.prior for h in added) == pytest.approx(0.3 / 4), "a quarter of what adds water"
+    assert [new.value for new in problem.values_of(index)] == [h.truth["quantity_B"] for h in added]
+
+
+def test_what_two_readings_say_is_in_a_cup_is_right_as_often_as_the_posterior_says():
+    start, rng = state_of(table(), assumed=ASSUMED), np.random.default_rng(5)
+    index = start.problem.graph.belief_index["quantity_B"]
+    promised, right = [], []
+    for seed in range(200):
+        scene = Add(1, float(rng.uniform(20.0, 60.0))).applied(AS_DECLARED)
+        state, world = start, TableWorld(start, table(), scene, seed=(seed,))
+        for probe in ("look_B", "weigh_B"):
+            state = state.after(Observation(probe, world.measure(Measure(probe)).finding))
+        best = min(state.problem.values_of(index), key=lambda value: state.posterior @ value.wrong)
+        promised.append(1.0 - state.posterior @ best.wrong)
+        right.append(abs(best.value - scene.amount_g[1]) <= 3.0)
+    assert np.mean(promised) > 0.88
+    assert np.mean(right) == pytest.approx(np.mean(promised), abs=0.05)
 
 
 def test_what_never_happens_is_no_hypothesis():
@@ -69,22 +96,21 @@ def test_a_budget_is_for_what_is_measured_beyond_the_alarm():
 @pytest.mark.parametrize(("stage", "chain"), REVERSIBLE)
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
 def test_a_restart_costs_what_the_problem_says(event, stage, chain):
-    world = entered(event, stage=stage, linear_chain=chain)
+    world = entered(middle(event), stage=stage, linear_chain=chain)
     losses = world.alarm().problem.restart_plan.loss
     episode = recovered(Always(Restart()), world)
-    assert episode.loss - world.alarm().spent == pytest.approx(losses[EVERYTHING.events.index(event)])
+    assert episode.loss - world.alarm().spent == pytest.approx(losses[STEPS.index(middle(event))])
     assert set(episode.recovery.undone) == set(stage.executed)
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
 @pytest.mark.parametrize("stage", [Stage.DECIDED, Stage.POURED])
 def test_a_safe_stop_costs_what_the_problem_says_and_is_no_success(event, stage):
-    world = entered(event, stage=stage)
+    world = entered(middle(event), stage=stage)
     state = world.alarm()
     plan = state.problem.plan_named(SAFE_STOP)
-    (stop,) = (ending.decision for ending in endings_of(state.problem).last_resorts)
-    episode = recovered(Always(stop), world)
-    assert episode.loss - state.spent == pytest.approx(plan.loss[EVERYTHING.events.index(event)])
+    episode = recovered(Always(RollBack((), plan=SAFE_STOP)), world)
+    assert episode.loss - state.spent == pytest.approx(plan.loss[STEPS.index(middle(event))])
     assert not episode.verdict.success
 
 
@@ -93,7 +119,7 @@ def test_a_safe_stop_is_taken_only_where_nothing_else_is_admissible():
     for reversible in (True, False):
         state = state_of(table(stage=Stage.POURED, pour_reversible=reversible))
         index = state.problem.model.hypothesis_index
-        for event in EVENTS:
+        for event in map(middle, EVENTS):
             certain = np.zeros(len(index))
             certain[index[event.name]] = 1.0
             told = type(state)(state.problem, certain, state.evidence)

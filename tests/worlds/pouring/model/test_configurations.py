@@ -42,8 +42,11 @@ def test_there_are_72_different_configurations():
 
 
 def prior(fitted=FITTED):
-    """Return the prior probability of every configuration."""
-    return dict(zip(CONFIGURATIONS, model(fitted=fitted).problem().model.prior.tolist(), strict=True))
+    """Return the prior probability of every configuration, all amounts taken together."""
+    found, priors = model(fitted=fitted), dict.fromkeys(CONFIGURATIONS, 0.0)
+    for each, p in zip(found.supposed, found.problem().model.prior.tolist(), strict=True):
+        priors[each.configuration] += p
+    return priors
 
 
 @settings(max_examples=20, deadline=None)
@@ -188,33 +191,64 @@ def test_swaps_and_pours_lose_no_water_and_every_reading_is_a_distribution(c):
         for sense in (LOOK, WEIGH, HEFT):
             for role in AS_BELIEVED:
                 assert math.fsum(part.weight for part in found.parts(sense, role)) == pytest.approx(1.0)
-                assert 0.0 <= found.accuracy(sense, role, 1.0) <= 1.0
 
 
-def test_a_reading_is_right_as_often_as_its_error_is_within_what_the_task_tolerates():
-    assert supposed().accuracy(WEIGH, TARGET, 3.0) == pytest.approx(math.erf(1 / math.sqrt(2)))
-    assert supposed().accuracy(WEIGH, TARGET, 0.01) == pytest.approx(1.0)
-    assert supposed(Happened.MUCH).accuracy(WEIGH, TARGET, 0.01) == pytest.approx(1.0), "it reads what is there now"
+def steps(*parts):
+    """Return the amounts that a configuration supposes of the cup that water was added to, by their shares."""
+    return {found.filled.g: share for share, found in supposed(*parts).in_steps()}
+
+
+def test_an_amount_that_nobody_knows_is_supposed_in_steps_of_two_thirds_of_the_tolerance():
+    assert list(steps(Happened.RIVAL)) == [32.0, 34.0, 36.0, 38.0, 40.0, 42.0], "30 g would not be wrong"
+    assert list(steps(Happened.LITTLE)) == [23.0, 25.0], "21 g would not be wrong"
+    assert list(steps(Happened.MUCH)) == [29.0, 31.0, 33.0, 35.0, 37.0]
+    for happened in (Happened.RIVAL, Happened.LITTLE, Happened.MUCH):
+        assert math.fsum(steps(happened).values()) == pytest.approx(1.0)
+    shares = steps(Happened.RIVAL)
+    assert shares[38.0] / shares[36.0] == pytest.approx(math.exp(-0.5)), "as likely as the normal spread says"
+
+
+def test_much_is_never_less_than_the_rival_holds():
+    wide = replace(SHIFTS, beyond_rival=SHIFTS.beyond_rival._replace(sd_g=4.0))
+    found = replace(supposed(Happened.MUCH), shifts=wide).in_steps()
+    assert min(each.filled.g for _, each in found) == 29.0
+    assert {each.least for _, each in found} == {RIVAL}
 
 
 @pytest.mark.parametrize(
-    ("parts", "sense", "role"),
-    [
-        ((Camera.MISREADS_TARGET,), LOOK, TARGET),
-        ((Camera.FROZEN, Happened.MUCH), LOOK, TARGET),
-        ((Camera.MIXED_UP,), LOOK, RIVAL),
-        ((Happened.SWAPPED,), WEIGH, TARGET),
-    ],
+    "c", [c for c in CONFIGURATIONS if c.happened in (Happened.NOTHING, Happened.SWAPPED)], ids=str
 )
-def test_a_reading_of_something_else_is_hardly_ever_right(parts, sense, role):
-    assert supposed(*parts).accuracy(sense, role, 0.5) < 0.01
+def test_where_nothing_was_added_there_is_but_one_step(c):
+    found = supposed(*c)
+    assert found.in_steps() == [(1.0, found)]
+
+
+@pytest.mark.parametrize("sense", [LOOK, WEIGH, HEFT])
+def test_readings_of_all_steps_together_are_those_of_the_whole_spread(sense):
+    whole = supposed(Happened.THIRD)
+    ((_, mean, sd),) = whole.reading(sense, THIRD, 0.9)
+    parts = [(share, *step.reading(sense, THIRD, 0.9)[0][1:]) for share, step in whole.in_steps()]
+    together = math.fsum(share * m for share, m, _ in parts)
+    spread = math.fsum(share * (s**2 + (m - together) ** 2) for share, m, s in parts)
+    assert together == pytest.approx(mean, abs=0.2), "steps that would not be wrong are left out"
+    assert math.sqrt(spread) == pytest.approx(sd, abs=0.15)
+
+
+def test_a_look_misreads_as_often_as_its_error_is_beyond_what_the_task_tolerates():
+    assert supposed().misread(TARGET, 3.0) == pytest.approx(1.0 - math.erf(1 / math.sqrt(2)))
+    assert supposed().misread(TARGET, 0.01) == pytest.approx(0.0)
+    for _, step in supposed(Happened.MUCH).in_steps():
+        assert step.misread(TARGET, 0.01) == pytest.approx(0.0), "it reads what is there now"
+
+
+@pytest.mark.parametrize(
+    ("parts", "role"),
+    [((Camera.MISREADS_TARGET,), TARGET), ((Camera.FROZEN, Happened.MUCH), TARGET), ((Camera.MIXED_UP,), RIVAL)],
+)
+def test_a_look_at_something_else_is_hardly_ever_right(parts, role):
+    for _, step in supposed(*parts).in_steps():
+        assert step.misread(role, 0.5) > 0.99
 
 
 def test_a_frozen_picture_is_right_of_what_has_not_changed():
-    assert supposed(Camera.FROZEN, Happened.MUCH).accuracy(LOOK, THIRD, 0.5) > 0.99
-
-
-def test_one_scale_in_two_being_off_makes_half_the_weights_right():
-    found = supposed(Scales.OFF, scales=(True, True, False))
-    assert found.accuracy(WEIGH, TARGET, 0.1) == pytest.approx(0.5, abs=0.01)
-    assert found.accuracy(HEFT, TARGET, 0.1) == pytest.approx(1.0)
+    assert supposed(Camera.FROZEN, Happened.MUCH).misread(THIRD, 0.5) < 0.01

@@ -1,15 +1,24 @@
-"""What may happen behind the robot's back: the perturbation families of the paper, as changes of the scene."""
+"""What may happen behind the robot's back: the perturbation families of the paper, as changes of the scene.
+
+How large a change is, nobody knows before it is measured: an event has a range of sizes, and the model has one
+hypothesis for each step of it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from aquamend.model import Cause
+from aquamend.model.spreads import STEP_SHARE
 from aquamend.worlds.pouring.discrete.scene import Scene
-from aquamend.worlds.pouring.task import CUPS
+from aquamend.worlds.pouring.task import CUPS, QUANTITY_TOLERANCE_G
+
+STEP_G = STEP_SHARE * QUANTITY_TOLERANCE_G
+"""How far apart the sizes are that hypotheses tell apart."""
 
 
 class Family(StrEnum):
@@ -86,6 +95,8 @@ class Add:
 
     cup: int
     amount_g: float
+    either_way_g: float = 0.0
+    """How much more or less it may be, all alike."""
     family: ClassVar[Family] = Family.ADD
 
     @property
@@ -100,9 +111,10 @@ class Add:
 
     def applied(self, scene: Scene) -> Scene:
         """Return the scene after it."""
-        amounts = list(scene.amount_g)
-        amounts[self.cup] += self.amount_g
-        return replace(scene, amount_g=tuple(amounts))
+        amounts, widths = list(scene.amount_g), list(scene.width_g)
+        amounts[self.cup] = round(amounts[self.cup] + self.amount_g, 2)
+        widths[self.cup] += 2.0 * self.either_way_g
+        return replace(scene, amount_g=tuple(amounts), width_g=tuple(widths))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +128,8 @@ class CameraFault:
     kind: str
     cup: int | None = None
     off_g: float = 0.0
+    either_way_g: float = 0.0
+    """How much more or less a bias may be, all alike."""
     other: int | None = None
     family: ClassVar[Family] = Family.DRIFT
 
@@ -147,7 +161,10 @@ class CameraFault:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Several things from one cause: the table was bumped, or the lamp behind the camera failed."""
+    """Several things from one cause: the table was bumped, or the lamp behind the camera failed.
+
+    How strong the cause was decides the sizes of all of them.
+    """
 
     parts: tuple[Swap | Add | CameraFault, ...]
     why: str
@@ -178,6 +195,38 @@ def parts_of(event: Event) -> tuple[Event, ...]:
     return event.parts if isinstance(event, Together) else (event,)
 
 
+_Event = TypeVar("_Event", bound=Event)
+
+
+def of_size(event: _Event, share: float, width: float = 0.0) -> _Event:
+    """Return an event of one size: a share of its range, from 0 for the least to 1 for the most.
+
+    It stands for a share ``width`` of the range about that.
+    """
+
+    def grown(size_g: float, either_way_g: float) -> float:
+        return round(math.copysign(abs(size_g) + (2.0 * share - 1.0) * either_way_g, size_g), 2)
+
+    match event:
+        case Add():
+            size = grown(event.amount_g, event.either_way_g)
+            return replace(event, amount_g=size, either_way_g=width * event.either_way_g)
+        case CameraFault():
+            off = grown(event.off_g, event.either_way_g)
+            return replace(event, off_g=off, either_way_g=width * event.either_way_g)
+        case Together():
+            return replace(event, parts=tuple(of_size(part, share, width) for part in event.parts))
+        case _:
+            return event
+
+
+def steps_of(event: Event) -> tuple[Event, ...]:
+    """Return an event as one for each step of its sizes, all equally likely."""
+    widest = 2.0 * max(part.either_way_g if isinstance(part, Add | CameraFault) else 0.0 for part in parts_of(event))
+    n = math.ceil(widest / STEP_G - 1e-9)
+    return tuple(of_size(event, (k + 0.5) / n, 1.0 / n) for k in range(n)) if n > 1 else (event,)
+
+
 def involves_camera(event: Event) -> bool:
     """Whether the camera is wrong after it."""
     return any(isinstance(part, CameraFault) for part in parts_of(event))
@@ -190,46 +239,56 @@ def cause_of(event: Event) -> Cause:
     return event.family.cause
 
 
+ELSEWHERE = 40.0, 20.0
+"""What is added to a cup that is not the target, and how much more or less it may be."""
+SPILT = -20.0, 10.0
+
+
 def standard_events(declared_g: Sequence[float], *, margin_g: float | None = None) -> tuple[Event, ...]:
     """Return what may happen on a table: each family with its severities, across the decision boundary and short of it.
 
     Water is added to the target short of the next cup's amount and beyond it, and to every other cup. The camera reads
     too much of the target or too little of its closest rival, as far as it takes to decide otherwise; shows old
-    pictures; or takes the target and another cup for each other. ``margin_g`` is how far across; half the gap by
-    default, and at least 10 g.
+    pictures; or takes the target and another cup for each other. ``margin_g`` is how far across on average, which may
+    be anything up to twice as much; half the gap by default, and at least 10 g.
     """
     n = len(declared_g)
     gap = declared_g[1] - declared_g[0]
-    short, across = 0.5 * gap, _across(declared_g) if margin_g is None else gap + margin_g
-    adds = [Add(0, short), Add(0, across), *(Add(i, 40.0) for i in range(1, n))]
+    short, across = (0.5 * gap, 0.35 * gap), _across(declared_g, margin_g)
+    adds = [Add(0, *short), Add(0, *across), *(Add(i, *ELSEWHERE) for i in range(1, n))]
     swaps = [Swap(i, j) for i in range(n) for j in range(i + 1, n)]
     faults = [
-        CameraFault("bias", 0, across),
-        CameraFault("bias", 1, -across),
+        _bias(0, across),
+        _bias(1, across, sign=-1),
         CameraFault("stale"),
         *(CameraFault("misbinding", 0, other=j) for j in range(1, n)),
     ]
     return (Nothing("occlusion"), Nothing("noise spike"), *swaps, *adds, *faults)
 
 
-def _across(declared_g: Sequence[float]) -> float:
-    """Return how much takes the target well beyond the next cup: half the gap further, and at least 10 g."""
+def _across(declared_g: Sequence[float], margin_g: float | None = None) -> tuple[float, float]:
+    """Return how much takes the target beyond the next cup, and how much more or less it may be."""
     gap = declared_g[1] - declared_g[0]
-    return gap + 0.5 * max(gap, 20.0)
+    margin = 0.5 * max(gap, 20.0) if margin_g is None else margin_g
+    return gap + margin, margin
+
+
+def _bias(cup: int, size: tuple[float, float], *, sign: int = 1) -> CameraFault:
+    return CameraFault("bias", cup, sign * size[0], size[1])
 
 
 def common_cause_events(declared_g: Sequence[float]) -> tuple[Event, ...]:
     """Return events that break several beliefs at once, for one reason; half of them reach the camera too."""
     n, across = len(declared_g), _across(declared_g)
     return (
-        Together((Swap(0, 1), Add(0, -20.0)), "the table was bumped"),
-        Together((Swap(0, n - 1), Add(n - 1, -20.0)), "the table was bumped"),
-        Together((Swap(1, n - 1), Add(0, across)), "two people were at it"),
-        Together(tuple(Add(i, 40.0) for i in range(n)), "the jug went round"),
-        Together((Add(0, across), Add(1, 40.0)), "the jug went round"),
+        Together((Swap(0, 1), Add(0, *SPILT)), "the table was bumped"),
+        Together((Swap(0, n - 1), Add(n - 1, *SPILT)), "the table was bumped"),
+        Together((Swap(1, n - 1), Add(0, *across)), "two people were at it"),
+        Together(tuple(Add(i, *ELSEWHERE) for i in range(n)), "the jug went round"),
+        Together((Add(0, *across), Add(1, *ELSEWHERE)), "the jug went round"),
         Together((Swap(0, 1), CameraFault("misbinding", 0, other=1)), "the table and the camera were bumped"),
-        Together((Add(0, across), CameraFault("bias", 0, -across)), "somebody poured, and the lamp failed"),
-        Together((Add(1, 40.0), CameraFault("bias", 0, across)), "somebody poured, and the lamp failed"),
-        Together((Add(0, across), CameraFault("stale")), "somebody poured, and the buffer froze"),
-        Together((CameraFault("bias", 0, across), CameraFault("bias", 1, -across)), "the lamp failed"),
+        Together((Add(0, *across), _bias(0, across, sign=-1)), "somebody poured, and the lamp failed"),
+        Together((Add(1, *ELSEWHERE), _bias(0, across)), "somebody poured, and the lamp failed"),
+        Together((Add(0, *across), CameraFault("stale")), "somebody poured, and the buffer froze"),
+        Together((_bias(0, across), _bias(1, across, sign=-1)), "the lamp failed"),
     )

@@ -1,7 +1,8 @@
 """The public model of the task: every event as a hypothesis, what would be true, and how probes and alarm answer.
 
-What an event changes and how readings follow is worked out from the scene it leaves, by the same rules as in the world.
-Nothing is written down twice, so the model is right unless it is told wrong numbers on purpose.
+An event whose size nobody knows is one hypothesis for each step of it. What it changes and how readings follow is
+worked out from the scene it leaves, by the same rules as in the world. Nothing is written down twice, so the model is
+right unless it is told wrong numbers on purpose.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Cause, Discrete, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
-from aquamend.worlds.pouring.discrete.events import Event, Family, cause_of, involves_camera
+from aquamend.worlds.pouring.discrete.events import Event, Family, cause_of, involves_camera, steps_of
 from aquamend.worlds.pouring.discrete.monitor import Monitor
 from aquamend.worlds.pouring.discrete.scene import Scene
-from aquamend.worlds.pouring.discrete.sensing import Noise, accuracy, arrangements, outcomes, probabilities
+from aquamend.worlds.pouring.discrete.sensing import Noise, arrangements, outcomes, probabilities
 from aquamend.worlds.pouring.task import (
     CUPS,
     LOCALISE,
@@ -93,28 +94,28 @@ def within_budget(problem: Problem, sensing_budget: float) -> Problem:
 def problem_of(task: PouringTask, assumed: Assumptions, flagged: int, located: str) -> Problem:
     """Return the recovery problem after an alarm that points at a cup; cups are weighed where they were located."""
     before = Scene.as_declared(task.declared.quantity_g)
-    scenes = [event.applied(before) for event in assumed.events]
     n, seen = len(task.cups), arrangements(len(task.cups))[located]
     declared = task.values(task.declared)
-    hypotheses = []
-    for event, share, scene in zip(assumed.events, prior_of(assumed), scenes, strict=True):
-        true = task.values(scene.true(task))
-        changed = {belief: value for belief, value in true.items() if value != declared[belief]}
-        hypotheses.append(Hypothesis(event.name, float(share), (), attribution(task, event, scene), changed))
+    hypotheses, scenes, heard = [], [], {}
+    for event, share in zip(assumed.events, prior_of(assumed).tolist(), strict=True):
+        steps = steps_of(event)
+        for step in steps:
+            scene = step.applied(before)
+            true = task.values(scene.true(task))
+            changed = {belief: value for belief, value in true.items() if value != declared[belief]}
+            cause, part_of = attribution(task, event, scene), event.name if len(steps) > 1 else ""
+            hypotheses.append(Hypothesis(step.name, share / len(steps), (), cause, changed, part_of))
+            scenes.append(scene)
+            heard[step.name] = assumed.monitor.points_at(flagged, event, n)
     kernels = {
         name: Discrete(outcomes(m, n), np.array([probabilities(m, scene, seen, assumed.noise) for scene in scenes]))
         for name, m in task.measurements.items()
     }
     if task.camera_was_sound:
         kernels[SURVEY] = Discrete(("as declared",), np.ones((len(scenes), 1)))
-    heard = {event.name: assumed.monitor.points_at(flagged, event, n) for event in assumed.events}
     suspects = [quantity(CUPS[flagged]), binding(CUPS[flagged]), TARGET]
-    right = {
-        name: {e.name: accuracy(m, s, seen, assumed.noise) for e, s in zip(assumed.events, scenes, strict=True)}
-        for name, m in task.measurements.items()
-    }
     return Problem(
-        task.graph(right),
+        task.graph(),
         JointModel(hypotheses, kernels, Alarm(heard, suspects), task.declarations()),
         restart=Plan(RESTART, restart_losses(task, scenes), undo=task.stage.executed),
         plans=(Plan(SAFE_STOP, safe_stop_losses(task, scenes), last_resort=True),),

@@ -41,13 +41,15 @@ class Scene:
     """Whether it keeps showing the pictures of back then."""
     camera_sees: tuple[int, ...]
     """Which cup it takes for cup i."""
+    width_g: tuple[float, ...]
+    """How wide a range each amount stands for; 0 where it is exactly that."""
 
     @classmethod
     def as_declared(cls, declared_g: tuple[float, ...]) -> Scene:
         """Return the scene in which all that was declared is true."""
         n = len(declared_g)
         own = tuple(range(n))
-        return cls(declared_g, declared_g, own, (0.0,) * n, False, own)
+        return cls(declared_g, declared_g, own, (0.0,) * n, False, own, (0.0,) * n)
 
     @property
     def n_cups(self) -> int:

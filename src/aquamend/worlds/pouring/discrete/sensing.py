@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.graph import Value
-from aquamend.worlds.pouring.discrete.scene import Places, Scene, positions_mm
-from aquamend.worlds.pouring.task import (
-    CAMERA,
-    CUPS,
-    FAULTY,
-    QUANTITY_TOLERANCE_G,
-    SOUND,
-    Measurement,
-    Sense,
-    binding,
-    quantity,
-)
+from aquamend.worlds.pouring.discrete.scene import Places, Scene
+from aquamend.worlds.pouring.task import CUPS, FAULTY, SOUND, Measurement, Sense
 
-EDGES_G = (-45.0, -8.0, 8.0, 45.0)
-LEVELS = ("far lower", "lower", "as declared", "higher", "far higher")
+LOWEST_G, HIGHEST_G = -40.0, 120.0
+"""Readings are told relative to what was declared; whatever lies beyond these is told alike."""
+
+
+class Levels:
+    """What readings are told as: in steps of about twice the noise, finer ones would tell little more."""
+
+    def __init__(self, step_g: float) -> None:
+        lowest, highest = (round(limit / step_g) for limit in (LOWEST_G, HIGHEST_G))
+        self.edges_g = (step_g * (np.arange(lowest, highest) + 0.5)).tolist()
+        """Where one level ends and the next begins."""
+        told = [f"{step_g * level:+g} g" if level else "as declared" for level in range(lowest, highest + 1)]
+        self.names = (f"{told[0]} or less", *told[1:-1], f"{told[-1]} or more")
+
+    def probabilities(self, deviation_g: float, sd_g: float) -> tuple[float, ...]:
+        """Return how likely each is told when the mean reading deviates this much from what was declared."""
+        below = [0.5 * math.erfc((deviation_g - edge) / (sd_g * math.sqrt(2.0))) for edge in self.edges_g]
+        return tuple(b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True))
+
+    def of(self, deviation_g: float) -> str:
+        """Return what a reading is told as."""
+        return self.names[bisect.bisect_right(self.edges_g, deviation_g)]
+
+
+LEVELS = {Sense.LOOK: Levels(8.0), Sense.WEIGH: Levels(3.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +53,6 @@ class Noise:
     def of(self, sense: Sense) -> float:
         """Return the standard deviation of an amount that is read."""
         return self.look_g if sense is Sense.LOOK else self.weigh_g
-
-
-class Reading(NamedTuple):
-    """What a measurement told, and the values that it read of the beliefs it is about."""
-
-    told: str
-    values: dict[str, Value]
-
-
-def level_probabilities(deviation_g: float, sd_g: float) -> list[float]:
-    """Return how likely each level is told when the mean reading deviates this much from what was declared."""
-    below = [_below((edge - deviation_g) / sd_g) for edge in EDGES_G]
-    return [b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True)]
-
-
-def level_of(deviation_g: float) -> str:
-    """Return the level that a reading is told as."""
-    return LEVELS[int(np.searchsorted(EDGES_G, deviation_g, side="right"))]
-
-
-def _below(z: float) -> float:
-    return 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
 
 
 OTHERWISE = "otherwise"
@@ -86,7 +76,7 @@ def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
     """Return the answers a measurement can give."""
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
-            return LEVELS
+            return LEVELS[measurement.sense].names
         case Sense.LOCALISE:
             return tuple(arrangements(n_cups))
         case Sense.CHECK_CAMERA:
@@ -99,30 +89,27 @@ def mean_reading_g(measurement: Measurement, scene: Scene, seen: Places) -> floa
     return scene.camera_reading_g(cup) if measurement.sense is Sense.LOOK else scene.scale_reading_g(seen[cup])
 
 
-def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> list[float]:
+def scatter_g(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> float:
+    """Return how far readings scatter: by noise, and as the amount that is read may be anywhere in its range."""
+    cup, sd = CUPS.index(measurement.cup or ""), noise.of(measurement.sense)
+    if measurement.sense is Sense.LOOK:
+        width = 0.0 if scene.camera_stale else scene.width_g[scene.camera_sees[cup]]
+    else:
+        width = scene.width_g[scene.place.index(seen[cup])]
+    return math.hypot(sd, width / math.sqrt(12.0))
+
+
+def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> Sequence[float]:
     """Return how likely each answer of a measurement is in a scene."""
     names = outcomes(measurement, scene.n_cups)
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
             off = mean_reading_g(measurement, scene, seen) - scene.declared_g[CUPS.index(measurement.cup or "")]
-            return level_probabilities(off, noise.of(measurement.sense))
+            return LEVELS[measurement.sense].probabilities(off, scatter_g(measurement, scene, seen, noise))
         case Sense.LOCALISE:
             return _mostly(names, arrangement_of(scene.place), noise.localise_error)
         case Sense.CHECK_CAMERA:
             return _mostly(names, SOUND if scene.camera_sound else FAULTY, noise.check_error)
-
-
-def accuracy(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> float:
-    """Return how likely what a measurement reads is right: for amounts, within what the task tolerates."""
-    match measurement.sense:
-        case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
-            cup, sd = CUPS.index(measurement.cup or ""), noise.of(measurement.sense)
-            off = mean_reading_g(measurement, scene, seen) - scene.amount_g[cup]
-            return _below((QUANTITY_TOLERANCE_G - off) / sd) - _below((-QUANTITY_TOLERANCE_G - off) / sd)
-        case Sense.LOCALISE:
-            return 1.0 - noise.localise_error
-        case Sense.CHECK_CAMERA:
-            return 1.0 - noise.check_error
 
 
 def read(
@@ -132,25 +119,16 @@ def read(
     noise: Noise,
     rng: np.random.Generator,
     scale_offset_g: Sequence[float] = (),
-) -> Reading:
-    """Return what a measurement reads in a scene, with noise."""
+) -> str:
+    """Return what a measurement tells in a scene, with noise."""
     if measurement.cup is not None:
         cup = CUPS.index(measurement.cup)
         offset = scale_offset_g[seen[cup]] if measurement.sense is Sense.WEIGH and scale_offset_g else 0.0
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
         amount = mean_reading_g(measurement, scene, seen) + offset + scatter
-        return Reading(level_of(amount - scene.declared_g[cup]), {quantity(measurement.cup): amount})
+        return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
     likely: NDArray[np.float64] = np.cumsum(probabilities(measurement, scene, seen, noise))
-    told = outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
-    if measurement.sense is Sense.CHECK_CAMERA:
-        return Reading(told, {CAMERA: told})
-    return Reading(told, located(told, scene.n_cups))
-
-
-def located(told: str, n_cups: int) -> dict[str, Value]:
-    """Return where every cup stands by what localising told."""
-    at = positions_mm(arrangements(n_cups)[told])
-    return {binding(CUPS[i]): position for i, position in enumerate(at)}
+    return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 
 
 def _mostly(names: tuple[str, ...], true: str, error: float) -> list[float]:

@@ -9,7 +9,6 @@ from itertools import permutations
 
 import numpy as np
 
-from aquamend.graph import Value
 from aquamend.inference import InformationState
 from aquamend.recovery import (
     Act,
@@ -25,7 +24,7 @@ from aquamend.recovery import (
     residuals,
 )
 from aquamend.worlds.pouring.discrete.scene import Scene
-from aquamend.worlds.pouring.discrete.sensing import Noise, arrangements, located, read
+from aquamend.worlds.pouring.discrete.sensing import Noise, arrangements, read
 from aquamend.worlds.pouring.task import LOCALISE, POUR, RESTART, SAFE_STOP, SURVEY, TARGET, PouringTask, look
 
 
@@ -55,7 +54,6 @@ class TableWorld:
         told = next(str(o.outcome) for o in self.start.evidence if o.probe == LOCALISE)
         self._seen = arrangements(self.scene.n_cups)[told]
         self._uses = {LOCALISE: 1}
-        self._read: dict[str, dict[str, Value]] = {LOCALISE: located(told, self.scene.n_cups)}
         self._said = self.task.values(self.task.declared)
         self._spent = 0.0
 
@@ -64,16 +62,15 @@ class TableWorld:
         return self.start
 
     def measure(self, step: Measure) -> Receipt:
-        """Take a reading of what is there, with noise, and remember the number."""
+        """Take a reading of what is there, with noise."""
         probe = self.start.probe(step.probe)
         if step.probe == SURVEY:
             return step.failed("what was seen before the alarm is not to be seen again", cost=0.0)
         use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
         rng = np.random.default_rng((*self.seed, probe.index, use))
         measurement = self.task.measurements[step.probe]
-        told, self._read[step.probe] = read(measurement, self.scene, self._seen, self.noise, rng, self.scale_offset_g)
         self._spent += probe.cost
-        return step.done(told)
+        return step.done(read(measurement, self.scene, self._seen, self.noise, rng, self.scale_offset_g))
 
     def perform(self, act: Act) -> Receipt:
         """Do one thing at its price; what nobody has cannot be done."""

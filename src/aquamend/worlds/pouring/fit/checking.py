@@ -10,8 +10,9 @@ import numpy as np
 from aquamend.inference import InformationState, Observation
 from aquamend.statistics import probability_quality
 from aquamend.worlds.pouring.fit.calibration_run import CalibrationRecord
-from aquamend.worlds.pouring.model.configurations import CONFIGURATIONS, Supposed
+from aquamend.worlds.pouring.model.configurations import Supposed
 from aquamend.worlds.pouring.model.fitted import Fitted
+from aquamend.worlds.pouring.model.problem import AlarmModel
 from aquamend.worlds.pouring.task import LOCALISE, Sense
 
 TIMES = ("after the alarm", "after every probe")
@@ -23,11 +24,13 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
     truth: dict[str, list[float]] = {time: [] for time in TIMES}
     contradictions = 0
     for record in records:
-        for time, state in zip(TIMES, _states(record, fitted), strict=True):
+        model = record.model(fitted)
+        so = np.array([supposed.configuration == record.configuration for supposed in model.supposed])
+        for time, state in zip(TIMES, _states(record, model), strict=True):
             if state.contradiction is not None:
                 contradictions += 1
                 continue
-            truth[time].append(float(state.posterior[CONFIGURATIONS.index(record.configuration)]))
+            truth[time].append(float(state.posterior[so].sum()))
             for declaration, doubt in zip(
                 state.problem.declarations, state.posterior @ state.problem.invalid, strict=True
             ):
@@ -44,8 +47,8 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
     }
 
 
-def _states(record: CalibrationRecord, fitted: Fitted) -> tuple[InformationState, InformationState]:
-    heard = InformationState.alarmed(record.model(fitted).problem()).after(Observation(LOCALISE, record.heard.located))
+def _states(record: CalibrationRecord, model: AlarmModel) -> tuple[InformationState, InformationState]:
+    heard = InformationState.alarmed(model.problem()).after(Observation(LOCALISE, record.heard.located))
     probed = heard
     for probe, reading in record.readings.items():
         probed = probed.after(Observation(probe, reading))

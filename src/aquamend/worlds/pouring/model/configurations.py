@@ -4,19 +4,23 @@ What happened (6) times what is wrong with the camera (6) times whether a scale 
 what was declared: the target is the cup declared least full, the rival the next one. Everything that was declared was
 right when it was: what is the matter began after it, except for a scale, which nobody had asked.
 
-A reading is what some cup holds plus an error, so what a probe shows and how likely it is right both follow from the
-same few rules. All of it is supposed from public things: how large changes and errors are was learned from calibration.
+A reading is what some cup holds plus an error, so what every probe shows follows from a few rules. All of it is
+supposed from public things: how large changes and errors are was learned from calibration. How much was added, nobody
+knows before it is read: a configuration with water added is supposed in steps, each with an amount of its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
 
+from aquamend.graph import Belief
+from aquamend.model import Normal
+from aquamend.model.spreads import steps_of
 from aquamend.worlds.pouring.task import QUANTITY_TOLERANCE_G, Sense
 
 ROLES = ("target", "rival", "third")
@@ -157,6 +161,23 @@ class Supposed:
     configuration: Configuration
     table: Table
     shifts: Shifts
+    filled: Amount | None = None
+    """What the cup holds that water was added to, in one step of what that may be; None: anything that it may be."""
+
+    def in_steps(self) -> list[tuple[float, Supposed]]:
+        """Return what may be the case in full: one step for each amount that is told apart, with its share."""
+        happened, declared = self.configuration.happened, self.table.declared_g
+        if happened not in ADDED_TO:
+            return [(1.0, self)]
+        role = ADDED_TO[happened]
+        belief = Belief("amount", declared=declared[role], tolerance=QUANTITY_TOLERANCE_G)
+        steps = steps_of(Normal(*self.holds(role)), belief)
+        beyond = declared[RIVAL] if happened is Happened.MUCH else -math.inf
+        kept = {float(g): share for g, share in zip(steps.values, steps.shares, strict=True) if float(g) > beyond}
+        if not kept:  # so little is added that nothing has failed
+            return [(1.0, self)]
+        total, sd = math.fsum(kept.values()), steps.width / math.sqrt(12.0)
+        return [(share / total, replace(self, filled=Amount(round(g, 2), sd))) for g, share in kept.items()]
 
     @property
     def stands_at(self) -> tuple[int, ...]:
@@ -176,6 +197,8 @@ class Supposed:
         declared, happened = self.table.declared_g, self.configuration.happened
         if ADDED_TO.get(happened) != role:
             return Amount(declared[role])
+        if self.filled is not None:
+            return self.filled
         if happened is Happened.MUCH:
             return Amount(declared[RIVAL] + self.shifts.beyond_rival.g, self.shifts.beyond_rival.sd_g)
         added = self.shifts.little if happened is Happened.LITTLE else self.shifts.elsewhere
@@ -222,16 +245,12 @@ class Supposed:
             found.append((weight, held.g + error.g + dose, math.hypot(held.sd_g, error.sd_g, sd_g)))
         return found
 
-    def accuracy(self, sense: Sense, role: int, sd_g: float) -> float:
-        """Return how likely a reading is within what the task tolerates of what the cup would hold."""
-        right, held = 0.0, self.holds(role)
-        for weight, of, error in self.parts(sense, role):
-            off, sd = error.g + self._dose(role, of), math.hypot(error.sd_g, sd_g)
-            if of != role:  # what is read has nothing to do with what the cup holds
-                other = Amount(self.table.declared_g[role]) if of is None else self.holds(of)
-                off, sd = off + other.g - held.g, math.hypot(sd, other.sd_g, held.sd_g)
-            right += weight * _within(off, sd, QUANTITY_TOLERANCE_G)
-        return right
+    def misread(self, role: int, sd_g: float) -> float:
+        """Return how likely a look at a cup is off by more than the task tolerates."""
+        held = self.holds(role).g
+        exactly = self if self.filled is None else replace(self, filled=Amount(self.filled.g))
+        parts = exactly.reading(Sense.LOOK, role, sd_g)
+        return 1.0 - math.fsum(w * _within(mean - held, sd, QUANTITY_TOLERANCE_G) for w, mean, sd in parts)
 
     def _dose(self, role: int, of: int | None) -> float:
         """Return what is poured in the cup that is read, less what the robot thinks is in the one it asked for."""

@@ -1,9 +1,12 @@
-"""The public model of an alarm: 72 configurations, what each breaks and shows, and what every way out costs."""
+"""The public model of an alarm: 72 configurations, what each breaks and shows, and what every way out costs.
+
+Where water was added, a configuration is one hypothesis for each amount that the cup may hold.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
@@ -15,7 +18,6 @@ from aquamend.model import (
     Alarm,
     Cause,
     Coverage,
-    Declaration,
     Discrete,
     FitGroup,
     Hypothesis,
@@ -23,10 +25,13 @@ from aquamend.model import (
     Kernel,
     Mixture,
 )
+from aquamend.model.spreads import differs
 from aquamend.modelling import CauseState, RootCause, generated
 from aquamend.problem import Plan, Problem
+from aquamend.text.words import named as told
 from aquamend.worlds.pouring.model.alarms import alarm_likelihood
 from aquamend.worlds.pouring.model.configurations import (
+    ADDED_TO,
     AS_BELIEVED,
     CONFIGURATIONS,
     ROLES,
@@ -131,7 +136,6 @@ def task_of(declared: Statement, heard: Heard, fitted: Fitted) -> PouringTask:
         declared,
         heard.stage,
         camera_was_sound=True,
-        amounts_are_read=True,
         instruments=Instruments(weighable, scales_may_be_off=True, hefting=True),
         prices=prices(fitted, heard.stage),
     )
@@ -163,49 +167,39 @@ class AlarmModel:
             tuple(self.heard.scale_at.get(cup, True) for cup in order),
             self.heard.poured_g,
         )
-        supposed = [Supposed(c, table, self.fitted.shifts) for c in CONFIGURATIONS]
-        for name, value in {"task": task, "order": tuple(order), "table": table, "supposed": supposed}.items():
+        steps = [Supposed(c, table, self.fitted.shifts).in_steps() for c in CONFIGURATIONS]
+        shares, supposed = (tuple(each) for each in zip(*(pair for own in steps for pair in own), strict=True))
+        found = {"task": task, "order": tuple(order), "table": table, "supposed": supposed, "shares": shares}
+        for name, value in found.items():
             object.__setattr__(self, name, value)
 
     task: PouringTask = field(init=False)
     order: tuple[str, ...] = field(init=False)
     """The cups by what was declared, least full first."""
     table: Table = field(init=False)
-    supposed: list[Supposed] = field(init=False)
+    supposed: tuple[Supposed, ...] = field(init=False)
+    """One for every hypothesis."""
+    shares: tuple[float, ...] = field(init=False)
+    """How likely each is, given its configuration."""
 
     def problem(self) -> Problem:
         """Return it as a problem."""
-        task = self.task
-        names = [self.named(c) for c in CONFIGURATIONS]
-        alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
-        accuracy = {
-            name: dict(zip(names, (self._accuracy(m, s) for s in self.supposed), strict=True))
-            for name, m in task.measurements.items()
-        }
-        graph = task.graph(accuracy)
+        task, graph = self.task, self.task.graph()
         hypotheses = self._hypotheses(graph.beliefs)
+        names = [h.name for h in hypotheses]
+        alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
         again = task.restart_cost + PROBE_S
         restart = np.array([again + self._left_by_restart(s) for s in self.supposed])
-        stopped = np.array([task.safe_stop_cost + task.left_wrong(self._wrong(h)) for h in hypotheses])
+        stopped = np.array([task.safe_stop_cost + _left_wrong(graph.beliefs, h) for h in hypotheses])
         return Problem(
             graph,
-            JointModel(hypotheses, self._kernels(names), alarm, self._declarations(hypotheses)),
+            JointModel(hypotheses, self._kernels(names), alarm, task.declarations()),
             restart=Plan(RESTART, restart, undo=task.stage.executed),
             plans=(Plan(SAFE_STOP, stopped, last_resort=True),),
             coverage=self.coverage(),
             name="pour into the least full cup",
             unit="s",
         )
-
-    def _declarations(self, hypotheses: Sequence[Hypothesis]) -> list[Declaration]:
-        """Return what was declared; of an amount, a hypothesis says only that it is wrong, so this says where."""
-        amounts, said = {quantity(cup) for cup in self.task.cups}, self.task.values(self.declared)
-        return [
-            replace(d, value=said[d.belief], invalid_in=[h.name for h in hypotheses if d.belief in h.failed])
-            if d.belief in amounts
-            else d
-            for d in self.task.declarations()
-        ]
 
     def named(self, configuration: Configuration) -> str:
         """Return what a configuration says is the matter, with the cups' own names in it."""
@@ -228,11 +222,11 @@ class AlarmModel:
         return quantity(report.cup), binding(report.cup), TARGET
 
     def causes(self) -> tuple[RootCause, ...]:
-        """Return what may be the matter, each with its probability and with what it makes wrong."""
+        """Return what may be the matter, each with its probability; what a change makes true follows from its size."""
         changes = {
-            found.happened.value: CauseState(share_of_change(found.happened), *self._consequences(supposed))
-            for found, supposed in zip(CONFIGURATIONS, self.supposed, strict=True)
-            if found == Configuration(found.happened) != Configuration()
+            happened.value: CauseState(share_of_change(happened))
+            for happened in Happened
+            if happened is not Happened.NOTHING
         }
         faults = {
             camera.value: CauseState(
@@ -247,41 +241,44 @@ class AlarmModel:
         off = RootCause.single(Scales.OFF.value, often, truth={SCALES: FAULTY}, kind=Cause.FALSE_ALARM)
         return RootCause(CHANGE, changes, Cause.EXTERNAL), RootCause(FAULT, faults, Cause.SELF_ERROR), off
 
-    def _consequences(self, supposed: Supposed) -> tuple[tuple[str, ...], dict[str, Value]]:
-        """Return which amounts would be wrong, and what would be true of places and of the target.
-
-        How much a wrong amount really is, nobody knows before it is read; so it fails without another value.
-        """
+    def _changed(self, supposed: Supposed) -> dict[str, Value]:
+        """Return what would be true of amounts, places and the target, where that is not what is declared."""
         position = dict(zip(self.task.cups, self.declared.position_mm, strict=True))
-        truth: dict[str, Value] = {
-            binding(self.order[role]): position[self.order[place]]
-            for role, place in enumerate(supposed.stands_at)
-            if role != place
-        }
+        truth: dict[str, Value] = {}
+        for role, place in enumerate(supposed.stands_at):
+            held, cup = supposed.holds(role).g, self.order[role]
+            truth |= {} if held == self.table.declared_g[role] else {quantity(cup): held}
+            truth |= {} if role == place else {binding(cup): position[self.order[place]]}
         least = self.order[supposed.least]
-        truth |= {} if least == self.order[0] else {TARGET: least}
-        return tuple(quantity(self.order[role]) for role in supposed.wrong_amounts), truth
+        return truth | ({} if least == self.declared.target else {TARGET: least})
 
     def _hypotheses(self, beliefs: Sequence[Belief]) -> list[Hypothesis]:
-        """Return the joint hypotheses of the causes, one for each configuration."""
-        least = self.order[0]  # the target, unless something else was declared than what follows from the amounts
-        target = {} if least == self.declared.target else {TARGET: least}
+        """Return the joint hypotheses of the causes, one for each configuration and each amount that was told apart."""
         found = generated(self.causes(), beliefs)
         in_order = np.lexsort(found.present.T[::-1]).tolist()
-        return [
-            replace(h, name=self.named(c), truth={**target, **h.truth})
-            for h, c in zip((found.hypotheses[i] for i in in_order), CONFIGURATIONS, strict=True)
-        ]
+        of = dict(zip(CONFIGURATIONS, (found.hypotheses[i] for i in in_order), strict=True))
+        hypotheses = []
+        for share, supposed in zip(self.shares, self.supposed, strict=True):
+            h, name, truth = of[supposed.configuration], self.named(supposed.configuration), self._changed(supposed)
+            if supposed.filled is not None:
+                cup = self.order[ADDED_TO[supposed.configuration.happened]]
+                name = f"{name} ({quantity(cup)}={told(truth[quantity(cup)])})"
+            part_of = "" if supposed.filled is None else self.named(supposed.configuration)
+            hypotheses.append(Hypothesis(name, h.prior * share, (), h.cause, {**h.truth, **truth}, part_of))
+        return hypotheses
 
-    def _wrong(self, hypothesis: Hypothesis) -> Iterator[str]:
-        """Yield the beliefs that a hypothesis makes wrong, those aside that cost nothing."""
-        said = self.task.values(self.declared)
-        yield from hypothesis.failed
-        yield from (belief for belief, true in hypothesis.truth.items() if belief != SCALES and true != said[belief])
+    def nearest(self, configuration: Configuration, held_g: Mapping[str, float]) -> int:
+        """Return the position of the hypothesis that is nearest to a configuration with what each cup really held."""
+
+        def off(supposed: Supposed) -> float:
+            return math.fsum(abs(supposed.holds(role).g - held_g[cup]) for role, cup in enumerate(self.order))
+
+        return min((off(s), i) for i, s in enumerate(self.supposed) if s.configuration == configuration)[1]
 
     def _heard(self) -> list[float]:
         pair, alarms = self.table.exchanged, self.fitted.alarms
-        return [alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS]
+        found = {c: alarm_likelihood(self.heard.report, self.order, c, pair, alarms) for c in CONFIGURATIONS}
+        return [found[s.configuration] for s in self.supposed]
 
     def _sd_g(self, m: Measurement, supposed: Supposed, role: int) -> float:
         return self.fitted.readings.sd_g(m.sense, disturbed=supposed.disturbed(m.sense, role))
@@ -312,17 +309,6 @@ class AlarmModel:
         """Return how likely the camera's self test calls it faulty."""
         return self.fitted.readings.finds_faulty[camera_kind(configuration.camera)]
 
-    def _accuracy(self, m: Measurement, supposed: Supposed) -> float:
-        """Return how likely what a measurement reads is right."""
-        if m.cup is not None:
-            role = self.order.index(m.cup)
-            return supposed.accuracy(m.sense, role, self._sd_g(m, supposed, role))
-        if m.sense is Sense.LOCALISE:
-            right = self.fitted.readings.localise_right
-            return right if supposed.seen_at == supposed.stands_at else 1.0 - right
-        faulty = self.finds_faulty(supposed.configuration)
-        return 1.0 - faulty if supposed.configuration.camera is Camera.SOUND else faulty
-
     def _left_by_restart(self, supposed: Supposed) -> float:
         """Return what starting over leaves wrong on average: everything is looked at again, by the same camera.
 
@@ -337,8 +323,7 @@ class AlarmModel:
             left += weight * kind.target * float(chosen != supposed.least)
         look = Measurement(Sense.LOOK, "")
         for role in AS_BELIEVED:
-            wrong = 1.0 - poured_back.accuracy(Sense.LOOK, role, self._sd_g(look, supposed, role))
-            left += wrong * kind.quantity
+            left += kind.quantity * poured_back.misread(role, self._sd_g(look, supposed, role))
         left += kind.binding * sum(a != b for a, b in zip(supposed.seen_at, supposed.stands_at, strict=True))
         return left + kind.camera * float(supposed.configuration.camera is not Camera.SOUND)
 
@@ -359,6 +344,12 @@ class AlarmModel:
             quantities_g=tuple(g - declared[0] for g in declared[1:]),
             offsets_mm=tuple(self.heard.offset_mm.get(cup, 0.0) for cup in self.order),
         )
+
+
+def _left_wrong(beliefs: Sequence[Belief], hypothesis: Hypothesis) -> float:
+    """Return what leaving everything as it is declared would cost."""
+    wrong = (b for b in beliefs if differs(hypothesis.true_of(b), b.declared, b.tolerance))
+    return math.fsum(belief.residual for belief in wrong)
 
 
 @dataclass(eq=False, slots=True)

@@ -150,11 +150,10 @@ class PouringRobot:
             doubt = float(state.failure_probabilities[problem.graph.belief_index[CAMERA]])
             return "guard: the camera cannot be relied on, so no pour is committed" if rejected(doubt) else None
         belief = problem.graph.belief_index[TARGET]
-        declared = problem.graph.beliefs[belief].declared
-        right = [hypothesis.truth.get(TARGET, declared) == target for hypothesis in problem.model.hypotheses]
-        if rejected(float(state.posterior @ ~np.array(right))):
+        wrong = problem.wrong_where(belief, target)
+        if rejected(float(state.posterior @ wrong)):
             return f"guard: {target} is probably not the least full, so no pour is committed"
-        if not evidence_on(state, belief, problem.wrong_where(belief, target)):
+        if not evidence_on(state, belief, wrong):
             return f"guard: nothing that can be relied on says that {target} is the least full, so no pour is committed"
         return None
 
