@@ -45,7 +45,7 @@ def decided(state: InformationState, file: str) -> dict[str, Any]:
 
 
 def is_shown(shown: Any, real: Any) -> bool:
-    """Whether the page shows what is real: every key of it, and numbers to the digits that it gives."""
+    """Whether the page shows what is real: every key of it, and numbers to about three digits after the point."""
     if isinstance(shown, dict):
         return all(is_shown(value, real[key]) for key, value in shown.items())
     if isinstance(shown, list):

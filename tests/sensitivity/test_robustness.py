@@ -489,8 +489,9 @@ def test_the_distance_is_the_least_over_all_rules_of_all_alternatives(kind, seed
     assert (math.inf if found.distance is None else found.distance) == pytest.approx(least, abs=1e-7)
 
 
-@settings(max_examples=cases(400, 1000), deadline=None)
+@settings(max_examples=cases(60, 400), deadline=None)
 @given(seed=seeds, may_bar=st.sampled_from([0.0, 0.3]), answers=st.integers(0, 2))
+@example(seed=282, may_bar=0.3, answers=1)  # what cannot be wrong loses the evidence that it does not need
 def test_with_support_the_distance_is_the_least_over_all_decisions_and_their_conditions(seed, may_bar, answers):
     state = random_state(seed, may_bar=may_bar, valued=0.6, needing=0.6, answers=answers, sensing_budget=0.0)
     if state.legal or not tractable(state):

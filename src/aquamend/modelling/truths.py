@@ -20,6 +20,7 @@ from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Hypothesis
+from aquamend.model.joint_model import Grown
 from aquamend.model.spreads import Normal, OneOf, Uniform, differs, steps_of
 from aquamend.modelling.rules import Bools, Clash, Vocabulary
 from aquamend.text.words import named
@@ -53,6 +54,14 @@ class Expanded:
     """For beliefs with a spread, shape ``(n_hypotheses,)``: how wide a range the value stands for, 0 for itself."""
     vocabulary: Vocabulary
     """Words for what was written, for beliefs and for their values."""
+
+    def grown(self, n_causes: int = 0) -> tuple[Grown, ...]:
+        """Return what made more hypotheses than were written."""
+        written = len(np.unique(self.origin))
+        steps = [Grown("combinations of causes", n_causes, written)] if n_causes else []
+        if written < len(self.hypotheses):
+            steps.append(Grown("spreads", written, len(self.hypotheses)))
+        return tuple(steps)
 
 
 def expanded(
