@@ -183,9 +183,13 @@ def million_events(report: Rows, events: int = 1_000_000) -> None:
         texts, problem = journal._texts(one)
         count = events // len(one)
         with journal._transaction() as connection:
+            mark, change = journal._found("first")[0], 0
             for i in range(count):
-                last = journal._begin(connection, f"s{i}", one[0], problem)
-                journal._add(connection, f"s{i}", last, one, texts)
+                row = journal._begin(connection, f"s{i}", one[0], problem)
+                journal._add(connection, row, one, texts)
+                change ^= row.hash
+            mark = journal._marked(connection, mark, change, sessions=count, events=count * len(one))
+        journal._acknowledge(mark)
         size = journal.path.stat().st_size
         start = time.perf_counter()
         with Journal.open(journal.path, read_only=True) as reader:

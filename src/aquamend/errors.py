@@ -196,3 +196,13 @@ class ForeignSession(AquaMendError):
         super().__init__(
             f"session {session!r}: somebody else has written to it meanwhile; let them finish, or resume it after them"
         )
+
+
+class UsedName(ForeignSession):
+    """A session was to begin under the name of one that is there already."""
+
+    def __init__(self, session: str, standing: str) -> None:
+        self.session = session
+        AquaMendError.__init__(
+            self, f"there is already a session {session!r} ({standing}); give another name, or resume that one"
+        )

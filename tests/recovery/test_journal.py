@@ -19,11 +19,12 @@ import pytest
 from tests.waiting import PATIENCE_S
 
 from aquamend import Escalate, InformationState, load_problem
-from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName
+from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
 from aquamend.problem import Redeclared
 from aquamend.recovery import Journal, MemoryLog, Recovery, Rules, Status, approve, recover, resume
 from aquamend.recovery.events import Alarmed, Resumed
 from aquamend.recovery.plain import event_to_data
+from aquamend.recovery.seals import beside
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOBODY = 65534
@@ -156,7 +157,7 @@ def test_of_two_writers_who_have_read_so_far_one_is_refused(path, state):
         two.append("s", 1, [Resumed("two")])
         with pytest.raises(ForeignSession):
             one.append("s", 1, [Resumed("one")])
-        with pytest.raises(ForeignSession):
+        with pytest.raises(UsedName, match="there is already a session 's'"):
             one.append("s", 0, [Alarmed(state, "aquamend", Rules())])
         assert [entry.event for entry in one.read("s", 1)] == [Resumed("two")]
 
@@ -368,7 +369,7 @@ class TestBadFiles:
         assert written.read_bytes() == before
         assert caught.value.path == written
         assert caught.value.remedy
-        assert os.listdir(written.parent) == [written.name]
+        assert sorted(os.listdir(written.parent)) == [written.name, f"{written.name}-seals"]
 
     def test_a_missing_file_is_not_made_by_opening_it(self, path):
         for opened in (lambda: Journal.open(path), lambda: Journal(path, read_only=True)):
@@ -401,6 +402,14 @@ class TestBadFiles:
             "UPDATE sessions SET seal = 'none' WHERE id = 2",
             "UPDATE sessions SET status = 'well' WHERE id = 2",
             "UPDATE sessions SET events = 'many' WHERE id = 2",
+            "UPDATE sessions SET cost = cost / 2 WHERE id = 2",
+            "UPDATE sessions SET started = started - 60 WHERE id = 2",
+            "UPDATE sessions SET updated = updated + 60 WHERE id = 4",
+            "UPDATE sessions SET policy = 'restart', problem_name = 'another' WHERE id = 4",
+            "UPDATE sessions SET name = 's9' WHERE id = 2",
+            "DELETE FROM events WHERE session = 2; DELETE FROM sessions WHERE id = 2",
+            "DELETE FROM mark",
+            "UPDATE mark SET mark = zeroblob(length(mark))",
             "UPDATE problems SET data = replace(data, '1', '2')",
             "DELETE FROM problems",
         ],
@@ -410,12 +419,14 @@ class TestBadFiles:
             connection.executescript(edit)
         before = written.read_bytes()
         for read_only in (True, False):
-            with Journal(written, read_only=read_only) as journal:
-                with pytest.raises(BadJournal, match="is damaged"):
-                    list(journal.read("s1"))
+            with (
+                pytest.raises(BadJournal, match="is damaged"),
+                Journal(written, read_only=read_only) as journal,
+            ):
                 if not read_only:
-                    with pytest.raises(AquaMendError):
+                    with pytest.raises(BadJournal, match="is damaged"):
                         resume(journal, "s1", Robot(state))
+                list(journal.read("s1"))
         assert written.read_bytes() == before
 
     def test_other_sessions_of_a_journal_that_was_changed_can_still_be_read(self, written):
@@ -478,7 +489,7 @@ class TestBadFiles:
         path = folder / "wie geht's? 100% #1 ü&mode=ro.db"
         with Journal(path) as journal:
             journal.append("s", 0, [Alarmed(state, "aquamend", Rules())])
-        assert os.listdir(folder) == [path.name]
+        assert sorted(os.listdir(folder)) == [path.name, f"{path.name}-seals"]
 
     def test_a_new_journal_has_the_permissions_that_the_umask_leaves(self, folder):
         before = os.umask(0o077)
@@ -486,7 +497,8 @@ class TestBadFiles:
             Journal(folder / "private.db").close()
         finally:
             os.umask(before)
-        assert (folder / "private.db").stat().st_mode & 0o777 == 0o600
+        for file in folder.iterdir():
+            assert file.stat().st_mode & 0o777 == 0o600
 
 
 class TestPermissions:
@@ -536,7 +548,7 @@ class TestPermissions:
         assert self.as_nobody(self.reads(written, [True] * 5)) == 0
         assert self.as_nobody(self.refused(written, "may not be written")) == 0
         assert written.read_bytes() == before
-        assert os.listdir(written.parent) == [written.name]
+        assert sorted(os.listdir(written.parent)) == [written.name, f"{written.name}-seals"]
 
     def test_so_can_one_whose_writer_was_killed(self, written, state):
         def die():
@@ -545,7 +557,7 @@ class TestPermissions:
             os.kill(os.getpid(), signal.SIGKILL)
 
         assert in_child(die) == signal.SIGKILL
-        assert len(os.listdir(written.parent)) == 3
+        assert len(os.listdir(written.parent)) == 4
         for file in written.parent.iterdir():
             file.chmod(0o444)
         written.parent.chmod(0o555)
@@ -569,6 +581,8 @@ class TestPermissions:
         written.parent.chmod(0o555)
         assert self.as_nobody(self.refused(written.with_name("new.db"), "Permission denied")) == 0
         assert self.as_nobody(self.refused(written, "may not be written")) == 0
+        beside(written).chmod(0o000)
+        assert self.as_nobody(self.refused(written, f"{beside(written).name} may not be read")) == 0
         written.chmod(0o000)
         assert self.as_nobody(self.refused(written, "may not be read")) == 0
 
@@ -631,8 +645,9 @@ class TestFullDisk:
         assert os.listdir(path.parent) == []
 
 
-def test_a_copy_of_the_file_made_after_closing_is_a_whole_journal(written, folder):
+def test_a_copy_of_both_files_made_after_closing_is_a_whole_journal(written, folder):
     copy = folder / "copy.db"
     shutil.copyfile(written, copy)
+    shutil.copyfile(beside(written), beside(copy))
     with Journal.open(copy) as journal:
         assert len(journal.sessions()) == 5

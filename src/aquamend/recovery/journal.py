@@ -1,50 +1,43 @@
 """The journal: sessions on disk, so that no crash loses what was done.
 
 One SQLite file holds any number of sessions, and any number of processes and threads may use it at once. An event that
-``append`` has returned from survives the end of the process and a power cut.
+``append`` has returned from survives the end of the process and a power cut; and if damage takes it away, that is an
+error, because the seals beside the file know of it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName
+from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
-from aquamend.recovery import journal_file
-from aquamend.recovery.events import (
-    Alarmed,
-    AlarmedAgain,
-    Approved,
-    Asked,
-    Decided,
-    Done,
-    Ended,
-    Entry,
-    Event,
-    Intended,
-    Resumed,
-)
+from aquamend.recovery import journal_file, seals
+from aquamend.recovery.events import Alarmed, Approved, Asked, Decided, Done, Ended, Entry, Event, Intended
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
 from aquamend.recovery.receipts import charged
+from aquamend.recovery.seals import Mark
 from aquamend.recovery.session import Recovery
 
 KEPT_PROBLEMS = 8
 """Problems that are kept as they were last read, with all that was computed from them."""
 READ_AT_ONCE = 500
 LONGEST_NAME = 200
+EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
+"""Times of the years 1 to 9999, in seconds since 1970: others cannot be told."""
 
 
 class Status(StrEnum):
@@ -59,6 +52,11 @@ class Status(StrEnum):
     FINISHED = "finished"
     HANDED_OVER = "handed over"
     STOPPED = "stopped"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will come any more."""
+        return self not in (Status.RUNNING, Status.WAITING, Status.IN_DOUBT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +77,51 @@ class SessionLine:
 
 
 @dataclass(slots=True)
-class _Last:
-    """Where a session stands: its number in the file, its last event, and what follows from all of them."""
+class _Row:
+    """A session as it stands in the file: its number there, what it is, and what its events have come to."""
 
-    key: int
-    number: int = 0
-    seal: str = ""
-    status: Status = Status.RUNNING
-    cost: float = 0.0
+    id: int
+    name: str
+    problem: str
+    problem_name: str
+    policy: str
+    status: str
+    started: float
+    updated: float
+    events: int
+    cost: float
+    seal: str
+
+    @property
+    def hash(self) -> int:
+        """Return what tells it from any other."""
+        said = repr([getattr(self, column) for column in _COLUMNS])
+        return int.from_bytes(hashlib.sha256(said.encode("utf-8", "backslashreplace")).digest())
+
+    @property
+    def sound(self) -> bool:
+        """Whether it can be what was written, by its types and times."""
+        texts = (self.name, self.problem, self.problem_name, self.policy, self.seal)
+        return (
+            all(isinstance(text, str) for text in texts)
+            and self.status in set(Status)
+            and type(self.id) is type(self.events) is int
+            and type(self.cost) is float
+            and not math.isnan(self.cost)
+            and _is_time(self.started)
+            and _is_time(self.updated)
+        )
+
+    @property
+    def line(self) -> SessionLine:
+        status = Status(self.status)
+        times = (self.started, self.updated)
+        return SessionLine(self.name, self.problem_name, self.policy, status, *times, self.events, self.cost)
+
+
+_COLUMNS = tuple(field.name for field in fields(_Row))
+_SESSIONS = f"SELECT mark.mark, {', '.join(f'sessions.{name}' for name in _COLUMNS)} FROM mark LEFT JOIN sessions"
+"""What is asked of the database at one moment: the mark of all, and sessions; None in their place if there are none."""
 
 
 class Journal:
@@ -105,11 +140,9 @@ class Journal:
             journal_file.create(self.path)
         journal_file.inspect(self.path)
         self._identity = _identity(self.path)
-        try:
-            self._query("SELECT 1 FROM sessions, events, problems LIMIT 1")
-        except BadJournal:
-            self.close()
-            raise
+        self._inspect()
+        if not read_only:
+            self._writing()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
@@ -139,34 +172,60 @@ class Journal:
         if not events:
             return
         texts, problem = self._texts(events)
-        with self._lock, self._transaction() as connection:
-            last = self._last(session)
-            if last is None:
-                if after > 0:
-                    raise self._unknown(session)
-                last = self._begin(connection, session, events[0], problem)
-            if last.number != after:
-                raise ForeignSession(session)
-            self._add(connection, session, last, events, texts)
+        with self._lock:
+            with self._transaction() as connection:
+                mark, row = self._found(session)
+                if row is None:
+                    if after > 0:
+                        raise self._unknown(session)
+                    row, before = self._begin(connection, session, events[0], problem), 0
+                else:
+                    before = row.hash
+                    if after == 0 < row.events:
+                        raise UsedName(session, f"{row.status}, with {row.events} events")
+                    if row.events != after:
+                        raise ForeignSession(session)
+                self._add(connection, row, events, texts)
+                new = after == 0
+                mark = self._marked(connection, mark, before ^ row.hash, sessions=int(new), events=len(events))
+            self._acknowledge(mark)
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
         """Yield the events of a session behind number ``after``; ``BadJournal`` where they are damaged."""
-        last = self._last(session)
-        if last is None:
+        _, row = self._found(session)
+        if row is None:
             raise self._unknown(session)
-        return self._entries(session, last, after)
+        return self._entries(row, after)
 
     def sessions(self) -> list[SessionLine]:
         """Return every session in short, the first begun first."""
-        columns = "name, problem_name, policy, status, started, updated, events, cost"
-        return [self._line(*row) for row in self._query(f"SELECT {columns} FROM sessions ORDER BY started, id")]
+        return [row.line for row in self._every(self._query)]
 
-    def _line(self, name: str, problem: str, policy: str, status: str, *numbers: Any) -> SessionLine:
-        started, updated, events, cost = numbers
-        texts = all(isinstance(value, str) for value in (name, problem, policy, status))
-        if not texts or status not in set(Status) or not all(isinstance(n, (int, float)) for n in numbers):
-            raise self._damaged(f"the line of session {name!r} makes no sense")
-        return SessionLine(name, problem, policy, Status(status), started, updated, events, cost)
+    def delete(self, sessions: Iterable[str], *, force: bool = False) -> None:
+        """Delete sessions with all their events, all or none; those that have not ended only by ``force``.
+
+        Their names are free again. Room in the file is used for others; the file itself does not shrink.
+        """
+        with self._lock:
+            with self._transaction() as connection:
+                rows = [self._to_delete(session, force) for session in dict.fromkeys(sessions)]
+                if not rows:
+                    return
+                mark, change = rows[0][0], 0
+                for _, row in rows:
+                    self._remove(connection, row)
+                    change ^= row.hash
+                events = sum(row.events for _, row in rows)
+                mark = self._marked(connection, mark, change, sessions=-len(rows), events=-events)
+            self._acknowledge(mark)
+
+    def _to_delete(self, session: str, force: bool) -> tuple[Mark, _Row]:
+        mark, row = self._found(session)
+        if row is None:
+            raise self._unknown(session)
+        if not (force or Status(row.status).ended):
+            raise AquaMendError(f"session {session!r} has not ended ({row.status}); resume it, or delete it by force")
+        return mark, row
 
     # Writing.
 
@@ -183,38 +242,59 @@ class Journal:
             texts.append(to_json(data))
         return texts, problem
 
-    def _begin(self, connection: sqlite3.Connection, session: str, first: Event, problem: str | None) -> _Last:
+    def _begin(self, connection: sqlite3.Connection, session: str, first: Event, problem: str | None) -> _Row:
         if not isinstance(first, Alarmed) or problem is None:
             raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
         if not 0 < len(session) <= LONGEST_NAME or not session.isprintable():
             raise AquaMendError(f"a session is named in one line of at most {LONGEST_NAME} letters, not {session!r}")
-        digest, now = _digest(problem), time.time()
+        digest, now, cost = _digest(problem), time.time(), Recovery.begun(first).cost
         connection.execute("INSERT OR IGNORE INTO problems VALUES (?, ?)", (digest, problem))
-        row = (session, digest, _storable(first.state.problem.name), _storable(first.policy), now, now)
-        key = connection.execute(
-            "INSERT INTO sessions (name, problem, problem_name, policy, status, started, updated, events, cost, seal)"
-            " VALUES (?, ?, ?, ?, '', ?, ?, 0, 0, '')",
-            row,
-        ).lastrowid
-        return _Last(key or 0, cost=Recovery.begun(first).cost)
+        names = (session, digest, _storable(first.state.problem.name), _storable(first.policy))
+        row = _Row(0, *names, Status.RUNNING.value, now, now, 0, float(cost), "")
+        values = [getattr(row, column) for column in _COLUMNS[1:]]
+        places = ", ".join("?" * len(values))
+        columns = ", ".join(_COLUMNS[1:])
+        row.id = connection.execute(f"INSERT INTO sessions ({columns}) VALUES ({places})", values).lastrowid or 0
+        return row
 
-    def _add(
-        self, connection: sqlite3.Connection, session: str, last: _Last, events: Sequence[Event], texts: Sequence[str]
-    ) -> None:
-        now = time.time()
+    def _add(self, connection: sqlite3.Connection, row: _Row, events: Sequence[Event], texts: Sequence[str]) -> None:
+        row.updated = row.started if row.events == 0 else time.time()
         for event, text in zip(events, texts, strict=True):
-            if isinstance(event, Alarmed) and last.number > 0:
+            if isinstance(event, Alarmed) and row.events > 0:
                 raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
-            last.number += 1
-            last.seal = _seal(last.seal, session, last.number, now, text)
-            last.status = _status_after(event, last.status)
-            last.cost += charged([event.receipt]) if isinstance(event, Done) else 0.0
-            row = (last.key, last.number, now, text, last.seal)
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row)
+            row.events += 1
+            row.seal = _seal(row.seal, row.name, row.events, row.updated, text)
+            row.status = _status_after(event, Status(row.status)).value
+            row.cost += charged([event.receipt]) if isinstance(event, Done) else 0.0
+            values = (row.id, row.events, row.updated, text, row.seal)
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", values)
         connection.execute(
             "UPDATE sessions SET status = ?, updated = ?, events = ?, cost = ?, seal = ? WHERE id = ?",
-            (last.status, now, last.number, last.cost, last.seal, last.key),
+            (row.status, row.updated, row.events, row.cost, row.seal, row.id),
         )
+
+    def _remove(self, connection: sqlite3.Connection, row: _Row) -> None:
+        connection.execute("DELETE FROM events WHERE session = ?", (row.id,))
+        connection.execute("DELETE FROM sessions WHERE id = ?", (row.id,))
+        others = "SELECT 1 FROM sessions WHERE problem = ?1"
+        connection.execute(f"DELETE FROM problems WHERE digest = ?1 AND NOT EXISTS ({others})", (row.problem,))
+
+    def _marked(self, connection: sqlite3.Connection, mark: Mark, change: int, *, sessions: int, events: int) -> Mark:
+        """Return the mark after a change, having put it into the database; ``change`` is of the digest."""
+        mark = replace(
+            mark,
+            changes=mark.changes + 1,
+            sessions=mark.sessions + sessions,
+            events=mark.events + events,
+            digest=(int.from_bytes(mark.digest) ^ change).to_bytes(32),
+        )
+        connection.execute("UPDATE mark SET mark = ?", (mark.to_bytes(),))
+        return mark
+
+    def _acknowledge(self, mark: Mark) -> None:
+        """Have on disk that the database has come so far: from now on, whoever finds less calls it damaged."""
+        with journal_file.in_words(self.path):
+            seals.keep(self.path, mark, timeout_s=self.timeout_s)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -254,30 +334,84 @@ class Journal:
             with journal_file.in_words(self.path):
                 return connection.execute(sql, values).fetchall()
 
-    def _last(self, session: str) -> _Last | None:
-        sql = "SELECT id, events, seal, status, cost FROM sessions WHERE name = ?"
-        for key, number, seal, status, cost in self._query(sql, _storable(session)):
-            if status not in set(Status) or not isinstance(number, int) or not isinstance(cost, float):
-                raise self._damaged(f"the line of session {session!r} makes no sense")
-            return _Last(key, number, seal, Status(status), cost)
-        return None
+    def _found(self, session: str) -> tuple[Mark, _Row | None]:
+        """Return the mark of the database and the line of a session; ``BadJournal`` where the seals know of more."""
+        acknowledged = seals.last(self.path)  # before the database is asked, which is never behind it
+        found = self._query(f"{_SESSIONS} ON sessions.name = ?", _storable(session))
+        mark = self._sealed(found[0][0] if found else None, acknowledged)
+        if found[0][1] is None:
+            return mark, None
+        row = _Row(*found[0][1:])
+        if len(found) > 1 or row.name != _storable(session) or not row.sound:
+            raise self._damaged(f"the line of session {session!r} makes no sense")
+        return mark, row
 
-    def _entries(self, session: str, last: _Last, after: int) -> Iterator[Entry]:
-        number, seal = max(0, after), ""
+    def _inspect(self) -> None:
+        """Check all that can be checked without reading every event; nothing is changed, and damage is not moved."""
+
+        def untouched(sql: str, *values: object) -> list[Any]:
+            return journal_file.query(self.path, sql, values, timeout_s=self.timeout_s)
+
+        if seals.last(self.path) is None and not self.read_only:
+            mark = Mark.from_bytes(untouched("SELECT mark FROM mark")[0][0])
+            if mark is not None and mark.changes == 0:  # whoever made it has not come so far
+                journal_file.complete(self.path, mark)
+        untouched("SELECT 1 FROM events, problems LIMIT 1")
+        self._every(untouched)
+        faults = untouched("PRAGMA integrity_check(sessions)")
+        if faults != [("ok",)]:
+            raise self._damaged(f"its list of sessions: {str(faults[0][0])[:200]}")
+
+    def _every(self, query: Callable[..., list[Any]]) -> list[_Row]:
+        """Return all sessions; ``BadJournal`` unless they are what the mark of the database says they are."""
+        acknowledged = seals.last(self.path)
+        found = query(f"{_SESSIONS} ORDER BY sessions.started, sessions.id")
+        mark = self._sealed(found[0][0] if found else None, acknowledged)
+        rows = [_Row(*columns) for _, *columns in found if columns[0] is not None]
+        digest = 0
+        for row in rows:
+            digest ^= row.hash
+        if (len(rows), digest) != (mark.sessions, int.from_bytes(mark.digest)):
+            raise self._damaged("its list of sessions is not what was written")
+        if not all(row.sound for row in rows):
+            raise self._damaged("its list of sessions makes no sense")
+        return rows
+
+    def _sealed(self, found: object, acknowledged: Mark | None) -> Mark:
+        """Return the mark of the database, unless the seals say that it was further or another."""
+        mark, name = Mark.from_bytes(found), seals.beside(self.path).name
+        if mark is None:
+            raise self._damaged("its mark is not what was written")
+        if acknowledged is None:
+            if mark.changes == 0:
+                return mark
+            raise BadJournal(self.path, f"its seals are missing (there is no {name})", f"put {name} back beside it")
+        if acknowledged.journal != mark.journal:
+            what = f"{name} belongs to another journal"
+            raise BadJournal(self.path, what, f"put its own back beside it; {seals.TOGETHER}")
+        if acknowledged.changes > mark.changes:
+            lost = f"{acknowledged.events} events were acknowledged, and {mark.events} are there"
+            raise self._damaged(f"{lost}; its write-ahead log is cut off, or was not moved or copied with it")
+        if acknowledged.changes == mark.changes and acknowledged != mark:
+            raise self._damaged(f"it is not what {name} says")
+        return mark
+
+    def _entries(self, row: _Row, after: int) -> Iterator[Entry]:
+        session, number, seal = row.name, max(0, after), ""
         if number:
-            rows = self._rows(last.key, number, number)
+            rows = self._rows(row.id, number, number)
             seal = rows[0][3] if rows else ""
-        while number < last.number:
-            rows = self._rows(last.key, number + 1, min(last.number, number + READ_AT_ONCE))
+        while number < row.events:
+            rows = self._rows(row.id, number + 1, min(row.events, number + READ_AT_ONCE))
             if not rows:
                 raise self._damaged(f"session {session!r} has no event {number + 1}")
             for found, when, text, own in rows:
                 number += 1
                 seal = _seal(seal, session, number, when, text)
-                if found != number or own != seal:
+                if found != number or own != seal or not isinstance(text, str) or not _is_time(when):
                     raise self._damaged(f"event {number} of session {session!r} is not what was written")
                 yield Entry(number, when, self._event(session, number, text))
-        if number == last.number and seal != last.seal:
+        if number == row.events and seal != row.seal:
             raise self._damaged(f"session {session!r} does not end as was written")
 
     def _rows(self, key: int, first: int, until: int) -> list[Any]:
@@ -333,8 +467,12 @@ def _status_after(event: Event, before: Status) -> Status:
             return Status(ending.value)
         case Alarmed() | Decided() | Approved() | Done():
             return Status.RUNNING
-        case AlarmedAgain() | Resumed():
+        case _:
             return before
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, float) and EARLIEST <= value <= LATEST
 
 
 def _seal(before: str, session: str, number: int, when: object, text: str) -> str:

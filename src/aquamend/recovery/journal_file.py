@@ -1,28 +1,36 @@
 """The file of a journal: looking at it without touching it, making it whole or not at all, and what can go wrong.
 
-A file that is no journal, or one that this version does not understand, is never opened for writing.
+A file that is no journal, that is damaged, or that this version does not understand, is never opened for writing.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
+import re
+import secrets
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from aquamend.errors import BadJournal
-from aquamend.records.lines import temporary_beside
+from aquamend.recovery import seals
+from aquamend.recovery.seals import Mark
 
 APPLICATION_ID = 0x41714D64
 """What the header of every journal says ("AqMd"), so that no other program's file is taken for one."""
-VERSION = 1
+VERSION = 2
 """Of the tables below; a file that says more was written by a later version of this program."""
+OLDEST = 2
+"""The oldest version that is read. From this one on, all are read for ever."""
 
 _TABLES = """
+CREATE TABLE mark (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    mark BLOB NOT NULL            -- what all has come to; as in the file of seals, which never says more
+);
 CREATE TABLE problems (
     digest TEXT PRIMARY KEY,      -- SHA-256 of data
     data TEXT NOT NULL            -- the problem, in the format of problem files
@@ -63,7 +71,7 @@ _WORDS = {
 }
 
 
-_HEADER = [f"PRAGMA {word}" for word in ("application_id", "user_version", "page_count", "page_size")]
+_HEADER = [f"PRAGMA {word}" for word in ("application_id", "user_version", "page_count", "page_size", "auto_vacuum")]
 MOVING_S = 5.0
 """How long moving changes into the file may take whoever does it."""
 
@@ -87,35 +95,111 @@ def in_words(path: Path) -> Iterator[None]:
 
 
 def create(path: Path) -> None:
-    """Make an empty journal, there whole or not at all; one that somebody else has made meanwhile is left alone."""
+    """Make an empty journal with its seals; one that somebody else has made meanwhile is left alone.
+
+    The database comes first. Without seals, one that was never changed is as good as new.
+    """
     if not path.parent.is_dir():
         raise BadJournal(path, "its folder does not exist", f"create {path.parent}")
+    if seals.beside(path).exists() and not path.exists():
+        name = seals.beside(path).name
+        raise BadJournal(path, f"is gone, and {name} is still there", f"put it back, or remove {name} to begin again")
+    mark = Mark(secrets.token_bytes(16))
     with in_words(path):
-        temporary = temporary_beside(path)
-        temporary.touch(exist_ok=False)  # SQLite would not say why it cannot
-        try:
-            with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
-                connection.executescript(
-                    f"PRAGMA synchronous = FULL; PRAGMA application_id = {APPLICATION_ID};"
-                    f"PRAGMA user_version = {VERSION}; BEGIN; {_TABLES} COMMIT; PRAGMA journal_mode = WAL;"
-                )
-            _put(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        _put(path, _image(mark))
 
 
-def _put(temporary: Path, path: Path) -> None:
-    with suppress(FileExistsError):
-        try:
-            os.link(temporary, path)  # unlike a renaming, it replaces nothing
-        except PermissionError:  # where there are no links
-            if not path.exists():
-                os.rename(temporary, path)
+def complete(path: Path, mark: Mark) -> None:
+    """Put seals beside a journal that was never changed, where whoever made it has not come so far."""
+    with in_words(path):
+        _put(seals.beside(path), seals.first(mark))
+
+
+def _image(mark: Mark) -> bytes:
+    """Return the contents of an empty journal."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(
+            f"PRAGMA page_size = 4096; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
+            f"BEGIN; {_TABLES} INSERT INTO mark VALUES (1, x'{mark.to_bytes().hex()}'); COMMIT;"
+        )
+        image = bytearray(connection.serialize())
+    image[18:20] = b"\2\2"  # a database in memory cannot be told to use a write-ahead log
+    return bytes(image)
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Make a file with these contents, there whole or not at all; one that is there is left alone."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
+        if not _put_unnamed(folder, path, data):
+            _put_named(path, data)
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _put_unnamed(folder: int, path: Path, data: bytes) -> bool:
+    """Write a file that has no name until it is whole; False where the system does not know such files."""
+    if not hasattr(os, "O_TMPFILE"):
+        return False
+    try:
+        handle = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError as error:
+        if error.errno in (errno.EISDIR, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOENT):
+            return False
+        raise
+    try:
+        _write(handle, data)
+        with suppress(FileExistsError):
+            os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=folder, follow_symlinks=True)
+    except (FileNotFoundError, PermissionError):  # no /proc here, or no links
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _put_named(path: Path, data: bytes) -> None:
+    """Write a file under a name that tells whose it is, and remove what others who were killed have left."""
+    for other in path.parent.glob(f".{_escaped(path.name)}.*.new"):
+        found = re.fullmatch(r".*\.(\d+)-[0-9a-f]+\.new", other.name)
+        if found and not _is_alive(int(found[1])):
+            other.unlink(missing_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
+    try:
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        try:
+            _write(handle, data)
+        finally:
+            os.close(handle)
+        with suppress(FileExistsError):
+            try:
+                os.link(temporary, path)  # unlike a renaming, it replaces nothing
+            except PermissionError:  # where there are no links
+                if not path.exists():
+                    os.rename(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]
+    os.fsync(handle)
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def inspect(path: Path) -> None:
@@ -132,16 +216,22 @@ def inspect(path: Path) -> None:
     with in_words(path):
         try:
             with closing(_connected(path, "mode=ro&immutable=1")) as connection:
-                application, version, pages, size = (connection.execute(ask).fetchone()[0] for ask in _HEADER)
+                header = [connection.execute(ask).fetchone()[0] for ask in _HEADER]
         except sqlite3.DatabaseError:
             # Somebody moves changes into the file, or was killed while doing so: only with them it makes sense.
             if not _has_more(path):
                 raise
-            application, version, pages, size = (query(path, ask, (), timeout_s=MOVING_S)[0][0] for ask in _HEADER)
+            header = [query(path, ask, (), timeout_s=MOVING_S)[0][0] for ask in _HEADER]
+    application, version, pages, size, moves_pages = header
     if application != APPLICATION_ID:
         raise BadJournal(path, "is another program's SQLite file", "name a journal, or a file that does not exist yet")
-    if version != VERSION:
+    if version > VERSION:
         raise BadJournal(path, f"has version {version}, and this program knows {VERSION}", "update aquamend")
+    if version < OLDEST:
+        what = f"has version {version}, from before the first release, and this program reads {OLDEST} and later"
+        raise BadJournal(path, what, "read it with the program that wrote it, and begin a new one")
+    if moves_pages:
+        raise BadJournal(path, "is damaged (its header is not as it was written)", "restore it from a copy")
     if path.stat().st_size < pages * size and not _has_more(path):
         raise BadJournal(path, "is damaged (its end is missing)", "restore it from a copy")
 
@@ -158,14 +248,16 @@ def _beside(path: Path) -> Path:
 
 def to_write(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     """Return a connection that waits for other writers so long."""
-    for place in (path, path.parent):
-        if not os.access(place, os.W_OK):
-            what = "may not be written" if place == path else "its folder may not be written"
+    for place in (path, path.parent, seals.beside(path)):
+        if place.exists() and not os.access(place, os.W_OK):
+            what = {path: "may not be written", path.parent: "its folder may not be written"}.get(place)
+            what = f"{place.name} may not be written" if what is None else what
             raise BadJournal(path, what, "change the permissions, or open it to read only")
     with in_words(path):
         connection = _connected(path, "mode=rw", timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # a session that was deleted is not in the file any more
         return connection
 
 
@@ -175,11 +267,14 @@ def query(path: Path, sql: str, values: Sequence[object], *, timeout_s: float) -
         while True:
             before = _looks(path)
             try:
-                return _found(path, sql, values, timeout_s)
+                found = _found(path, sql, values, timeout_s)
             except (sqlite3.Error, UnicodeDecodeError):
-                # Without SQLite's locks, somebody who has begun to write meanwhile looks like damage.
                 if _looks(path) == before:
                     raise
+            else:
+                if before[-1] or _looks(path) == before:
+                    return found
+            # Without SQLite's locks, somebody who has begun to write meanwhile looks like damage.
 
 
 def _looks(path: Path) -> tuple[int, int, bool]:
@@ -197,18 +292,10 @@ def _found(path: Path, sql: str, values: Sequence[object], timeout_s: float) -> 
     except sqlite3.OperationalError as error:
         if _primary(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
-    with _copied(path) as copy, closing(_connected(copy, "mode=ro")) as connection:
+    # Alone, SQLite puts database and log together in memory, and needs no file to coordinate with others.
+    with closing(_connected(path, "mode=ro&vfs=unix-none")) as connection:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         return connection.execute(sql, values).fetchall()
-
-
-@contextmanager
-def _copied(path: Path) -> Iterator[Path]:
-    """Give a copy, with the changes beside it, in a folder where SQLite can put them together."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        shutil.copyfile(_beside(path), _beside(copy))
-        yield copy
 
 
 def _connected(path: Path, options: str, timeout_s: float = 0.0) -> sqlite3.Connection:

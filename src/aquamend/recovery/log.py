@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from aquamend.errors import ForeignSession, UnknownName
+from aquamend.errors import ForeignSession, UnknownName, UsedName
 from aquamend.recovery.events import Entry, Event
 
 
@@ -17,7 +17,10 @@ class Log(Protocol):
     """
 
     def append(self, session: str, after: int, events: Sequence[Event]) -> None:
-        """Add events behind number ``after``, all or none; ``ForeignSession`` if that is not the last one there."""
+        """Add events behind number ``after``, all or none; ``ForeignSession`` if that is not the last one there.
+
+        Where ``after`` is 0 and there is such a session, it is the ``ForeignSession`` named ``UsedName``.
+        """
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
         """Yield the events of a session behind number ``after``, in order; an error if there is no such session."""
@@ -31,10 +34,15 @@ class MemoryLog:
 
     def append(self, session: str, after: int, events: Sequence[Event]) -> None:
         """Add events to a session."""
-        entries = self._sessions.setdefault(session, [])
+        if not events:
+            return
+        entries = self._sessions.get(session, [])
+        if after == 0 < len(entries):
+            raise UsedName(session, f"{len(entries)} events")
         if after != len(entries):
-            raise ForeignSession(session)
+            raise ForeignSession(session) if entries else UnknownName("session", session, self._sessions)
         now = time.time()
+        self._sessions[session] = entries
         entries += [Entry(after + i, now, event) for i, event in enumerate(events, start=1)]
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
