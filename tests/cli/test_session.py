@@ -1,8 +1,17 @@
 """``aquamend session`` on a journal with one session of every kind."""
 
 import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.inference import InformationState
 from aquamend.problem_file import load_problem
@@ -85,7 +94,8 @@ def test_the_story_tells_what_is_in_doubt_and_who_is_waited_for(run, journal):
 
 def test_the_story_as_data_and_only_its_end(run, journal):
     lines = run("session", "show", "over", "--json", "--last", "2", "--journal", str(journal)).stdout.splitlines()
-    assert [json.loads(line)["title"] for line in lines] == ["done", "finished"]
+    lines = [json.loads(line) for line in lines]
+    assert [(line["kind"], line["told"]["title"]) for line in lines] == [("done", "done"), ("ended", "finished")]
 
 
 def test_somebody_allows_what_is_waited_for(run, journal, lid):
@@ -94,7 +104,8 @@ def test_somebody_allows_what_is_waited_for(run, journal, lid):
     with Journal(journal) as opened:
         assert resume(opened, "waits", Robot(load_problem(lid))).ending is Ending.HANDED_OVER
     story = run("session", "show", "waits", "--journal", str(journal)).stdout
-    assert "Ada allows it. coming" in story
+    assert "Ada allows it: hand over to a person. Coming. After " in " ".join(story.split())
+    assert "allowed" in story
 
 
 def test_somebody_refuses(run, journal, lid):
@@ -132,7 +143,105 @@ def test_every_event_is_exported_as_a_line_of_json(run, journal, tmp_path):
     assert {json.loads(line)["session"] for line in out.read_text().splitlines()} == {"over", "waits", "doubtful"}
 
 
-@pytest.mark.parametrize("command", ["list", "show x", "approve x", "replay x", "export"])
+def test_times_are_told_to_the_millisecond_with_how_long_it_took(run, journal):
+    lines = run("session", "show", "over", "--journal", str(journal)).stdout.splitlines()
+    assert re.fullmatch(r"over, begun on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d\.\d{3} UTC", lines[0])
+    assert sum(bool(re.match(r"\d\d:\d\d:\d\d\.\d{3}  \w", line)) for line in lines) == 9
+    story = " ".join(" ".join(lines).split())
+    assert re.search(r"look = no, cost 0\.5 s\. In doubt: lid 84%\. Took \d+ ms\.", story)
+    assert re.search(r"From the alarm to the end: [\d.]+ m?s\.", story)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_story_tells_what_was_asked_and_what_was_refused(run, journal):
+    run("session", "approve", "waits", "--refuse", "--by", "Ada", "--note", "not now", "--journal", str(journal))
+    story = " ".join(run("session", "show", "waits", "--journal", str(journal)).stdout.split())
+    assert "asked A person has to allow this: hand over to a person (somebody has to take over)." in story
+    assert re.search(r"refused Ada does not allow it: hand over to a person\. Not now\. After [\d.]+ m?s\.", story)
+
+
+def test_the_story_as_data_is_the_export_with_words(run, journal):
+    told = run("session", "show", "over", "--json", "--journal", str(journal)).stdout.splitlines()
+    told = [json.loads(line) for line in told]
+    exported = run("session", "export", "over", "--journal", str(journal)).stdout.splitlines()
+    assert [{key: value for key, value in line.items() if key != "told"} for line in told] == [
+        json.loads(line) for line in exported
+    ]
+    assert {line["kind"] for line in told if line["told"] is None} == {"intended"}
+    assert set(told[0]["told"]) == {"title", "text", "bad", "seconds"}
+
+
+def test_a_session_is_watched_until_it_has_ended(run, journal, lid):
+    def go_on():
+        with Journal(journal) as opened:
+            resume(opened, "waits", Robot(load_problem(lid)))
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    run("session", "approve", "waits", "--by", "Ada", "--journal", str(journal))
+    result = run("session", "watch", "waits", "--every", "0.01", "--journal", str(journal))
+    thread.join(PATIENCE_S)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    titles = [line[14:25].strip() for line in lines if line[:1].isdigit()]
+    assert (titles[0], titles[-4:]) == ("alarm", ["allowed", "begins", "handed over", "handed over"])
+    assert max(map(len, lines)) <= 80
+    data = run("session", "watch", "waits", "--json", "--journal", str(journal)).stdout.splitlines()
+    assert json.loads(data[-1])["kind"] == "ended"
+
+
+def test_watching_is_interrupted_cleanly(journal):
+    command = [sys.executable, "-m", "aquamend", "session", "watch", "doubtful", "--journal", str(journal)]
+    watching = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in watching.stdout:
+        if "begins" in line and "undo: lift" in line:
+            break
+    time.sleep(0.1)
+    watching.send_signal(signal.SIGINT)
+    _, errors = watching.communicate(timeout=PATIENCE_S)
+    assert (watching.returncode, errors) == (130, "")
+
+
+def test_sessions_are_deleted_by_name_if_they_have_ended(run, journal):
+    there = ("--journal", str(journal))
+    for names in (["over", "waits"], ["over", "nobody"], ["ove"]):
+        result = run("session", "delete", *names, *there)
+        assert result.exit_code == 2
+        assert "has not ended (waiting)" in result.stderr or "unknown session" in result.stderr
+    assert run("session", "delete", "over", *there).stdout == "deleted: over\n"
+    assert run("session", "delete", "waits", "--force", *there).stdout == "deleted: waits\n"
+    assert [line.split()[0] for line in run("session", "list", *there).stdout.splitlines()] == ["session", "doubtful"]
+
+
+def test_sessions_are_deleted_by_date_and_those_that_have_not_ended_are_kept(run, journal):
+    there = ("--journal", str(journal))
+    assert run("session", "delete", "--before", "2020-01-31", *there).stdout == ""
+    result = run("session", "delete", "--before", "2999-01-31T12:00+01:00", *there)
+    assert (result.exit_code, result.stdout) == (0, "deleted: over\n")
+    kept = [line for line in result.stderr.splitlines() if line.startswith("kept, since it has not ended")]
+    assert [line.split()[-1] for line in kept] == ["waits", "doubtful"]
+    assert run("session", "delete", "--before", "2999-01-31", "--force", *there).exit_code == 0
+    assert "No session" in run("session", "list", *there).stdout
+
+
+@pytest.mark.parametrize("options", [[], ["over", "--before", "2020-01-31"], ["--before", "yesterday"]])
+def test_what_to_delete_must_be_said_in_one_way(run, journal, options):
+    result = run("session", "delete", *options, "--journal", str(journal))
+    assert result.exit_code == 2
+    assert "--before" in result.stderr
+    assert len(run("session", "list", "--json", "--journal", str(journal)).stdout.splitlines()) == 3
+
+
+def test_a_damaged_session_is_told_and_the_others_can_be_shown(run, journal):
+    with closing(sqlite3.connect(journal)) as connection:
+        connection.executescript("UPDATE events SET data = '{}' WHERE session = 1 AND number = 2")
+    result = run("session", "show", "over", "--journal", str(journal))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "event 2 of session 'over' is not what was written" in result.stderr
+    assert run("session", "show", "waits", "--journal", str(journal)).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["list", "show x", "watch x", "approve x", "replay x", "export", "delete x"])
 def test_a_journal_that_is_not_there_is_not_made(run, tmp_path, command):
     path = tmp_path / "none.journal"
     result = run("session", *command.split(), "--journal", str(path))
@@ -141,7 +250,18 @@ def test_a_journal_that_is_not_there_is_not_made(run, tmp_path, command):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("command", ["show nobody", "approve nobody", "replay nobody", "export nobody", "approve over"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show nobody",
+        "watch nobody",
+        "approve nobody",
+        "replay nobody",
+        "export nobody",
+        "delete nobody",
+        "approve over",
+    ],
+)
 def test_a_name_that_is_nobodys_and_an_answer_that_nobody_waits_for(run, journal, command):
     result = run("session", *command.split(), "--journal", str(journal))
     assert result.exit_code == 2

@@ -1,9 +1,13 @@
-"""``aquamend session``: recoveries kept in a journal, listed, told, answered, followed again and exported."""
+"""``aquamend session``: recoveries kept in a journal: listed, told, watched, answered, exported and deleted."""
 
 from __future__ import annotations
 
 import getpass
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +16,7 @@ import typer
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, PolicyName
 from aquamend.cli.output import print_json, print_text
-from aquamend.errors import AquaMendError
+from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,6 +41,10 @@ DEFAULT = Path("aquamend.journal")
 Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
 
 HERE = "aquamend session"
+INTERRUPTED = 130
+"""Exit status of a program that somebody has interrupted."""
+CLOCK, TITLE = 12, 11
+"""Columns for the time and for the title of a line."""
 
 
 @session.command("list", short_help="List the sessions.")
@@ -61,19 +69,52 @@ def show(
     last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show only the last N lines.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell a session as a story: what was believed, why each step was taken, what it cost, and what is in doubt."""
-    from aquamend.recovery.telling import told
+    """Tell a session as a story: what was believed, why each step was taken, what it cost, and what is in doubt.
+
+    Also who was asked, and what they allowed or refused. Times are in UTC.
+    """
+    from aquamend.recovery.telling import told_each
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
-        entries = list(opened.read(_named(opened, name)))
-        lines = list(told(entries))[-(last or 0) :]
-        if as_json:
-            for line in lines:
-                print_json({"number": line.number, "time": line.time, "title": line.title, "text": line.text})
-        else:
-            now = _recovery(entries, name)
-            print_text(lambda console: _print_story(console, lines, now))
+        full = _named(opened, name)
+        with _making_sense(journal, full):
+            entries = list(opened.read(full))
+            lines = list(told_each(entries))
+            now = _recovery(entries, full)
+            if as_json:
+                for entry, line in lines[-(last or 0) :]:
+                    print_json(_told_data(full, entry, line))
+            else:
+                chosen = [line for _, line in lines if line is not None][-(last or 0) :]
+                print_text(lambda console: _print_story(console, chosen, now, entries))
+    complaints.exit()
+
+
+@session.command(short_help="Follow a session that is under way.")
+def watch(
+    name: Name,
+    *,
+    journal: JournalFile = DEFAULT,
+    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="How often to look.")] = 0.2,
+    as_json: AsJson = False,
+) -> None:
+    """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
+    from aquamend.recovery.log import followed
+    from aquamend.recovery.telling import told_each
+
+    complaints = Complaints()
+    try:
+        with complaints.at(HERE), _opened(journal) as opened:
+            full = _named(opened, name)
+            with _making_sense(journal, full):
+                for entry, line in told_each(followed(opened, full, poll_s=every)):
+                    if as_json:
+                        print_json(_told_data(full, entry, line))
+                    elif shown := line or _beginning(entry):
+                        print_text(partial(_print_lines, lines=[shown]))
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
     complaints.exit()
 
 
@@ -92,7 +133,8 @@ def approve(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
-        asked = _recovery(list(opened.read(full)), full).asked
+        with _making_sense(journal, full):
+            asked = _recovery(list(opened.read(full)), full).asked
         answered(opened, full, granted=not refuse, by=by or getpass.getuser(), note=note)
         typer.echo(f"{full}: {'refused' if refuse else 'allowed'}: {asked}")
     complaints.exit()
@@ -112,7 +154,8 @@ def replay(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
-        happened = _recovery(list(opened.read(full)), full)
+        with _making_sense(journal, full):
+            happened = _recovery(list(opened.read(full)), full)
         other = retold(happened, policy_named(policy))
         if as_json:
             print_json(_retold_data(happened, other, policy))
@@ -132,22 +175,54 @@ def export(
 ) -> None:
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
     from aquamend.records import write_atomically
-    from aquamend.recovery.plain import event_to_data, to_json
+    from aquamend.recovery.plain import to_json
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
-        lines = (
-            to_json({"session": name, "number": e.number, "time": e.time, **event_to_data(e.event)}) + "\n"
-            for name in chosen
-            for e in opened.read(name)
-        )
+        lines = (to_json(_event_data(name, entry)) + "\n" for name in chosen for entry in opened.read(name))
         if out is None:
             for line in lines:
                 typer.echo(line, nl=False)
         else:
             write_atomically(out, "".join(lines).encode())
     complaints.exit()
+
+
+@session.command(short_help="Delete sessions that have ended.")
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="[SESSION]...", help="Their whole names.")] = [],  # noqa: B006
+    *,
+    journal: JournalFile = DEFAULT,
+    before: Annotated[
+        str, typer.Option(metavar="DATE", help="All that ended before this moment (2026-01-31, 2026-01-31T12:00), UTC.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Also those that have not ended.")] = False,
+) -> None:
+    """Delete sessions with all their events, all that are meant or none; sessions that have not ended are kept."""
+    complaints = Complaints()
+    with complaints.at(HERE):
+        if bool(names) == bool(before):
+            raise AquaMendError("name sessions, or give a date with --before")
+        moment = _moment(before) if before else 0.0
+        with _opened(journal, to_write=True) as opened:
+            lines = [line for line in opened.sessions() if line.updated < moment]
+            chosen = list(names) or [line.name for line in lines if force or line.status.ended]
+            opened.delete(chosen, force=force)
+        for name in chosen:
+            typer.echo(f"deleted: {name}")
+        for line in lines:
+            if line.name not in chosen:
+                typer.echo(f"kept, since it has not ended ({line.status}): {line.name}", err=True)
+    complaints.exit()
+
+
+def _moment(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise AquaMendError(f"--before takes a date such as 2026-01-31 or 2026-01-31T12:00, not {text!r}") from None
 
 
 def _opened(path: Path, *, to_write: bool = False) -> Journal:
@@ -169,6 +244,45 @@ def _recovery(entries: list[Entry], name: str) -> Recovery:
     from aquamend.recovery import Recovery
 
     return Recovery.of([entry.event for entry in entries], name)
+
+
+@contextmanager
+def _making_sense(path: Path, name: str) -> Iterator[None]:
+    """Take whatever a session leads to that cannot have happened for what it is: a journal that somebody has forged."""
+    try:
+        yield
+    except (AquaMendError, OSError):
+        raise
+    except Exception as error:
+        what = f"tells of what cannot have happened in session {name!r} ({type(error).__name__}: {error})"
+        raise BadJournal(path, what, "restore it from a copy") from error
+
+
+def _event_data(name: str, entry: Entry) -> dict[str, object]:
+    """Return an event in the form of docs/journal.md: where and when, its kind, and what that kind says."""
+    from aquamend.recovery.plain import event_to_data
+
+    return {"session": name, "number": entry.number, "time": entry.time, **event_to_data(entry.event)}
+
+
+def _told_data(name: str, entry: Entry, line: Line | None) -> dict[str, object]:
+    """Return the same with how it is told."""
+    words = None
+    if line is not None:
+        words = {"title": line.title, "text": line.text, "bad": line.bad, "seconds": line.seconds}
+    return {**_event_data(name, entry), "told": words}
+
+
+def _beginning(entry: Entry) -> Line | None:
+    """Return a line for an act that begins, which matters only to somebody who waits for its end."""
+    from aquamend.recovery.events import Intended
+    from aquamend.recovery.telling import Line
+
+    match entry.event:
+        case Intended(act):
+            return Line(entry.number, entry.time, "begins", f"{act}.")
+        case _:
+            return None
 
 
 def _line_data(line: SessionLine) -> dict[str, object]:
@@ -214,21 +328,49 @@ def _print_list(console: Console, lines: list[SessionLine]) -> None:
     console.print(table)
 
 
-def _print_story(console: Console, lines: list[Line], now: Recovery) -> None:
+def _print_story(console: Console, lines: list[Line], now: Recovery, entries: list[Entry]) -> None:
+    from aquamend.recovery.telling import lasting
+    from aquamend.text.words import shown
+
+    began = entries[0].time
+    console.print(f"{shown(now.session)}, begun on {_day(began)} at {_clock(began)} UTC")
+    console.print()
+    _print_lines(console, lines, since=began)
+    so_far = "So far" if now.ending is None else "From the alarm to the end"
+    for sentence in (*_how_it_stands(now), f"{so_far}: {lasting(entries[-1].time - began)}."):
+        console.print()
+        console.print(sentence)
+
+
+def _print_lines(console: Console, lines: list[Line], since: float | None = None) -> None:
+    """Print lines of a story; a day is named where it is another than the one before."""
     from rich.table import Table
 
     from aquamend.text.words import shown
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for width in (8, 11, None):
-        table.add_column(width=width, no_wrap=width is not None)
+    for width in (CLOCK, TITLE, None):
+        table.add_column(width=width, no_wrap=width is not None, overflow="fold")
+    day = None if since is None else _day(since)
     for line in lines:
-        clock = time.strftime("%H:%M:%S", time.gmtime(line.time))
-        table.add_row(clock, line.title, shown(line.text), style="red" if line.bad else None)
+        if day is not None and _day(line.time) != day:
+            day = _day(line.time)
+            table.add_row("", "", day)
+        table.add_row(_clock(line.time), line.title, shown(line.text), style="red" if line.bad else None)
     console.print(table)
-    for sentence in _how_it_stands(now):
-        console.print()
-        console.print(sentence)
+
+
+def _clock(moment: float) -> str:
+    """Return the time of day to the millisecond."""
+    return _utc(moment).strftime("%H:%M:%S.%f")[:-3]
+
+
+def _day(moment: float) -> str:
+    return _utc(moment).strftime("%Y-%m-%d")
+
+
+def _utc(moment: float) -> datetime:
+    return datetime.fromtimestamp(moment, UTC)
 
 
 def _how_it_stands(now: Recovery) -> list[str]:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import reduce
+from operator import attrgetter, xor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -95,8 +97,7 @@ class _Row:
     @property
     def hash(self) -> int:
         """Return what tells it from any other."""
-        said = repr([getattr(self, column) for column in _COLUMNS])
-        return int.from_bytes(hashlib.sha256(said.encode("utf-8", "backslashreplace")).digest())
+        return _hash(_columns_of(self))
 
     @property
     def sound(self) -> bool:
@@ -119,7 +120,9 @@ class _Row:
         return SessionLine(self.name, self.problem_name, self.policy, status, *times, self.events, self.cost)
 
 
+_Query = Callable[..., list[Any]]
 _COLUMNS = tuple(field.name for field in fields(_Row))
+_columns_of = attrgetter(*_COLUMNS)
 _SESSIONS = f"SELECT mark.mark, {', '.join(f'sessions.{name}' for name in _COLUMNS)} FROM mark LEFT JOIN sessions"
 """What is asked of the database at one moment: the mark of all, and sessions; None in their place if there are none."""
 
@@ -136,8 +139,10 @@ class Journal:
         self._process = 0
         self._left_behind: list[sqlite3.Connection] = []
         self._closed = False
-        if not read_only and not self.path.exists():
-            journal_file.create(self.path)
+        if not read_only:
+            journal_file.tidy(self.path)
+            if not self.path.exists():
+                journal_file.create(self.path)
         journal_file.inspect(self.path)
         self._identity = _identity(self.path)
         self._inspect()
@@ -199,7 +204,10 @@ class Journal:
 
     def sessions(self) -> list[SessionLine]:
         """Return every session in short, the first begun first."""
-        return [row.line for row in self._every(self._query)]
+        rows = [_Row(*columns) for columns in self._listed(self._query)]
+        if not all(row.sound for row in rows):
+            raise self._damaged("its list of sessions makes no sense")
+        return [row.line for row in rows]
 
     def delete(self, sessions: Iterable[str], *, force: bool = False) -> None:
         """Delete sessions with all their events, all or none; those that have not ended only by ``force``.
@@ -336,8 +344,7 @@ class Journal:
 
     def _found(self, session: str) -> tuple[Mark, _Row | None]:
         """Return the mark of the database and the line of a session; ``BadJournal`` where the seals know of more."""
-        acknowledged = seals.last(self.path)  # before the database is asked, which is never behind it
-        found = self._query(f"{_SESSIONS} ON sessions.name = ?", _storable(session))
+        acknowledged, found = self._moment(self._query, f"{_SESSIONS} ON sessions.name = ?", _storable(session))
         mark = self._sealed(found[0][0] if found else None, acknowledged)
         if found[0][1] is None:
             return mark, None
@@ -357,25 +364,28 @@ class Journal:
             if mark is not None and mark.changes == 0:  # whoever made it has not come so far
                 journal_file.complete(self.path, mark)
         untouched("SELECT 1 FROM events, problems LIMIT 1")
-        self._every(untouched)
+        self._listed(untouched)
         faults = untouched("PRAGMA integrity_check(sessions)")
         if faults != [("ok",)]:
             raise self._damaged(f"its list of sessions: {str(faults[0][0])[:200]}")
 
-    def _every(self, query: Callable[..., list[Any]]) -> list[_Row]:
-        """Return all sessions; ``BadJournal`` unless they are what the mark of the database says they are."""
-        acknowledged = seals.last(self.path)
-        found = query(f"{_SESSIONS} ORDER BY sessions.started, sessions.id")
+    def _listed(self, query: _Query) -> list[tuple[Any, ...]]:
+        """Return the lines of all sessions; ``BadJournal`` unless they are what the mark of the database says."""
+        acknowledged, found = self._moment(query, f"{_SESSIONS} ORDER BY sessions.started, sessions.id")
         mark = self._sealed(found[0][0] if found else None, acknowledged)
-        rows = [_Row(*columns) for _, *columns in found if columns[0] is not None]
-        digest = 0
-        for row in rows:
-            digest ^= row.hash
-        if (len(rows), digest) != (mark.sessions, int.from_bytes(mark.digest)):
+        lines = [columns[1:] for columns in found if columns[1] is not None]
+        if (len(lines), reduce(xor, map(_hash, lines), 0)) != (mark.sessions, int.from_bytes(mark.digest)):
             raise self._damaged("its list of sessions is not what was written")
-        if not all(row.sound for row in rows):
-            raise self._damaged("its list of sessions makes no sense")
-        return rows
+        return lines
+
+    def _moment(self, query: _Query, sql: str, *values: object) -> tuple[Mark | None, list[Any]]:
+        """Return what was acknowledged, and what is found in the database, which is asked later and so has no less."""
+        acknowledged = seals.last(self.path)
+        found = query(sql, *values)
+        if acknowledged is None:  # they may have come into being in between
+            acknowledged = seals.last(self.path)
+            found = query(sql, *values)
+        return acknowledged, found
 
     def _sealed(self, found: object, acknowledged: Mark | None) -> Mark:
         """Return the mark of the database, unless the seals say that it was further or another."""
@@ -469,6 +479,11 @@ def _status_after(event: Event, before: Status) -> Status:
             return Status.RUNNING
         case _:
             return before
+
+
+def _hash(columns: tuple[Any, ...]) -> int:
+    """Return what tells a session's line from any other."""
+    return int.from_bytes(hashlib.sha256(repr(columns).encode("utf-8", "backslashreplace")).digest())
 
 
 def _is_time(value: object) -> bool:

@@ -160,11 +160,7 @@ def _put_unnamed(folder: int, path: Path, data: bytes) -> bool:
 
 
 def _put_named(path: Path, data: bytes) -> None:
-    """Write a file under a name that tells whose it is, and remove what others who were killed have left."""
-    for other in path.parent.glob(f".{_escaped(path.name)}.*.new"):
-        found = re.fullmatch(r".*\.(\d+)-[0-9a-f]+\.new", other.name)
-        if found and not _is_alive(int(found[1])):
-            other.unlink(missing_ok=True)
+    """Write a file under a name that tells whose it is, so that whoever comes next can remove it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
     try:
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
@@ -182,14 +178,20 @@ def _put_named(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def tidy(path: Path) -> None:
+    """Remove what somebody has left who was killed while making a journal, where no unnamed files are known."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}(-seals)?\.(\d+)-[0-9a-f]+\.new")
+    with suppress(OSError), os.scandir(path.parent) as files:
+        for file in files:
+            found = pattern.fullmatch(file.name)
+            if found and not _is_alive(int(found[2])):
+                os.unlink(file)
+
+
 def _write(handle: int, data: bytes) -> None:
     while data:
         data = data[os.write(handle, data) :]
     os.fsync(handle)
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def _is_alive(process: int) -> bool:
@@ -248,17 +250,20 @@ def _beside(path: Path) -> Path:
 
 def to_write(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     """Return a connection that waits for other writers so long."""
-    for place in (path, path.parent, seals.beside(path)):
-        if place.exists() and not os.access(place, os.W_OK):
-            what = {path: "may not be written", path.parent: "its folder may not be written"}.get(place)
-            what = f"{place.name} may not be written" if what is None else what
-            raise BadJournal(path, what, "change the permissions, or open it to read only")
+    places = {"": path, "its folder ": path.parent, f"{seals.beside(path).name} ": seals.beside(path)}
+    for words, place in places.items():
+        if not _may_write(place):
+            raise BadJournal(path, f"{words}may not be written", "change the permissions, or open it to read only")
     with in_words(path):
         connection = _connected(path, "mode=rw", timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")
         connection.execute("PRAGMA secure_delete = ON")  # a session that was deleted is not in the file any more
         return connection
+
+
+def _may_write(place: Path) -> bool:
+    return not place.exists() or os.access(place, os.W_OK)
 
 
 def query(path: Path, sql: str, values: Sequence[object], *, timeout_s: float) -> list[Any]:
@@ -292,6 +297,8 @@ def _found(path: Path, sql: str, values: Sequence[object], timeout_s: float) -> 
     except sqlite3.OperationalError as error:
         if _primary(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
+        if all(map(_may_write, (path, path.parent, seals.beside(path)))):
+            raise  # closing what has no locks would drop those of this process, if it also writes
     # Alone, SQLite puts database and log together in memory, and needs no file to coordinate with others.
     with closing(_connected(path, "mode=ro&vfs=unix-none")) as connection:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")

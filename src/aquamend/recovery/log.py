@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from aquamend.errors import ForeignSession, UnknownName, UsedName
-from aquamend.recovery.events import Entry, Event
+from aquamend.recovery.events import Ended, Entry, Event
 
 
 class Log(Protocol):
@@ -50,3 +50,15 @@ class MemoryLog:
         if session not in self._sessions:
             raise UnknownName("session", session, self._sessions)
         return iter(self._sessions[session][after:])
+
+
+def followed(log: Log, session: str, *, poll_s: float = 0.2) -> Iterator[Entry]:
+    """Yield the events of a session, those to come as they come, until it has ended."""
+    after = 0
+    while True:
+        for entry in log.read(session, after):
+            after = entry.number
+            yield entry
+            if isinstance(entry.event, Ended):
+                return
+        time.sleep(poll_s)

@@ -41,17 +41,55 @@ class Line:
     text: str
     bad: bool = False
     """Whether something went wrong."""
+    seconds: float | None = None
+    """How long it took: an act from its beginning to its receipt, an answer from the question on."""
 
 
 def told(entries: Iterable[Entry]) -> Iterator[Line]:
     """Yield the story of a session, one line for every event worth one."""
+    return (line for _, line in told_each(entries) if line is not None)
+
+
+def told_each(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Line | None]]:
+    """Yield every event of a session with its line in the story; None where it has none."""
     now: Recovery | None = None
+    since = 0.0  # when the last act or question began
     for entry in entries:
         before, now = now, Recovery.of([entry.event]) if now is None else now.after(entry.event)
         words = _words(entry.event, before or now, now)
-        if words is not None:
-            title, text, bad = words
-            yield Line(entry.number, entry.time, title, text, bad)
+        if isinstance(entry.event, Intended | Asked):
+            since = entry.time
+        if words is None:
+            yield entry, None
+            continue
+        title, text, bad = words
+        took = _seconds(entry, since)
+        if took is not None:
+            text = f"{text} {'Took' if isinstance(entry.event, Done) else 'After'} {lasting(took)}."
+        yield entry, Line(entry.number, entry.time, title, text, bad, took)
+
+
+def _seconds(entry: Entry, since: float) -> float | None:
+    match entry.event:
+        case Done(receipt):
+            return entry.time - since if receipt.seconds is None else receipt.seconds
+        case Approved():
+            return entry.time - since
+        case _:
+            return None
+
+
+def lasting(seconds: float) -> str:
+    """Return a duration as people say it, to the millisecond where that matters."""
+    if abs(seconds) < 1:
+        return f"{seconds * 1e3:.0f} ms"
+    if abs(seconds) < 60:
+        return f"{seconds:.3f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if abs(minutes) < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min"
 
 
 def _words(event: Event, before: Recovery, now: Recovery) -> tuple[str, str, bool] | None:
@@ -66,9 +104,10 @@ def _words(event: Event, before: Recovery, now: Recovery) -> tuple[str, str, boo
         case Decided():
             return "decision", " ".join(_decision(before, event)), bool(event.reason)
         case Asked(act, reason):
-            return "waiting", f"A person has to allow this: {act} ({reason}).", True
+            return "asked", f"A person has to allow this: {act} ({reason}).", True
         case Approved(granted, by, note):
-            return "answer", f"{by} {'allows' if granted else 'does not allow'} it. {note}".strip(), not granted
+            said = f"{by} {'allows' if granted else 'does not allow'} it: {before.asked}. {capital(note)}".strip()
+            return "allowed" if granted else "refused", said if said.endswith(".") else f"{said}.", not granted
         case Intended():
             return None  # its receipt tells; where there is none, whoever resumes does
         case Done():
