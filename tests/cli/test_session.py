@@ -75,9 +75,8 @@ def test_the_story_tells_beliefs_reasons_and_costs(run, journal):
     for part in (
         "alarm is the lid on; aquamend decides. In doubt: lid 40%.",
         "Run probe look. Expected loss: run probe look 2.44 s, roll back lid 3 s, continue as is 4 s.",
-        "look = no, cost 0.5 s. In doubt: lid 84%.",
         "decision Roll back lid (undo lift).",
-        "done undo: lift, cost 3 s.",
+        "done undo: lift, cost 3 s, took ",
         "finished It cost 3.5 s.",
         "Cost: sensing 0.5 s, rollback 3 s, continuation 0 s.",
     ):
@@ -104,7 +103,7 @@ def test_somebody_allows_what_is_waited_for(run, journal, lid):
     with Journal(journal) as opened:
         assert resume(opened, "waits", Robot(load_problem(lid))).ending is Ending.HANDED_OVER
     story = run("session", "show", "waits", "--journal", str(journal)).stdout
-    assert "Ada allows it: hand over to a person. Coming. After " in " ".join(story.split())
+    assert re.search(r"Ada allows it, after [\d.]+ m?s: hand over to a person\. Coming", " ".join(story.split()))
     assert "allowed" in story
 
 
@@ -148,7 +147,7 @@ def test_times_are_told_to_the_millisecond_with_how_long_it_took(run, journal):
     assert re.fullmatch(r"over, begun on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d\.\d{3} UTC", lines[0])
     assert sum(bool(re.match(r"\d\d:\d\d:\d\d\.\d{3}  \w", line)) for line in lines) == 9
     story = " ".join(" ".join(lines).split())
-    assert re.search(r"look = no, cost 0\.5 s\. In doubt: lid 84%\. Took \d+ ms\.", story)
+    assert re.search(r"look = no, cost 0\.5 s, took \d+ ms\. In doubt: lid 84%\.", story)
     assert re.search(r"From the alarm to the end: [\d.]+ m?s\.", story)
     assert max(map(len, lines)) <= 80
 
@@ -157,7 +156,7 @@ def test_the_story_tells_what_was_asked_and_what_was_refused(run, journal):
     run("session", "approve", "waits", "--refuse", "--by", "Ada", "--note", "not now", "--journal", str(journal))
     story = " ".join(run("session", "show", "waits", "--journal", str(journal)).stdout.split())
     assert "asked A person has to allow this: hand over to a person (somebody has to take over)." in story
-    assert re.search(r"refused Ada does not allow it: hand over to a person\. Not now\. After [\d.]+ m?s\.", story)
+    assert re.search(r"refused Ada does not allow it, after [\d.]+ m?s: hand over to a person\. Not now", story)
 
 
 def test_the_story_as_data_is_the_export_with_words(run, journal):
@@ -174,17 +173,18 @@ def test_the_story_as_data_is_the_export_with_words(run, journal):
 def test_a_session_is_watched_until_it_has_ended(run, journal, lid):
     def go_on():
         with Journal(journal) as opened:
+            time.sleep(0.1)  # so that it goes on while somebody watches
             resume(opened, "waits", Robot(load_problem(lid)))
 
+    run("session", "approve", "waits", "--by", "Ada", "--journal", str(journal))
     thread = threading.Thread(target=go_on)
     thread.start()
-    run("session", "approve", "waits", "--by", "Ada", "--journal", str(journal))
     result = run("session", "watch", "waits", "--every", "0.01", "--journal", str(journal))
     thread.join(PATIENCE_S)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     titles = [line[14:25].strip() for line in lines if line[:1].isdigit()]
-    assert (titles[0], titles[-4:]) == ("alarm", ["allowed", "begins", "handed over", "handed over"])
+    assert (titles[0], titles[-4:]) == ("alarm", ["resumed", "begins", "handed over", "handed over"])
     assert max(map(len, lines)) <= 80
     data = run("session", "watch", "waits", "--json", "--journal", str(journal)).stdout.splitlines()
     assert json.loads(data[-1])["kind"] == "ended"

@@ -56,16 +56,14 @@ def told_each(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Line | None]]:
     since = 0.0  # when the last act or question began
     for entry in entries:
         before, now = now, Recovery.of([entry.event]) if now is None else now.after(entry.event)
-        words = _words(entry.event, before or now, now)
+        took = _seconds(entry, since)
+        words = _words(entry.event, before or now, now, took)
         if isinstance(entry.event, Intended | Asked):
             since = entry.time
         if words is None:
             yield entry, None
             continue
         title, text, bad = words
-        took = _seconds(entry, since)
-        if took is not None:
-            text = f"{text} {'Took' if isinstance(entry.event, Done) else 'After'} {lasting(took)}."
         yield entry, Line(entry.number, entry.time, title, text, bad, took)
 
 
@@ -92,7 +90,7 @@ def lasting(seconds: float) -> str:
     return f"{hours:,} h {minutes} min"
 
 
-def _words(event: Event, before: Recovery, now: Recovery) -> tuple[str, str, bool] | None:
+def _words(event: Event, before: Recovery, now: Recovery, took: float | None) -> tuple[str, str, bool] | None:
     """Return title and text of an event, and whether something went wrong."""
     match event:
         case Alarmed(state, policy):
@@ -106,12 +104,13 @@ def _words(event: Event, before: Recovery, now: Recovery) -> tuple[str, str, boo
         case Asked(act, reason):
             return "asked", f"A person has to allow this: {act} ({reason}).", True
         case Approved(granted, by, note):
-            said = f"{by} {'allows' if granted else 'does not allow'} it: {before.asked}. {capital(note)}".strip()
-            return "allowed" if granted else "refused", said if said.endswith(".") else f"{said}.", not granted
+            after = "" if took is None else f", after {lasting(took)}"
+            said = f"{by} {'allows' if granted else 'does not allow'} it{after}: {before.asked}. {capital(note)}"
+            return "allowed" if granted else "refused", said.strip(), not granted
         case Intended():
             return None  # its receipt tells; where there is none, whoever resumes does
         case Done():
-            return _receipt(event, before.act, now)
+            return _receipt(event, before.act, now, took)
         case Resumed(by):
             doubt = "" if now.act is None else f" In doubt is: {now.act}."
             return "resumed", f"By {by}.{doubt}", bool(doubt)
@@ -133,8 +132,9 @@ def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
         yield f"Expected loss: {', '.join(weighed)}."
 
 
-def _receipt(done: Done, act: Act | None, now: Recovery) -> tuple[str, str, bool]:
-    receipt, cost = done.receipt, _cost(now, done.receipt.cost)
+def _receipt(done: Done, act: Act | None, now: Recovery, took: float | None) -> tuple[str, str, bool]:
+    receipt = done.receipt
+    cost = _cost(now, receipt.cost) + ("" if took is None else f", took {lasting(took)}")
     if not receipt.succeeded:
         why = str(receipt.finding).removeprefix("in doubt: ")
         return "failed" if done.known else "in doubt", f"{receipt.what} ({why}), charged {cost}.", True
