@@ -186,6 +186,12 @@ class TestLoss:
         with Journal.open(written) as journal:
             assert len(list(journal.read("open"))) == 3
 
+    def test_seals_that_are_no_file_are_named(self, written):
+        beside(written).unlink()
+        beside(written).mkdir()
+        with pytest.raises(BadJournal, match=r"journal\.db-seals may not be read \(Is a directory\)"):
+            Journal.open(written)
+
     def test_a_journal_of_the_version_before_is_refused_by_name(self, written):
         import sqlite3
 

@@ -105,7 +105,7 @@ class _Row:
         texts = (self.name, self.problem, self.problem_name, self.policy, self.seal)
         return (
             all(isinstance(text, str) for text in texts)
-            and self.status in set(Status)
+            and self.status in _STATUSES
             and type(self.id) is type(self.events) is int
             and type(self.cost) is float
             and not math.isnan(self.cost)
@@ -120,6 +120,7 @@ class _Row:
         return SessionLine(self.name, self.problem_name, self.policy, status, *times, self.events, self.cost)
 
 
+_STATUSES = frozenset(status.value for status in Status)
 _Query = Callable[..., list[Any]]
 _COLUMNS = tuple(field.name for field in fields(_Row))
 _columns_of = attrgetter(*_COLUMNS)

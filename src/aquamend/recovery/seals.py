@@ -8,6 +8,7 @@ The file has two places of one page each, written in turns: whatever a crash spo
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import struct
@@ -71,15 +72,16 @@ def last(path: Path) -> Mark | None:
     """Return the last mark that was acknowledged; None where there is no file; ``BadJournal`` if it is damaged."""
     for _ in range(_LOOKS):
         try:
-            handle = os.open(beside(path), os.O_RDONLY)
+            handle = os.open(f"{path}-seals", os.O_RDONLY)
+            try:
+                found = [mark for mark in _marks(handle) if mark is not None]
+            finally:
+                os.close(handle)
         except FileNotFoundError:
             return None
-        except PermissionError:
-            raise BadJournal(path, f"{beside(path).name} may not be read", "change its permissions") from None
-        try:
-            found = [mark for mark in _marks(handle) if mark is not None]
-        finally:
-            os.close(handle)
+        except OSError as error:
+            what = f"{beside(path).name} may not be read ({error.strerror})"
+            raise BadJournal(path, what, "check what it is, and its permissions") from error
         if found:
             return max(found, key=lambda mark: mark.changes)
         time.sleep(_PAUSE_S)  # somebody may be writing both, one after the other
@@ -88,13 +90,15 @@ def last(path: Path) -> Mark | None:
 
 def keep(path: Path, mark: Mark, *, timeout_s: float) -> None:
     """Have a mark on disk, unless a later one is there already; the database has it by now."""
-    handle = os.open(beside(path), os.O_RDWR)
+    handle = os.open(f"{path}-seals", os.O_RDWR)
     try:
         with _locked(handle, path, timeout_s):
             marks = _marks(handle)
             changes = [-1 if other is None else other.changes for other in marks]
             if max(changes) < mark.changes:
-                os.pwrite(handle, mark.to_bytes(), PLACE * changes.index(min(changes)))  # the last one stays
+                data = mark.to_bytes()
+                if os.pwrite(handle, data, PLACE * changes.index(min(changes))) < len(data):  # the last one stays
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 _synchronise(handle)
     finally:
         os.close(handle)
