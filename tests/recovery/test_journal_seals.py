@@ -319,6 +319,15 @@ class TestDeleting:
             with pytest.raises(UnknownName):
                 one.append("open", 2, [Resumed("me")])
 
+    def test_whoever_reads_it_meanwhile_is_told_that_it_is_gone_not_that_it_is_damaged(self, written, alarmed):
+        with Journal.open(written, read_only=True) as reader, Journal.open(written) as writer:
+            gone, replaced = reader.read("open"), reader.read("over")
+            writer.delete(["open", "over"], force=True)
+            writer.append("over", 0, [alarmed])
+            for entries in (gone, replaced):
+                with pytest.raises(UnknownName):
+                    list(entries)
+
 
 def test_a_log_in_memory_names_what_was_used_and_what_is_unknown_too(alarmed):
     log = MemoryLog()

@@ -415,15 +415,21 @@ class Journal:
         while number < row.events:
             rows = self._rows(row.id, number + 1, min(row.events, number + READ_AT_ONCE))
             if not rows:
-                raise self._damaged(f"session {session!r} has no event {number + 1}")
+                raise self._broken(row, f"session {session!r} has no event {number + 1}")
             for found, when, text, own in rows:
                 number += 1
                 seal = _seal(seal, session, number, when, text)
                 if found != number or own != seal or not isinstance(text, str) or not _is_time(when):
-                    raise self._damaged(f"event {number} of session {session!r} is not what was written")
+                    raise self._broken(row, f"event {number} of session {session!r} is not what was written")
                 yield Entry(number, when, self._event(session, number, text))
         if number == row.events and seal != row.seal:
-            raise self._damaged(f"session {session!r} does not end as was written")
+            raise self._broken(row, f"session {session!r} does not end as was written")
+
+    def _broken(self, row: _Row, what: str) -> AquaMendError:
+        """Return what it means that events are not there: damage, unless somebody has deleted the session meanwhile."""
+        _, now = self._found(row.name)
+        gone = now is None or (now.id, now.started) != (row.id, row.started)
+        return self._unknown(row.name) if gone else self._damaged(what)
 
     def _rows(self, key: int, first: int, until: int) -> list[Any]:
         sql = "SELECT number, time, data, seal FROM events WHERE session = ? AND number BETWEEN ? AND ? ORDER BY number"

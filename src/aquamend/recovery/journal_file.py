@@ -214,16 +214,7 @@ def inspect(path: Path) -> None:
         raise BadJournal(path, "may not be read", "change its permissions")
     if path.stat().st_size == 0:
         raise BadJournal(path, "is empty, which no journal is", "remove it, or restore it from a copy")
-    # Through SQLite, since closing a file of our own would drop the locks that others of this process hold on it.
-    with in_words(path):
-        try:
-            with closing(_connected(path, "mode=ro&immutable=1")) as connection:
-                header = [connection.execute(ask).fetchone()[0] for ask in _HEADER]
-        except sqlite3.DatabaseError:
-            # Somebody moves changes into the file, or was killed while doing so: only with them it makes sense.
-            if not _has_more(path):
-                raise
-            header = [query(path, ask, (), timeout_s=MOVING_S)[0][0] for ask in _HEADER]
+    header = _header(path)
     application, version, pages, size, moves_pages = header
     if application != APPLICATION_ID:
         raise BadJournal(path, "is another program's SQLite file", "name a journal, or a file that does not exist yet")
@@ -234,14 +225,33 @@ def inspect(path: Path) -> None:
         raise BadJournal(path, what, "read it with the program that wrote it, and begin a new one")
     if moves_pages:
         raise BadJournal(path, "is damaged (its header is not as it was written)", "restore it from a copy")
-    if path.stat().st_size < pages * size and not _has_more(path):
+    if not _has_more(path) and path.stat().st_size < pages * size:
         raise BadJournal(path, "is damaged (its end is missing)", "restore it from a copy")
+
+
+def _header(path: Path) -> list[Any]:
+    """Return what the header says; the log beside it is left alone unless the file makes no sense without it."""
+    with in_words(path):
+        while True:
+            before = _looks(path)
+            # Through SQLite: closing a file of our own would drop the locks that others of this process hold on it.
+            try:
+                with closing(_connected(path, "mode=ro&immutable=1")) as connection:
+                    return [connection.execute(ask).fetchone()[0] for ask in _HEADER]
+            except sqlite3.DatabaseError:
+                # Somebody moves changes into the file, or was killed while doing so: only with them it makes sense.
+                if _has_more(path):
+                    return [query(path, ask, (), timeout_s=MOVING_S)[0][0] for ask in _HEADER]
+                if _looks(path) == before:
+                    raise
 
 
 def _has_more(path: Path) -> bool:
     """Whether there are changes beside the file, in SQLite's write-ahead log."""
-    beside = _beside(path)
-    return beside.exists() and beside.stat().st_size > 0
+    try:
+        return _beside(path).stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _beside(path: Path) -> Path:
