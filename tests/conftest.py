@@ -188,6 +188,15 @@ def valued_file() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
+def blinded() -> Callable[..., dict[str, Any]]:
+    """Return a problem file with one more probe, "blind", which answers alike whatever is true.
+
+    Some declarations rest on it. It costs next to nothing, so that nearly every budget allows it.
+    """
+    return _blinded
+
+
+@pytest.fixture(scope="session")
 def after_some_answers() -> Callable[..., InformationState]:
     """Return a state that a few possible answers lead to from the alarm on."""
 
@@ -289,6 +298,32 @@ def _random_problem(
         restart=amount(20) if rng.random() < 0.4 else None,
         escalate=amount(25) if rng.random() < 0.6 else None,
     )
+
+
+def _blinded(data: dict[str, Any], seed: int, *, gaussian: bool | None = None) -> dict[str, Any]:
+    rng = random.Random(seed)
+    if not (rng.random() < 0.5 if gaussian is None else gaussian):
+        shares = [rng.random() + 0.01 for _ in range(rng.randint(1, 4))]
+        row = [share / sum(shares) for share in shares]
+        kernel = {"outcomes": [f"o{i}" for i in range(len(row))], "likelihood": {"default": row}}
+    else:
+        kernel = {"gaussian": {"default": [rng.uniform(-3, 3), rng.uniform(0.1, 2)]}}
+    beliefs = [belief["name"] for belief in data["beliefs"]]
+    probe = {"name": "blind", "cost": 1e-6, "max_uses": 3}
+    if rng.random() < 0.2:
+        probe["source"] = rng.choice(beliefs)
+    edges = [["blind", belief, "detection"] for belief in beliefs if rng.random() < 0.7]
+    declarations = [dict(entry) for entry in data.get("declarations", [])]
+    for entry in declarations:
+        if rng.random() < 0.1:
+            entry["support"] = [*entry.get("support", []), "blind"]
+    return {
+        **data,
+        "probes": [*data.get("probes", []), probe],
+        "edges": [*data.get("edges", []), *edges],
+        "kernels": {**data.get("kernels", {}), "blind": kernel},
+        **({"declarations": declarations} if declarations else {}),
+    }
 
 
 def _reachable(graph: RecoveryGraph, belief: str) -> set[str]:

@@ -39,12 +39,12 @@ PROBLEM: dict[str, Any] = {
 
 
 CUPS: dict[str, Any] = {
-    "format": "aquamend-problem/2",
+    "format": "aquamend-problem/1",
     "name": "which cup is least full",
     "unit": "s",
     "beliefs": [
-        {"name": "level", "residual": 10, "correction": "supported", "declared": 18.0, "tolerance": 3.0},
-        {"name": "target", "residual": 80, "correction": "supported", "declared": "A", "needs_support": True},
+        {"name": "level", "residual": 10, "declared": 18.0, "tolerance": 3.0},
+        {"name": "target", "residual": 80, "declared": "A", "needs_support": True},
         {"name": "camera", "residual": 5, "declared": "sound"},
     ],
     "actions": [
@@ -52,8 +52,8 @@ CUPS: dict[str, Any] = {
         {"name": "aim", "undo": 1, "status": "executed"},
     ],
     "probes": [
-        {"name": "look", "cost": 0.2, "source": "camera", "accuracy": 0.98},
-        {"name": "weigh", "cost": 0.6, "accuracy": {"default": 0.99, "off": 0.5}},
+        {"name": "look", "cost": 0.2, "source": "camera"},
+        {"name": "weigh", "cost": 0.6},
     ],
     "edges": [
         ["look", "level", "detection"],

@@ -148,7 +148,6 @@ def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(run, lid, args,
     ],
 )
 def test_an_error_that_cannot_persist_is_refused(run, problem, write, share, said):
-    problem["format"] = "aquamend-problem/2"
     problem["probes"][0] |= {"max_uses": 4, "persistent": share}
     problem["kernels"]["look"] = {"gaussian": {"on": [0, 1], "off": [3, 1]}}
     assert_refused(run("decide", write(problem)), said)

@@ -103,7 +103,7 @@ def test_a_linear_chain_shows_what_it_would_undo_and_what_that_costs(run, proble
 
 def test_what_would_be_declared_is_said(run, cups):
     text = " ".join(run("decide", cups, "--observe", "weigh=45", "--policy", "no-reprobe").stdout.split())
-    assert "Declare level as read by weigh (45), target: B" in text
+    assert "Declare level: 45, target: B" in text
     assert "Declarations in doubt A is least full: target A, wrong with 94%" in text
 
 

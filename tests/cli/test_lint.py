@@ -8,7 +8,9 @@ def test_odd_things_are_listed_and_are_no_error(run, problem, write):
     path = write(problem)
     result = run("lint", path)
     assert result.exit_code == 0
-    assert f"{path}: inseparable: no probe tells on, off from each other; knowing would save 1.8 s" in result.stdout
+    assert (
+        f"{path}: note: inseparable: no probe tells on, off from each other; knowing would save 1.8 s" in result.stdout
+    )
     (line,) = run("lint", path, "--json").stdout.splitlines()
     assert [f["code"] for f in json.loads(line)["findings"]] == ["inseparable", "uninformative"]
 

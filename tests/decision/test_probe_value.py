@@ -143,36 +143,6 @@ def test_no_answer_is_expected_to_leave_less_than_the_clairvoyant_loses(walked):
         assert (values.expected_loss - values.branches.cost >= least - 1e-9).all(), seed
 
 
-def with_a_blind_probe(data, seed):
-    """Return the problem file with one more probe, which answers alike whatever is true; some declarations rest on it.
-
-    It costs next to nothing, so that nearly every budget allows it.
-    """
-    rng = random.Random(seed)
-    if rng.random() < 0.5:
-        shares = [rng.random() + 0.01 for _ in range(rng.randint(1, 4))]
-        row = [share / sum(shares) for share in shares]
-        kernel = {"outcomes": [f"o{i}" for i in range(len(row))], "likelihood": {"default": row}}
-    else:
-        kernel = {"gaussian": {"default": [rng.uniform(-3, 3), rng.uniform(0.1, 2)]}}
-    beliefs = [belief["name"] for belief in data["beliefs"]]
-    probe = {"name": "blind", "cost": 1e-6, "max_uses": 3}
-    if rng.random() < 0.2:
-        probe["source"] = rng.choice(beliefs)
-    edges = [["blind", belief, "detection"] for belief in beliefs if rng.random() < 0.7]
-    declarations = [dict(entry) for entry in data.get("declarations", [])]
-    for entry in declarations:
-        if rng.random() < 0.1:
-            entry["support"] = [*entry.get("support", []), "blind"]
-    return {
-        **data,
-        "probes": [*data.get("probes", []), probe],
-        "edges": [*data.get("edges", []), *edges],
-        "kernels": {**data.get("kernels", {}), "blind": kernel},
-        **({"declarations": declarations} if declarations else {}),
-    }
-
-
 def without_rules(data):
     """Return the problem file with no belief in need of support."""
     return {**data, "beliefs": [{k: v for k, v in b.items() if k != "needs_support"} for b in data["beliefs"]]}
@@ -180,12 +150,12 @@ def without_rules(data):
 
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_a_probe_that_tells_nothing_is_worth_nothing_with_rules_of_support_too(
-    valued_file, after_some_answers, gaussian
+    valued_file, blinded, after_some_answers, gaussian
 ):
     """Neither the posterior nor who speaks for what has changed, so it costs what stopping now does, and its price."""
     ruled = answered = barred = 0
     for seed in range(cases(250, 1000)):
-        data = with_a_blind_probe(valued_file(seed, gaussian=gaussian), seed)
+        data = blinded(valued_file(seed, gaussian=gaussian), seed)
         state = after_some_answers(data, seed)
         if "blind" not in state.legal_probes:
             continue

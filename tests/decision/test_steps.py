@@ -15,7 +15,7 @@ from aquamend.decision.steps import (
     step_kind,
     step_to_data,
 )
-from aquamend.errors import UnknownName
+from aquamend.errors import InvalidData
 
 STEPS = [
     Reprobe("look"),
@@ -64,5 +64,5 @@ def test_a_step_is_written_in_the_words_of_the_decision_format():
 
 
 def test_an_unknown_kind_of_step_lists_the_five():
-    with pytest.raises(UnknownName, match=r"'dance'.*'reprobe', 'roll_back', 'continue', 'restart', 'escalate'"):
+    with pytest.raises(InvalidData, match=r"'dance'.*reprobe, roll_back, continue, restart, escalate"):
         step_from_data({"kind": "dance"})

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from aquamend.decision import probe_values
-from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, Restart, RollBack
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.explanation.alternatives import alternatives, answers_to, interval_labels, split_of, unavailable
 from aquamend.explanation.report import decision_report
 from aquamend.inference import Observation
@@ -80,10 +80,19 @@ def test_a_belief_without_support_says_so(cup_state):
     assert "supports no value" in found["roll back target"]
 
 
-def test_after_an_answer_its_reading_can_be_declared(cup_state):
+def test_after_an_answer_that_is_declared_which_it_makes_most_probable(cup_state):
     (low, high) = answers_to(cup_state(), "weigh")
-    assert low.stop.decision == RollBack(("camera",), ("aim",))
-    assert high.stop.decision.declare == (NewDeclaration("level", None, "weigh"), NewDeclaration("target", "B"))
+    assert low.stop.decision == Continue()
+    assert high.stop.decision.declare == (NewDeclaration("level", 45.0), NewDeclaration("target", "B"))
+
+
+def test_after_an_answer_its_support_is_counted(cup_state):
+    """Once the camera tests bad, nothing that it saw supports a target, and a person is called."""
+    (good, bad) = answers_to(cup_state(), "test")
+    assert good.stop.decision == Continue()
+    assert bad.stop.decision == Escalate()
+    (low, _) = answers_to(cup_state().after(Observation("test", "bad")), "weigh")
+    assert low.stop.decision == RollBack(("camera",), ("aim",), (NewDeclaration("camera", "biased"),))
 
 
 def test_each_outcome_has_its_chance_and_the_decision_after_it(lid_state):

@@ -53,9 +53,9 @@ def test_a_long_path_keeps_its_end(lid_state):
 def test_what_is_declared_stands_beside_what_is_undone(cup_state):
     state = cup_state().after(Observation("weigh", "45"))
     text = " ".join(text_of(state, name="no-reprobe").split())
-    assert "▶ Next step roll back level, target Undo grasp Declare level as read by weigh (45), target: B Why" in text
+    assert "▶ Next step roll back level, target Undo grasp Declare level: 45, target: B Why" in text
     assert "▶ roll back level, target 0 4.00" in text
-    assert "undo grasp; declare level as read by weigh (45), target: B" in text
+    assert "undo grasp; declare level: 45, target: B" in text
     assert "for values that may be left wrong" in text
 
 
@@ -103,6 +103,8 @@ def test_policy_names_do_not_vanish_at_50_columns():
     text = evaluated(50)
     assert "troubleshooting" in text
     assert "mine.robot:Caref" in text
+    assert "troubleshooting leaves nothing wrong." in text
+    assert "what is wrong" in evaluated(80)
     assert max(map(len, text.splitlines())) <= 50
 
 

@@ -95,7 +95,7 @@ def test_a_report_survives_pickling_and_plain_data(cup_state):
 def test_a_step_is_completed_with_what_it_implies(cup_state):
     state = cup_state().after(Observation("weigh", "45"))
     step = carried_out(state, RollBack(("level", "target")), name="mine")
-    new = (NewDeclaration("level", None, "weigh"), NewDeclaration("target", "B"))
+    new = (NewDeclaration("level", 45.0), NewDeclaration("target", "B"))
     assert step == RollBack(("level", "target"), ("grasp",), new)
     given = RollBack(("level",), ("aim", "grasp"), (NewDeclaration("level", 45.0),))
     assert carried_out(state, given, name="mine") == replace(given, undo=("grasp", "aim"))

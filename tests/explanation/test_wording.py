@@ -29,14 +29,13 @@ def test_every_step_has_words(lid_state):
     assert words.full(steps[3]) == "continue as is"
 
 
-def test_what_is_declared_is_said_with_what_was_read(cup_state):
-    state = cup_state()
-    step = RollBack(
-        ("level", "target"), ("grasp",), (NewDeclaration("level", None, "weigh"), NewDeclaration("target", "B"))
+def test_what_is_declared_is_said_with_its_value(cup_state):
+    new = (NewDeclaration("level", 45.123456789), NewDeclaration("target", "B"))
+    words = Wording(cup_state())
+    assert (
+        words.scope(RollBack(("level", "target"), ("grasp",), new)) == "undo grasp; declare level: 45.1235, target: B"
     )
-    assert Wording(state).scope(step) == "undo grasp; declare level as read by weigh, target: B"
-    read = Wording(state.after(Observation("weigh", "45")))
-    assert read.scope(step) == "undo grasp; declare level as read by weigh (45), target: B"
+    assert words.scope(RollBack(("level", "target"), (), new)) == "declare level: 45.1235, target: B"
 
 
 def test_the_likeliest_culprit_is_named_first(many_state):
@@ -71,15 +70,7 @@ def test_answers_that_lead_to_other_values_are_told_apart(cup_state):
     *others, off = state.problem.model.hypotheses
     off = replace(off, truth={"level": 45.0, "target": "C"})
     model = replace(state.problem.model, hypotheses=[*others, off])
-    state = InformationState.alarmed(replace(state.problem, model=model)).after(Observation("weigh", "45"))
+    state = InformationState.alarmed(replace(state.problem, model=model)).after(Observation("look", "high"))
     text = why(state)
-    assert "good (" in text
-    assert "level as read by weigh (45), target: B" in text
-    assert "level: 45, target: B" in text
-
-
-def test_what_a_probe_read_before_is_not_what_it_reads_next(cup_state):
-    new = NewDeclaration("level", None, "weigh")
-    state = cup_state().after(Observation("weigh", "45"))
-    assert Wording(state).value_of(new) == "level as read by weigh (45)"
-    assert Wording(state, running="weigh").value_of(new) == "level as read by weigh"
+    assert "18 (36%) → roll back level, target (undo grasp; declare level: 45, target: C)" in text
+    assert "roll back level, target (undo grasp; declare level: 45, target: B); 18" in text

@@ -42,7 +42,7 @@ def test_what_is_declared_what_needs_support_and_what_a_probe_relies_on_is_shown
     state = cup_state().after(Observation("weigh", "45"))
     step = correction(state, ["level", "target"]).decision
     dot, mermaid = (marked_graph(state, step).as_dot(), marked_graph(state, step).as_mermaid())
-    assert r"level\ndeclared 18\nsuspected: 94%\nto be declared as read by weigh (45)" in dot
+    assert r"level\ndeclared 18\nsuspected: 94%\nto be declared: 45" in dot
     assert r"target\ndeclared A\nneeds support\nsuspected: 94%\nto be declared: B" in dot
     assert 'n0 -> n5 [label="relies on", style=dotted];' in dot
     assert "n0 -.->|relies on| n5" in mermaid

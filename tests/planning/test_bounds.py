@@ -132,7 +132,10 @@ def test_a_set_of_hypotheses_that_settles_leaves_one_decision_best_under_every_m
         n = len(state.posterior)
         rng = np.random.default_rng(seed)
         allowed = rng.random((6, n)) < 0.4
-        for members in allowed[settles(state, allowed, state.answered)]:
+        found = settles(state, allowed)
+        ruled = any(belief.needs_support for belief in state.problem.graph.beliefs)
+        assert not (ruled and found.any()), seed  # what may be done then also hangs on who has spoken
+        for members in allowed[found]:
             weights = rng.dirichlet(np.ones(n)) * (members & (state.posterior > 0))
             mixed = InformationState(state.problem, weights / weights.sum(), alarms=1)
             known = float(mixed.posterior @ informed_losses(state))

@@ -8,6 +8,11 @@ import pytest
 from aquamend import Exact, InformationState, Observation, Reprobe, evaluate
 from aquamend.decision import best_terminal
 from aquamend.planning import exact
+from aquamend.planning.evidence_tree import EvidenceTree
+from aquamend.planning.lookahead import lookahead_losses
+from aquamend.planning.sensors import discrete_answers
+from aquamend.problem_file import parse_problem
+from tests.tiers import cases
 
 
 def recursive_optimum(
@@ -72,7 +77,7 @@ def test_a_plan_made_at_the_root_answers_like_one_made_at_the_descendant(make_st
         assert policy.bounds(state).upper == pytest.approx(fresh.bounds(state).upper, abs=1e-9)
 
 
-# Against the reference: values, sources, accuracies, supported corrections, the need of support.
+# Against the reference: values, sources, the need of support.
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -130,6 +135,34 @@ def test_the_exact_plan_is_the_reference_optimum_on_thousands_of_problems(refere
     for seed in range(1000, 4000):
         state, reference = referenced(seed)
         assert exact.solve(state).loss == pytest.approx(reference.optimum(), rel=1e-9, abs=1e-9), seed
+
+
+def test_a_probe_that_tells_nothing_changes_no_optimum_with_rules_of_support_too(valued_file, blinded):
+    """As if it were not there: in the table of all evidence states, some probes ahead, and in the tree of evidence."""
+    ruled = compared = 0
+    for seed in range(cases(80, 400)):
+        data = blinded(valued_file(seed, max_total_uses=2), seed, gaussian=False)
+        data.pop("sensing_budget", None)  # which even its price might use up
+        spent = [{**probe, "max_uses": 0} if probe["name"] == "blind" else probe for probe in data["probes"]]
+        state, without = (InformationState.alarmed(parse_problem(d)) for d in (data, {**data, "probes": spent}))
+        if not state.legal_probes or state.legal_probes[-1] != "blind":
+            continue
+        optimum = exact.solve(without).loss
+        table = exact.solve(state)
+        assert table.loss == pytest.approx(optimum, abs=1e-9), seed
+        assert table.probe_losses()[-1] == pytest.approx(optimum + 1e-6, abs=1e-9), seed
+        ahead = exact.solve(without, depth=1).loss
+        assert lookahead_losses(state, 2)[-1] == pytest.approx(ahead + 1e-6, abs=1e-9), seed
+        tree = EvidenceTree(state, discrete_answers(state))
+        for _ in range(4):
+            assert tree.bounds.lower <= optimum + 1e-9, seed
+            assert tree.bounds.upper >= optimum - 1e-9, seed
+            if not tree.grow():
+                break
+        ruled += any(belief.needs_support for belief in state.problem.graph.beliefs)
+        compared += 1
+    assert compared > 60
+    assert ruled > 20
 
 
 def test_too_many_evidence_states_are_refused_rather_than_tried(make_state, monkeypatch):

@@ -4,17 +4,18 @@ import math
 
 import pytest
 
-from aquamend import Continue, InformationState, Observation
+from aquamend import Continue, Escalate, InformationState, Observation, Reprobe
 from aquamend.planning import search as search_module
 from aquamend.planning.information import capacity
 from aquamend.planning.limits import Limits
+from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Exact
 from aquamend.problem_file import parse_problem
 
 
 def state(**data):
-    return InformationState.alarmed(parse_problem({"format": "aquamend-problem/2"} | data))
+    return InformationState.alarmed(parse_problem({"format": "aquamend-problem/1"} | data))
 
 
 def all_bounds(start):
@@ -185,7 +186,7 @@ def test_states_on_either_side_of_a_rule_are_two():
     """Answers leave the belief wrong with 0.5 ∓ 1.5e-9, where it may and where it may not be kept."""
     less, more = 0.4 * (1 - 6e-9), 0.4 * (1 + 6e-9)
     start = state(
-        beliefs=[{"name": "b", "residual": 2, "correction": "supported", "needs_support": True}],
+        beliefs=[{"name": "b", "residual": 2, "needs_support": True}],
         actions=[{"name": "a", "undo": 50, "status": "executed"}],
         probes=[{"name": "p", "cost": 0.5, "max_uses": 5}],
         edges=[["p", "b", "detection"], ["b", "a", "belief_to_action"]],
@@ -203,8 +204,72 @@ def test_states_on_either_side_of_a_rule_are_two():
     assert search(start, Limits()).bounds.upper == pytest.approx(3.9816, abs=1e-6)
 
 
+def two_looks(share):
+    """Return a belief, wrong with 0.1, that may be kept only on evidence; a look is right so often, and costs 0.1."""
+    return state(
+        beliefs=[{"name": "b", "residual": 10, "needs_support": True}],
+        actions=[{"name": "a", "undo": 50, "status": "executed"}],
+        probes=[{"name": "look", "cost": 0.1, "max_uses": 2}],
+        edges=[["look", "b", "detection"], ["b", "a", "belief_to_action"]],
+        hypotheses=[{"name": "ok", "prior": 0.9}, {"name": "bad", "prior": 0.1, "failed": ["b"]}],
+        kernels={
+            "look": {"outcomes": ["y", "n"], "likelihood": {"ok": [share, 1 - share], "bad": [1 - share, share]}},
+        },
+        escalate=6,
+    )
+
+
+def test_two_answers_speak_together_where_neither_does_alone():
+    """After two of 0.6 against 0.4, which come with 0.34, it is kept at 0.16; else a person is called at 6.
+
+    So looking once costs 6.1, and looking again after a "y", which comes with 0.58, leads to 0.158 + 0.16 + 0.66 · 6.
+    """
+    start = two_looks(0.6)
+    assert brackets(start, 4.278)
+    assert Exact().bounds(start).lower == pytest.approx(4.278)
+    assert Exact().next_step(start) == Reprobe("look")
+    assert AquaMend().next_step(start) == Escalate()
+    assert lookahead_losses(start, 1) == pytest.approx([6.1])
+    assert lookahead_losses(start, 2) == pytest.approx([4.278])
+
+
+@pytest.mark.parametrize(("off", "speaks"), [(-1e-7, False), (0.0, True), (1e-7, True)])
+def test_what_is_exactly_twice_as_likely_speaks_in_every_plan(off, speaks):
+    """Of two hypotheses the answer "y" is 2/3 and 1/3 likely; where a little less, only two of them speak."""
+    start = two_looks(2.0 / 3.0 + off)
+    y = (0.9 * 2 + 0.1) / 3
+    once, twice = 0.1 + 10 * 0.1 / 3 + 6 * (1 - y), 0.1 + 0.1 * y + 10 * 0.1 / 9 + 6 * (1 - (0.9 * 4 + 0.1) / 9)
+    optimum = once if speaks else twice
+    assert once < twice
+    assert all(b.lower <= optimum + 1e-5 and b.upper >= optimum - 1e-5 for b in all_bounds(start))
+    assert Exact().bounds(start).upper == pytest.approx(optimum, abs=1e-5)
+    assert lookahead_losses(start, 2) == pytest.approx([optimum], abs=1e-5)
+    assert lookahead_losses(start, 1) == pytest.approx([once if speaks else 6.1], abs=1e-5)
+
+
+@pytest.mark.parametrize("rare", [1e-12, 1e-100, 1e-300])
+def test_what_hardly_can_be_wrong_needs_evidence_in_every_plan(rare):
+    """No answer rules the failure out, and none speaks for keeping: a person is called at 6, whatever is asked."""
+    start = state(
+        beliefs=[{"name": "b", "residual": 10, "needs_support": True}],
+        actions=[{"name": "a", "undo": 50, "status": "executed"}],
+        probes=[{"name": "idle", "cost": 0.1, "max_uses": 3}, {"name": "other", "cost": 0.2}],
+        edges=[["idle", "b", "detection"], ["b", "a", "belief_to_action"]],
+        hypotheses=[{"name": "ok", "prior": 1.0 - rare}, {"name": "bad", "prior": rare, "failed": ["b"]}],
+        kernels={
+            "idle": {"outcomes": ["y", "n"], "likelihood": {"default": [0.5, 0.5]}},
+            "other": {"outcomes": ["y", "n"], "likelihood": {"ok": [0.5, 0.5], "bad": [1e-200, 1.0]}},
+        },
+        escalate=6,
+    )
+    assert brackets(start, 6.0)
+    assert Exact().bounds(start).lower == 6.0
+    assert Exact().next_step(start) == Escalate()
+    assert (lookahead_losses(start, 2) > 6.0).all()
+
+
 @pytest.mark.parametrize("chance", [1.0, 1 - 1e-9, 0.9])
-def test_an_assured_correction_needs_no_support_even_where_undoing_may_fail(chance):
+def test_a_repair_needs_no_support_even_where_undoing_may_fail(chance):
     start = state(
         beliefs=[{"name": "b", "residual": 16, "needs_support": True}],
         actions=[{"name": "a", "undo": 4, "status": "executed", "undo_succeeds": chance}],

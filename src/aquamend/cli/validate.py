@@ -28,9 +28,11 @@ def validate(files: Files, *, as_json: AsJson = False) -> None:
                 print_json({"file": file, "valid": False, "faults": _faults(error)})
         else:
             if as_json:
-                print_json({"file": file, "valid": True, "faults": [], **_left_out_data(problem)})
+                grown = [step._asdict() for step in problem.model.grown]
+                hypotheses = {"hypotheses": len(problem.model.hypotheses), **({"grown": grown} if grown else {})}
+                print_json({"file": file, "valid": True, "faults": [], **hypotheses, **_left_out_data(problem)})
             else:
-                typer.echo(f"{file}: valid ({_size(problem)}){_left_out_text(problem)}")
+                typer.echo(f"{file}: valid ({_size(problem)}){_growth(problem)}{_left_out_text(problem)}")
     complaints.exit()
 
 
@@ -40,6 +42,11 @@ def _faults(error: InvalidProblem) -> list[dict[str, Any]]:
         | ({} if f.line is None else {"line": f.line, "column": f.column})
         for f in error.faults
     ]
+
+
+def _growth(problem: Problem) -> str:
+    """Return what made more hypotheses than were written, where anything did: every one takes time."""
+    return "".join(f"\n  {step.by}: {step.before:,} → {step.after:,}" for step in problem.model.grown)
 
 
 def _left_out_data(problem: Problem) -> dict[str, Any]:

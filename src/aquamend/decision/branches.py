@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.endings import Slopes, endings_of
+from aquamend.decision.endings import Endings, Slopes, endings_of
 from aquamend.decision.support import favour, spoken, spoken_after
 from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import REJECT_AT
@@ -162,10 +162,11 @@ class _Search:
         features, margins = self.endings.features, self.endings.margins
         if not decisions:
             features, margins = features[:, :1], margins[:, :0]
-        self.n_features, self.n_verdicts = features.shape[1], state.problem.invalid.shape[1] if verdicts else 0
+        watched = [_savings(self.endings)] if decisions and self.endings.plain else []
+        watched += [state.problem.invalid - REJECT_AT] if verdicts else []
+        self.n_features, self.n_verdicts = features.shape[1], sum(own.shape[1] for own in watched)
         self._hear(state, views, decisions)
-        if verdicts:
-            margins = np.hstack([margins, state.problem.invalid - REJECT_AT])
+        margins = np.hstack([margins, *watched])
         weighted = state.posterior[:, None] * np.hstack([features, margins])
         every = [np.hstack([weighted[:, : self.n_features], own, weighted[:, self.n_features :]]) for own in self.heard]
         self.weighted = [channel.alike @ own for channel, own in zip(self.channels, every, strict=True)]
@@ -254,6 +255,8 @@ class _Search:
         if not self.n_verdicts:
             return readings, who, by_column.T
         turning, whose = self._turning_points(readings, who, by_column.T)
+        if not len(turning):
+            return readings, who, by_column.T
         readings, who = np.concatenate([readings, turning]), np.concatenate([who, whose])
         order = np.lexsort((readings, who))
         return readings[order], who[order], np.concatenate([by_column.T, self._sums(turning, whose)])[order]
@@ -339,7 +342,12 @@ class _Search:
         values = self._verdicts(sums)
         size, sign = np.abs(values), np.sign(values)
         one_sign = (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:]) & (who[:-2] == who[2:])[:, None]
-        row, verdict = np.nonzero(one_sign & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (size[1:-1] < 0.4))
+        turns = one_sign & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (size[1:-1] < 0.4)
+        row, verdict = np.nonzero(turns)
+        bend = size[row, verdict] + size[row + 2, verdict] - 2.0 * size[row + 1, verdict]
+        # A parabola through the three points comes down by this much; far from zero, it is not looked at closely.
+        deep = (size[row, verdict] - size[row + 2, verdict]) ** 2 >= 2.0 * size[row + 1, verdict] * bend
+        row, verdict = row[deep], verdict[deep]
         owner, side, at = who[row], sign[row + 1, verdict], np.arange(len(row))
         low, middle, high = readings[row], readings[row + 1], readings[row + 2]
         least = [size[row + i, verdict] for i in range(3)]
@@ -381,6 +389,14 @@ class _Changes:
             (slopes, self.after),
         )
         return _Changes(*(np.concatenate([x[third], y[third]])[order] for x, y in pairs))
+
+
+def _savings(endings: Endings) -> Floats:
+    """Return what correcting each belief by itself saves, less its cost, between -1 and 1; ``(n_hypotheses, n)``."""
+    solo, cost = endings.groups.solo, endings.groups.solo_cost
+    soft = ~endings.losses.hard[solo] & (endings.losses.residual[solo] > 0.0)
+    kept = endings.features[:, endings.columns.kept][:, solo[soft]]
+    return np.asarray((kept - cost[soft]) / np.maximum(endings.losses.weight[solo[soft]], cost[soft]))
 
 
 def _ever_read(grid: Floats, density: Floats, weight: Floats) -> Bools:

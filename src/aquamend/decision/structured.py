@@ -140,7 +140,6 @@ def violations(state: InformationState) -> list[str]:
     found += _shared_terminals(state)
     for i, belief in enumerate(graph.beliefs):
         found += _doubtful_support(state, i) if belief.needs_support else ()
-        found += () if i in beliefs else _unfinished(state, i, None)
         if state.failure_probabilities[i] > 0 and math.isinf(graph.charged(graph.belief_charges[i])):
             found.append(f"finite rollback cost: {belief.name!r} cannot be corrected at a finite cost")
     return found
@@ -242,9 +241,12 @@ def _probe_violations(state: InformationState, beliefs: Sequence[int], aspects: 
 
 
 def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[str]:
-    """Yield where a belief, once resolved, can neither be kept nor corrected as Assumptions 2 and 3 ask."""
+    """Yield where a belief that has failed, once resolved, is not corrected as Assumption 2 asks.
+
+    One that surely holds may be kept without support, as Assumption 3 asks.
+    """
     problem, belief = state.problem, state.problem.graph.beliefs[i]
-    if not belief.declares and not belief.needs_support and problem.graph.undo_chances[i] == 1.0:
+    if not belief.declares and problem.graph.undo_chances[i] == 1.0:
         return
     ends = [] if _open(state, i) else [("", state)]
     if probe is not None:
@@ -257,13 +259,10 @@ def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[
             if (end := state.given(probe, row)) is not None
         ]
     for when, end in ends:
-        if end.failure_probabilities[i] > 0:
-            left = left_by_correcting(end, i)
-            if left > 0:
-                told = "no value may be declared" if math.isinf(left) else f"{left:g} of its loss is left on average"
-                yield f"Assumption 2 (correction removes the failure): {belief.name!r} has failed{when}, and {told}"
-        elif not may_be_kept(end, i):
-            yield f"Assumption 3 (a valid belief permits continuation): {belief.name!r} holds{when} but lacks support"
+        left = left_by_correcting(end, i) if end.failure_probabilities[i] > 0 else 0.0
+        if left > 0:
+            told = "no value may be declared" if math.isinf(left) else f"{left:g} of its loss is left on average"
+            yield f"Assumption 2 (correction removes the failure): {belief.name!r} has failed{when}, and {told}"
 
 
 def _doubtful_support(state: InformationState, i: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, probe_values
-from aquamend.decision.steps import Continue, Reprobe, Restart, RollBack, Step
+from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step
 from aquamend.decision.support import evidence_on
 from aquamend.decision.terminal import Stop, best_terminal, correction_stops, declarable, may_be_kept, price
 from aquamend.explanation.report import DecisionReport
@@ -170,12 +170,29 @@ def _answers(state: InformationState, probe: str, names: Sequence[str] | None = 
 
 
 def _joined(every: Sequence[Answer], cuts: NDArray[np.float64], sharpest: float) -> Iterator[Answer]:
-    runs = [list(run) for _, run in groupby(every, key=lambda answer: answer.stop.decision)]
+    runs = [list(run) for _, run in groupby(every, key=lambda answer: _but_for_numbers(answer.stop.decision))]
     starts = np.cumsum([len(run) for run in runs])[:-1]
     for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
         whole = math.fsum(answer.probability for answer in run)
-        stop = Stop(run[0].stop.decision, _average(run, "recovery") / whole, _average(run, "residual") / whole)
-        yield Answer(label, whole, stop)
+        decision = _from_to(run[0].stop.decision, run[-1].stop.decision)
+        yield Answer(label, whole, Stop(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole))
+
+
+def _but_for_numbers(decision: Decision) -> object:
+    """Return what tells two decisions apart that do not only declare other numbers."""
+    if not isinstance(decision, RollBack):
+        return decision
+    said = tuple((new.belief, new.value if isinstance(new.value, str) else None) for new in decision.declare)
+    return decision.correct, decision.undo, decision.plan, said
+
+
+def _from_to(first: Decision, last: Decision) -> Decision:
+    """Return a decision for a whole run of readings, with the numbers that are declared from one end to the other."""
+    if first == last or not isinstance(first, RollBack) or not isinstance(last, RollBack):
+        return first
+    pairs = zip(first.declare, last.declare, strict=True)
+    declare = [a if a.value == b.value else replace(a, value=f"{a.value:g} to {b.value:g}") for a, b in pairs]
+    return replace(first, declare=tuple(declare))
 
 
 def interval_labels(cuts: NDArray[np.float64], sharpest: float) -> tuple[str, ...]:

@@ -232,7 +232,7 @@ def _answers(report: DecisionReport) -> Iterator[Group]:
     if not isinstance(report.step, Reprobe):
         return
     probe = report.step.probe
-    words, found = Wording(report.state, running=probe), answers_to(report.state, probe)
+    words, found = Wording(report.state), answers_to(report.state, probe)
     likely = sorted(found, key=lambda answer: -answer.probability)[:MOST_ANSWERS]
     if len(found) > FEW_ANSWERS:
         likely = [a for i, a in enumerate(likely) if i < FEW_ANSWERS or a.probability >= RARE]
@@ -273,10 +273,11 @@ def print_evaluations(
     in_unit = f"losses in {shown(problem.unit)} · " if problem.unit else ""
     console.print(Text(shown(problem.name), style=HEADING, overflow="ellipsis", no_wrap=True))
     console.print(Text(in_unit + end_of(file, console.width - len(in_unit)), style=FAINT))
+    narrow = console.width < NARROW  # then what is left wrong stands below the table alone, or names would vanish
+    wrongly: tuple[tuple[str, Side], ...] = () if narrow else (("of it for\nwhat is wrong", "right"),)
     grid = grid_of(
-        ("", "left"), ("policy", "left"), ("expected\nloss", "right"), ("of it for\nwhat is wrong", "right"),
-        ("probes", "right"), ("actions\nundone", "right"), ("nothing\nwrong", "right"), flexible=(1,),
-        gap=1 if console.width < NARROW else 2,
+        ("", "left"), ("policy", "left"), ("expected\nloss", "right"), *wrongly, ("probes", "right"),
+        ("actions\nundone", "right"), ("nothing\nwrong", "right"), flexible=(1,), gap=1 if narrow else 2,
     )  # fmt: skip
     left = column(evaluation.residual for _, evaluation in ranked)
     losses = column(evaluation.expected_loss for _, evaluation in ranked)
@@ -285,7 +286,7 @@ def print_evaluations(
     for (name, evaluation), loss, wrong in zip(ranked, losses, left, strict=True):
         best = _ties(evaluation, ranked[0][1]) and not missing
         grid.add_row(
-            "▶" if best else "", shown(name), loss, wrong, f"{evaluation.expected_probes:.2f}",
+            "▶" if best else "", shown(name), loss, *([] if narrow else [wrong]), f"{evaluation.expected_probes:.2f}",
             f"{evaluation.expected_undone:.2f}", percent(evaluation.success), style=CHOSEN if best else "",
         )  # fmt: skip
     console.print(grid)

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How steps read at one state: beliefs with the likeliest culprit first, readings with what was read."""
+    """How steps read at one state: beliefs with the likeliest culprit first."""
 
     state: InformationState
-    running: str = ""
-    """A probe that is about to answer, so that what it read before is not what it reads then."""
 
     def brief(self, step: Step, *, most: int = MOST_NAMES) -> str:
         """Return a step as a short instruction: ``run probe weigh_A``, ``roll back target``."""
@@ -144,8 +142,7 @@ def _probe_reasons(report: DecisionReport) -> Iterator[str]:
         )
     else:
         yield f"{name} costs {words.cost(cost)}, and by itself its answer {_saves(words, saved)}."
-    after = Wording(report.state, running=report.step.probe)
-    yield _what_changes(after, answers_to(report.state, report.step.probe))
+    yield _what_changes(words, answers_to(report.state, report.step.probe))
 
 
 def _saves(words: Wording, saved: float) -> str:

@@ -113,8 +113,8 @@ class InformationState(Remembering):
     """The observation that no hypothesis allowed, if one came: the posterior then means nothing any more."""
     origin: InformationState | None = None
     """The state from which this one follows by observations alone; None where it is that state itself."""
-    imagined: tuple[str, Floats] | None = None
-    """Where the last answer was not heard but thought of: who gave it, and its likelihood, ``(n_hypotheses,)``."""
+    imagined: tuple[tuple[int, Floats], ...] = ()
+    """Answers that were not heard but thought of: places in the evidence, and likelihoods ``(n_hypotheses,)``."""
 
     def __repr__(self) -> str:
         doubts = ", ".join(f"{name} {q}" for name, q in self._doubts(3)) or "nothing in doubt"
@@ -208,9 +208,8 @@ class InformationState(Remembering):
         if posterior is None:
             return None
         evidence = (*self.evidence, Observation(probe, math.nan))
-        return replace(
-            self, posterior=posterior, evidence=evidence, origin=self.origin or self, imagined=(probe, likelihood)
-        )
+        imagined = (*self.imagined, (len(self.evidence), likelihood))
+        return replace(self, posterior=posterior, evidence=evidence, origin=self.origin or self, imagined=imagined)
 
     @property
     def at_alarm(self) -> Floats:
@@ -221,20 +220,18 @@ class InformationState(Remembering):
     def answers(self) -> Mapping[int, Floats]:
         """By the positions of the probes that have answered since the alarm, the likelihood of all they said together.
 
-        Each ``(n_hypotheses,)``, up to a common factor.
+        Each ``(n_hypotheses,)``, up to a common factor; zero where something was impossible at the alarm.
         """
-        index, found = self.problem.graph.probe_index, dict[int, Floats]()
         if self.contradiction is not None:  # what cannot be explained speaks for nothing
-            return found
-        heard = self.evidence[len(self.origin.evidence) if self.origin else len(self.evidence) :]
-        for observation in heard:
-            imagined = self.imagined is not None and observation is self.evidence[-1]
-            likelihood = self.imagined[1] if self.imagined and imagined else self.likelihood(observation)
+            return {}
+        index, imagined, logs = self.problem.graph.probe_index, dict(self.imagined), dict[int, Floats]()
+        possible, start = self.at_alarm > 0.0, len((self.origin or self).evidence)
+        for k, observation in enumerate(self.evidence[start:], start):
+            likelihood = imagined[k] if k in imagined else self.likelihood(observation)
             m = index[observation.probe]
-            likelihood = likelihood * found.get(m, 1.0)
-            largest = likelihood.max()
-            found[m] = likelihood / largest if largest > 0.0 else likelihood
-        return found
+            with np.errstate(divide="ignore"):  # faint answers together must not become impossible
+                logs[m] = logs.get(m, 0.0) + np.log(np.where(possible, likelihood, 0.0))
+        return {m: np.exp(log - log.max()) for m, log in logs.items()}
 
     def likelihood(self, observation: Observation) -> Floats:
         """Return the likelihood of an answer, shape ``(n_hypotheses,)``, up to a common factor; zeros if impossible."""

@@ -19,6 +19,7 @@ from aquamend.errors import InvalidData, meant
 from aquamend.learning.estimates import STRENGTH, Estimate, cost, rate, shares
 from aquamend.learning.readings import DIGITS, Law, learned_readings
 from aquamend.learning.records import Reading, Record, causes_in
+from aquamend.modelling.following import follows
 from aquamend.modelling.rules import Vocabulary, resolved
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem, vocabulary_in
@@ -74,7 +75,7 @@ class _Fit:
 def learned(
     template: Mapping[str, Any], records: Sequence[Record], *, strength: float = STRENGTH, law: Law = Law.AS_WRITTEN
 ) -> Learned:
-    """Return the template with what the records say: priors, alarm, kernels, accuracies and costs.
+    """Return the template with what the records say: priors, alarm, kernels and costs.
 
     ``law`` says as what the readings of probes that read numbers are learned.
     ``InvalidProblem`` where the template is faulty, ``InvalidData`` where records do not fit it.
@@ -89,15 +90,16 @@ def learned(
     _alarm(fit)
     for name, kernel in fit.data.get("kernels", {}).items():
         _kernel(fit, name, kernel)
-    _accuracies(fit)
     _costs(fit, records)
     return Learned(fit.data, parse_problem(fit.data), fit.found, tuple(fit.warnings), len(labelled), fit.scores)
 
 
 def _found(words: Vocabulary, records: Sequence[Record], *, causes: bool) -> tuple[list[Record], Indices, int]:
     """Return the records with a finding, the hypothesis of each, and how many found what was left out."""
-    position = {causes_in(name): s for s, name in enumerate(words.names)}
-    known = {part for name in words.names for part in name.split(" + ")}
+    position: dict[frozenset[str], int] = {}
+    for s, name in enumerate(words.whole or words.names):  # of what a spread stands for, the first part
+        position.setdefault(causes_in(name), s)
+    known = {part for name in words.whole or words.names for part in name.split(" + ")}
     kept, truth, strangers = [], [], 0
     for i, record in enumerate(records, start=1):
         if record.found is None:
@@ -109,7 +111,7 @@ def _found(words: Vocabulary, records: Sequence[Record], *, causes: bool) -> tup
         elif causes and all(part in known for part in causes_in(record.found)):
             strangers += 1
         else:
-            near = meant(record.found, words.names)
+            near = meant(record.found, words.whole or words.names)
             hint = f"; did you mean {near!r}?" if near else ""
             raise InvalidData(f"record {i}", f"found is {record.found[:80]!r}, which the problem does not know{hint}")
     if not kept:
@@ -134,7 +136,8 @@ def _priors(fit: _Fit) -> None:
             _cause_prior(fit, f"causes[{c}]", cause)
         return
     hypotheses = fit.data["hypotheses"]
-    counts = np.bincount(fit.truth, minlength=len(hypotheses))
+    wrote = [causes_in(str(h["name"])) for h in hypotheses]
+    counts = np.array([sum(causes_in(str(r.found)) == name for r in fit.records) for name in wrote])
     found = shares(counts, [h["prior"] for h in hypotheses], strength=fit.strength)
     for i, (hypothesis, estimate, n) in enumerate(zip(hypotheses, found, counts, strict=True)):
         hypothesis["prior"] = fit.note(f"hypotheses[{i}].prior", estimate)
@@ -203,7 +206,10 @@ def _alarm(fit: _Fit) -> None:
 
 
 def _kernel(fit: _Fit, probe: str, kernel: dict[str, Any]) -> None:
-    rows = next(rows for rows in kernel.values() if isinstance(rows, dict))
+    rows = next((rows for rows in kernel.values() if isinstance(rows, dict)), {})
+    if "of" in kernel or follows(list(rows.values())):
+        fit.warnings.append(f"probe {probe!r} follows the truth of a belief, which no record tells; it stays as it was")
+        return
     readings: dict[str, list[Reading]] = {rule: [] for rule in rows}
     for record, rule in zip(fit.records, fit.rule_of(rows), strict=True):
         if rule is not None:
@@ -239,29 +245,6 @@ def _numbers(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[st
         fit.note(f"kernels.{probe}.{place}", estimate)
     if found.scores:
         fit.scores[probe] = found.scores
-
-
-def _accuracies(fit: _Fit) -> None:
-    for i, probe in enumerate(fit.data.get("probes", ())):
-        name = probe["name"]
-        judged = [(r, s) for r, s in zip(fit.records, fit.truth, strict=True) if name in r.right]
-        if not judged:
-            continue
-        if "source" in probe:  # where the instrument is unsound nothing it reads is right, by the file's own rule
-            failed = fit.words.where(probe["source"])
-            judged = [(r, s) for r, s in judged if not failed[s]]
-        given = probe.get("accuracy", 1.0)
-        rules = given if isinstance(given, dict) else {"default": given}
-        rule_at = resolved({"default": 1.0, **rules}, fit.words)
-        for rule, before in list(rules.items()):
-            own = [r.right[name] for r, s in judged if rule_at.conditions[int(rule_at.chosen[s])] == rule]
-            estimate = rate(sum(own), len(own), float(before), strength=fit.strength)
-            where = f"probes[{i}].accuracy"
-            value = fit.note(f"{where}.{rule}" if isinstance(given, dict) else where, estimate)
-            if isinstance(given, dict):
-                given[rule] = value
-            else:
-                probe["accuracy"] = value
 
 
 def _costs(fit: _Fit, records: Sequence[Record]) -> None:

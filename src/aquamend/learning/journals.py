@@ -50,4 +50,4 @@ def _record(journal: Journal, session: str, found: str | None) -> Record:
                     costs[f"redo {act.action}"] = receipt.cost
             case _:
                 pass
-    return Record(found, readings, {}, costs, True, when)
+    return Record(found, readings, costs, True, when)

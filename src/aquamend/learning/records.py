@@ -16,7 +16,7 @@ from aquamend.errors import InvalidData, MissingLibrary
 
 Reading = str | float
 FOUND, ALARM, WHEN = "found", "alarm", "when"
-PREFIXES = ("cost:", "right:")
+COST = "cost:"
 MOST_BYTES = 512 * 1024 * 1024
 
 
@@ -28,8 +28,6 @@ class Record:
     """What turned out to be the case: a hypothesis, or causes joined by ``+``; None where nobody found out."""
     readings: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
     """For every probe that was used, what it answered, in order."""
-    right: Mapping[str, bool] = field(default_factory=dict)
-    """For probes whose reading was compared with the truth, whether it was right."""
     costs: Mapping[str, float] = field(default_factory=dict)
     """What probes, undoing actions, operations, plans, ``restart`` and ``escalate`` really cost, by name."""
     alarm: bool = True
@@ -57,8 +55,8 @@ def read_records(path: Path) -> Records:
     """Return the records of a CSV, JSON Lines or Parquet file, told apart by its name; ``InvalidData`` if it is none.
 
     A row has ``found``, and, where known, ``alarm`` (true or false), ``when``, a column for each probe with what it
-    read, ``cost:NAME`` with what something cost, and ``right:PROBE`` with whether what the probe read was right. Empty
-    cells are unknown. In JSON Lines a probe that was used several times has a list.
+    read, and ``cost:NAME`` with what something cost. Empty cells are unknown. In JSON Lines a probe that was used
+    several times has a list.
     """
     try:
         raw = path.read_bytes()
@@ -131,12 +129,11 @@ def _record(row: Mapping[str, Any], where: str) -> Record:
     given = {str(key).strip(): value for key, value in row.items() if not _empty(value)}
     if FOUND not in given:
         raise InvalidData(where, f"the column {FOUND!r} is missing or empty: what turned out to be the case")
-    probes = {k: v for k, v in given.items() if k not in (FOUND, ALARM, WHEN) and not k.startswith(PREFIXES)}
+    probes = {k: v for k, v in given.items() if k not in (FOUND, ALARM, WHEN) and not k.startswith(COST)}
     return Record(
         found=str(given[FOUND]).strip(),
         readings={probe: tuple(_readings(value, f"{where}, {probe}")) for probe, value in probes.items()},
-        right={k.removeprefix("right:"): _flag(v, f"{where}, {k}") for k, v in given.items() if k.startswith("right:")},
-        costs={k.removeprefix("cost:"): _cost(v, f"{where}, {k}") for k, v in given.items() if k.startswith("cost:")},
+        costs={k.removeprefix(COST): _cost(v, f"{where}, {k}") for k, v in given.items() if k.startswith(COST)},
         alarm=_flag(given.get(ALARM, True), f"{where}, {ALARM}"),
         when=_number(given[WHEN], f"{where}, {WHEN}") if WHEN in given else None,
     )

@@ -41,10 +41,11 @@ def lacking_support(state: InformationState) -> Iterator[Finding]:
     lifted = float(endings.values(sums, np.ones(len(endings.support.probe), dtype=bool), relaxed=True)[0])
     stop = best_terminal(state).loss
     cost = stop - lifted if math.isfinite(stop) else math.inf
-    who = listed([f"{name!r}" for name in bare])
+    need = "needs support and has none" if len(bare) == 1 else "need support and have none"
     said = (
-        f"{who} need support and have none at the alarm, so none may be kept or declared before a probe speaks for it"
+        f"{listed([repr(name) for name in bare])} {need} at the alarm: nothing may be kept or declared before a probe"
     )
+    said += " speaks for it"
     remedy = "name in `declarations` the probes it was made from, or plan further than one probe"
     yield Finding("no-support", f"beliefs.{bare[0]}", f"{said}; that costs {amount(state, cost)}: {remedy}", cost,
                   Severity.WARNING)  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,14 @@ from aquamend.model.validation import model_faults
 from aquamend.remembering import Remembering
 
 
+class Grown(NamedTuple):
+    """What made more hypotheses than were written."""
+
+    by: str
+    before: int
+    after: int
+
+
 @dataclass(frozen=True, eq=False)
 class JointModel(Remembering):
     """Everything probabilistic about a problem; says nothing about costs."""
@@ -27,6 +36,8 @@ class JointModel(Remembering):
     declarations: Sequence[Declaration] = ()
     left_out: float = 0.0
     """Prior probability of what is not among the hypotheses: more causes at once than were asked for."""
+    grown: Sequence[Grown] = ()
+    """What multiplied the hypotheses, one after the other: causes, spreads, errors that persist."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hypotheses", tuple(self.hypotheses))

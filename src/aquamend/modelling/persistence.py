@@ -28,6 +28,7 @@ import numpy as np
 
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Mixture, Outcomes, Readings
+from aquamend.model.joint_model import Grown
 from aquamend.model.kernels import Channel, Kernel, rows_of, with_rows
 from aquamend.model.kernels.kernel import by_name
 from aquamend.problem import Plan, Problem
@@ -84,7 +85,9 @@ def _split(problem: Problem, probe: str, share: float) -> Problem:
         kernels[probe] = Discrete(channel.outcomes, rows)
     elif isinstance(channel, Readings):
         kernels[probe] = Mixture(rows, channel.outliers)
-    return _renamed(problem, hypotheses, kernels, origin, new)
+    grown = (*model.grown, Grown(f"the error of {probe} that persists", len(model.names), len(new)))
+    split_problem = _renamed(problem, hypotheses, kernels, origin, new)
+    return replace(split_problem, model=replace(split_problem.model, grown=grown))
 
 
 def _part_of(model: JointModel, s: int, part: _Part, probe: str) -> Hypothesis:

@@ -206,6 +206,7 @@ def joint_model(
         alarm,
         [d if d.invalid_in is None else replace(d, invalid_in=tables.names_where(d.invalid_in)) for d in declarations],
         left_out,
+        made.grown(len(causes)),
     )
 
 

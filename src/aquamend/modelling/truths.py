@@ -20,6 +20,7 @@ from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Hypothesis
+from aquamend.model.joint_model import Grown
 from aquamend.model.spreads import Normal, OneOf, Uniform, differs, steps_of
 from aquamend.modelling.rules import Bools, Clash, Vocabulary
 from aquamend.text.words import named
@@ -54,6 +55,14 @@ class Expanded:
     vocabulary: Vocabulary
     """Words for what was written, for beliefs and for their values."""
 
+    def grown(self, n_causes: int = 0) -> tuple[Grown, ...]:
+        """Return what made more hypotheses than were written."""
+        written = len(np.unique(self.origin))
+        steps = [Grown("combinations of causes", n_causes, written)] if n_causes else []
+        if written < len(self.hypotheses):
+            steps.append(Grown("spreads", written, len(self.hypotheses)))
+        return tuple(steps)
+
 
 def expanded(
     written: Sequence[Hypothesis],
@@ -74,7 +83,7 @@ def expanded(
     said = {word: holds[origin] for word, holds in (words or {}).items()}
     if listed:
         said |= {h.name: origin == s for s, h in enumerate(written) if has_spread(h)}
-    plain = Vocabulary([row.name for row in rows], said, listed=listed)
+    plain = Vocabulary([row.name for row in rows], said, listed=listed, whole=[row.part_of or row.name for row in rows])
     table = _Table(known, rows, widths)
     undecided = {belief: np.ones(len(rows), dtype=bool) for belief in contested or {}}
     faults = []
@@ -128,7 +137,7 @@ def _spread_out(
             wide += [(len(rows), b, own.width) for b, own in steps.items() if own.width]
             rows.append(replace(
                 hypothesis, name=f"{hypothesis.name} ({told})", prior=hypothesis.prior * share,
-                truth={**hypothesis.truth, **values},
+                truth={**hypothesis.truth, **values}, part_of=hypothesis.name,
             ))  # fmt: skip
             origin.append(s)
     widths = {b: np.zeros(len(rows)) for _, b, _ in wide}

@@ -422,7 +422,7 @@ class _Said:
         self._base = spoken(self._support, tree.state)
         self._heard = Growing((len(self._index),), np.intp)
         """Of each node, for each probe, which of those below it has said."""
-        nothing = np.ones(len(tree.state.posterior))
+        nothing = (tree.state.at_alarm > 0.0).astype(float)  # what was ruled out says nothing, however well it fits
         self._likelihood = [[nothing] for _ in self._index]
         self._speaks = [[self._base[self._support.pairs_of(probe)]] for probe in self._index]
         self._next: list[dict[tuple[int, int], int]] = [{} for _ in self._index]

@@ -17,6 +17,7 @@ from aquamend.graph import Action, Operation, Probe, RecoveryGraph, Value
 from aquamend.graph.validation import graph_faults
 from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
 from aquamend.model.coverage import coverage_faults
+from aquamend.model.joint_model import Grown
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.validation import model_faults, reference_faults
 from aquamend.modelling.compensations import Compensation, with_compensations
@@ -123,6 +124,10 @@ class Draft:
         return self.report.lacks(*places)
 
     @property
+    def _grown(self) -> tuple[Grown, ...]:
+        return self.tables.made.grown(len(self.causes or ())) if self.tables else ()
+
+    @property
     def vocabulary(self) -> Vocabulary:
         """What conditions in this file may speak of."""
         return self.tables.made.vocabulary if self.tables else Vocabulary(self.names, {}, listed=True)
@@ -219,7 +224,7 @@ class Draft:
         kernels = {probe: kernel for probe, kernel in self.kernels.items() if kernel is not None}
         problem = Problem(
             graph=RecoveryGraph(file.beliefs, self.actions, self.probes, file.edges, self.operations),
-            model=JointModel(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out),
+            model=JointModel(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, self._grown),
             restart=self.restart,
             plans=self.plans,
             **{key: getattr(file, key) for key in ("sensing_budget", "escalate", "corrections", "coverage")},

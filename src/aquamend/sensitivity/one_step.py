@@ -311,7 +311,8 @@ def _own(state: InformationState, endings: Endings, step: Decision) -> tuple[End
             return None
         kept = [name for name in decision.correct if name in members]
         wanted = tuple(kept), tuple(new for new in decision.declare if new.belief in kept)
-        old = next((way for way in ways if _key(way.decision) == wanted and _open(way, state)), never)
+        mine = [way for way in ways if _key(way.decision) == wanted and _open(way, state)]
+        old = min(mine, key=lambda way: len(way.support), default=never)  # what cannot be wrong needs no evidence
         own = Ending(
             decision, own.loss + old.loss - graph.rollback_cost(graph.closure(wanted[0])), own.support + old.support
         )
