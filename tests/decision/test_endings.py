@@ -38,9 +38,10 @@ def said(state):
 
 
 def some_speak(support, seed, size=()):
-    """Return who may speak for what, drawn at random; nobody's pairs never speak."""
+    """Return who may speak for what, drawn at random; nobody's pairs never do, and what did before the alarm does."""
     n_probes = int(support.probe.max(initial=0))
-    return (np.random.default_rng(seed).random((*size, len(support.probe))) < 0.5) & (support.probe < n_probes)
+    drawn = np.random.default_rng(seed).random((*size, len(support.probe))) < 0.5
+    return (drawn & (support.probe < n_probes)) | support.before
 
 
 def conditions_of(endings, sums):
