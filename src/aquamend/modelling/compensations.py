@@ -140,4 +140,5 @@ def _plan(
     if undone:
         name += " and correct " + ", ".join(graph.beliefs[i].name for i in undone)
     correct = tuple(belief.name for belief in graph.beliefs if belief.name in corrected)
-    return Plan(name, loss, correct, graph.closure([graph.beliefs[i].name for i in undone]))
+    unsure = {graph.beliefs[i].name: float(left[i]) for i in sorted(made) if left[i] > 0.0}
+    return Plan(name, loss, correct, graph.closure([graph.beliefs[i].name for i in undone]), unsure)
