@@ -62,7 +62,8 @@ def test_every_public_name_says_what_it_is(name):
 
 
 def test_all_that_a_policy_a_problem_or_a_robot_is_written_with_is_at_hand():
-    names = "Step Policy Plan Cause Mixture Samples NewDeclaration Normal Uniform OneOf ValueOf joint_model price correction best_terminal"
+    names = "Step Policy Plan Cause Mixture Samples NewDeclaration Normal Uniform OneOf ValueOf joint_model "
+    names += "price correction best_terminal"
     assert set(names.split()) <= set(aquamend.__all__)
     assert len(aquamend.__all__) < 50
 
@@ -161,7 +162,6 @@ print('scipy' in sys.modules)
 DECISIONS = """
 from aquamend import InformationState, Observation, Reprobe, evaluate, policy_named
 from aquamend.decision.standings import standings
-from aquamend.inference import 
 from aquamend.policies import POLICIES
 from aquamend.testing import sample_problems
 for problem in sample_problems():
