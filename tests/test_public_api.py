@@ -171,7 +171,8 @@ for problem in sample_problems():
         if name != 'structured':
             policy = policy_named(name)
             print(name, policy.next_step(state), evaluate(policy, state))
-    after = state.after(Observation('look', 'high'))
+    look = state.probe('look').channel.outcomes[-1]
+    after = state.after(Observation('look', look))
     print(standings(after), after.posterior.tolist())
 """
 
