@@ -162,7 +162,6 @@ def test_no_other_policy_claims_to_beat_the_optimum(folder, problems, kind):
     check(faults)
 
 
-
 @pytest.mark.parametrize("kind", ["plain", "valued", "last"])
 def test_certified_bounds_bracket_the_optimum(folder, problems, kind):
     references, faults = ending_in_a_continuous_answer(problems[kind]), []
