@@ -70,7 +70,7 @@ def expected_losses(state: InformationState) -> dict[str, float]:
         for likelihood in rows:
             joint = state.posterior * likelihood
             if joint.sum() > 0.0:
-                loss += joint.sum() * best_terminal(state.given(joint, view.name)).loss
+                loss += joint.sum() * best_terminal(state.given(view.name, likelihood)).loss
         found[view.name] = loss
     return found
 
@@ -89,10 +89,8 @@ def adaptive_optimum(state: InformationState) -> float:
     failed = problem.failed
     memo: dict[tuple[int, ...], float] = {}
 
-    def corrected(belief: int, weights: np.ndarray, answers: tuple[int, ...]) -> float:
-        values = problem.values_of(belief)
-        options = [weights @ v.wrong for v in values if v.probe is None or answers[v.probe] >= 0]
-        return min(options) if values else 0.0
+    def corrected(belief: int, weights: np.ndarray) -> float:
+        return min(float(weights @ value.wrong) for value in problem.values_of(belief))
 
     def value(weights: np.ndarray, answers: tuple[int, ...]) -> float:
         if answers in memo:
@@ -100,8 +98,7 @@ def adaptive_optimum(state: InformationState) -> float:
         mass = float(weights.sum())
         at_risk = weights @ failed
         best = sum(
-            min(at_risk[i] * loss, mass * undo[i] + corrected(i, weights, answers) * loss)
-            for i, loss in enumerate(residual)
+            min(at_risk[i] * loss, mass * undo[i] + corrected(i, weights) * loss) for i, loss in enumerate(residual)
         )
         for m, (probe, table) in enumerate(zip(graph.probes, tables, strict=True)):
             if answers[m] < 0:

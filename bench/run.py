@@ -29,6 +29,7 @@ from aquamend import AquaMend, InformationState, Reprobe
 from aquamend.benchmarks.catalogue import M1, M1_DEPTH
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import probe_values
+from aquamend.decision.support import spoken
 from aquamend.planning.exact import solve
 
 ROOT = Path(__file__).parent.parent
@@ -144,11 +145,11 @@ def minimum_cut(report: Report) -> None:
         state = InformationState.alarmed(problem)
         endings = endings_of(problem)
         sums = (state.posterior @ endings.features)[None, :]
-        ours = seconds(lambda e=endings, sums=sums, x=state: e.values(sums, x.answered), repeat=5)
+        ours = seconds(lambda e=endings, sums=sums, x=state: e.values(sums, spoken(e.support, x)), repeat=5)
         program = None
         if n_edges <= 30_000:
             cut = max(endings.groups.cuts, key=lambda c: len(c.members))
-            gain = endings.locally(sums, state.answered).gain[cut.members, 0]
+            gain = endings.locally(sums, spoken(endings.support, state)).gain[cut.members, 0]
             start = time.perf_counter()
             loss = naive.closure_by_linear_program(cut, gain)
             program = time.perf_counter() - start

@@ -34,6 +34,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.outer)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Let nothing of the second tier be skipped where all of it has to run: what it needs is to be installed."""
+    report = yield
+    second = any(item.iter_markers("outer")) or any(item.iter_markers("slow"))
+    if report.skipped and second and os.environ.get("ALL_TESTS_RUN"):
+        report.outcome, report.longrepr = "failed", f"{item.nodeid} was skipped: {report.longrepr}"
+    return report
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Say which tier runs, for `tests.tiers.cases`, and how random tests draw."""
     os.environ.pop(QUICK, None)

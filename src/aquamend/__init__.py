@@ -23,7 +23,22 @@ from aquamend.decision import (
 from aquamend.errors import AquaMendError
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Mixture, Samples
+from aquamend.model import (
+    Alarm,
+    Cause,
+    Declaration,
+    Discrete,
+    Gaussian,
+    Hypothesis,
+    JointModel,
+    Mixture,
+    Normal,
+    OneOf,
+    Samples,
+    Uniform,
+    ValueOf,
+)
+from aquamend.modelling import joint_model
 from aquamend.policies import AquaMend, Exact, Policy, evaluate, policy_named
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file import load_problem
@@ -48,7 +63,9 @@ __all__ = [
     "JointModel",
     "Mixture",
     "NewDeclaration",
+    "Normal",
     "Observation",
+    "OneOf",
     "Operation",
     "Plan",
     "Policy",
@@ -60,9 +77,12 @@ __all__ = [
     "RollBack",
     "Samples",
     "Step",
+    "Uniform",
+    "ValueOf",
     "best_terminal",
     "correction",
     "evaluate",
+    "joint_model",
     "load_problem",
     "policy_named",
     "price",

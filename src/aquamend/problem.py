@@ -19,7 +19,7 @@ from aquamend.model.joint_model import JointModel
 from aquamend.model.spreads import SLACK
 from aquamend.model.validation import reference_faults
 from aquamend.remembering import Remembering
-from aquamend.text.words import shown
+from aquamend.text.words import counted, shown
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +39,8 @@ class Plan:
     """Beliefs that are right after it."""
     undo: tuple[str, ...] = ()
     """Executed actions it undoes."""
+    unsure: Mapping[str, float] = field(default_factory=dict)
+    """Of the beliefs it corrects, those that may stay wrong, and how probably they do where they have failed."""
     last_resort: bool = False
     """Considered only where nothing else is admissible: stopping safely, say, with all that is wrong left wrong."""
 
@@ -116,8 +118,10 @@ class Problem(Remembering):
 
     def __repr__(self) -> str:
         graph, model = self.graph, self.model
-        sizes = f"{len(graph.beliefs)} beliefs, {len(graph.actions)} actions, {len(graph.probes)} probes"
-        return f"<Problem {shown(self.name)!r}: {sizes}, {len(model.hypotheses):,} hypotheses>"
+        counts = [counted(len(nodes), word) for nodes, word in (
+            (graph.beliefs, "belief"), (graph.actions, "action"), (graph.probes, "probe"),
+        )]  # fmt: skip
+        return f"<Problem {shown(self.name)!r}: {', '.join(counts)}, {counted(len(model.names), 'hypothesis')}>"
 
     @cached_property
     def truth(self) -> Mapping[int, NDArray[Any]]:

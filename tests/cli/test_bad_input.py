@@ -105,7 +105,7 @@ def test_validate_tells_programs_what_is_wrong_too(run, problem, write, lid):
     result = run("validate", lid, bad, "--json")
     assert result.exit_code == 2
     good_line, bad_line = (json.loads(line) for line in result.stdout.splitlines())
-    assert good_line == {"file": lid, "valid": True, "faults": []}
+    assert good_line == {"file": lid, "valid": True, "faults": [], "hypotheses": 2}
     assert bad_line["valid"] is False
     assert bad_line["faults"][0]["where"] == "beliefs[0].residual"
     assert set(bad_line["faults"][0]) == {"where", "problem", "remedy", "line", "column"}

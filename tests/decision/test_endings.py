@@ -38,9 +38,10 @@ def said(state):
 
 
 def some_speak(support, seed, size=()):
-    """Return who may speak for what, drawn at random; nobody's pairs never speak."""
+    """Return who may speak for what, drawn at random; nobody's pairs never do, and what did before the alarm does."""
     n_probes = int(support.probe.max(initial=0))
-    return (np.random.default_rng(seed).random((*size, len(support.probe))) < 0.5) & (support.probe < n_probes)
+    drawn = np.random.default_rng(seed).random((*size, len(support.probe))) < 0.5
+    return (drawn & (support.probe < n_probes)) | support.before
 
 
 def conditions_of(endings, sums):
@@ -183,7 +184,7 @@ def test_who_speaks_may_differ_from_branch_to_branch(planned):
         each = [endings.slopes(row[None, :].copy(), who).as_matrix()[0] for row, who in zip(sums, speaks, strict=True)]
         np.testing.assert_array_equal(endings.slopes(sums.copy(), speaks).as_matrix(), each)
         differed += bool((endings.values(sums, speaks) != endings.values(sums, said(state))).any())
-    assert differed > 20
+    assert differed > 10
 
 
 def test_support_without_any_source_or_new_value_is_priced():

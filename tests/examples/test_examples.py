@@ -60,7 +60,7 @@ KEY_LINE = {
     "pouring_robot.py": "aquamend: recovered for ",
     "quickstart.py": "after:  RollBack(correct=('A is least full',), undo=('pour into A',)",
     "recovery_loop.py": "2000 simulated recoveries: mean loss",
-    "robot_that_dies.py": "finished for 6.1 s; times that move_to_A was undone: 1",
+    "robot_that_dies.py": "finished for 6.3 s; times that move_to_A was undone: 1",
 }
 FILES = sorted(FIRST_STEP)
 DISCRETE = [n for n in FILES if n not in ("force_sensor_drift.yaml", "least_full_cup.yaml", "pouring.yaml")]

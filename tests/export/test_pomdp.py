@@ -348,7 +348,7 @@ def test_gaussian_readings_become_intervals_that_lose_little(random_problem):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_certified_bounds_hold_the_optimum_that_an_independent_solver_finds(random_problem, valued_problem, seed):
-    """Of format 1 and of format 2; where the file leaves rules out, its optimum is below the problem's own."""
+    """Without values and with them; where the file leaves rules out, its optimum is below the problem's own."""
     for problem in (random_problem(random.Random(500 + seed)), valued_problem(500 + seed)):
         state = InformationState.alarmed(problem)
         pomdp = pomdp_of(state)

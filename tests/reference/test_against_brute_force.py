@@ -4,7 +4,6 @@ All disagreements of a test are gathered before it fails, so one run shows wheth
 """
 
 import json
-import math
 import random
 import subprocess
 import sys
@@ -160,23 +159,6 @@ def test_no_other_policy_claims_to_beat_the_optimum(folder, problems, kind):
         name = Path(said["file"]).name
         found = comparison.evaluation_faults(problems[kind][name], said["policy"], said)
         faults += [f"{name}: {fault}" for fault in found]
-    check(faults)
-
-
-@pytest.mark.parametrize("kind", DISCRETE)
-def test_the_default_policy_is_optimal_where_the_problem_is_small(folder, problems, kind):
-    if not comparison.knows("best"):
-        pytest.skip("the policy 'best' is not there yet")
-    faults = []
-    for (name, reference), said in decided(folder, problems[kind], "best"):
-        found = comparison.decision_faults(reference, "best", (), said)
-        value, optimum = comparison.loss_of(reference, (), said["step"], math.inf), reference.optimum()
-        if not comparison.near(value, optimum, 1e-7):
-            found.append(f"takes {said['step']} for {value}, and the optimum is {optimum}")
-        faults += [f"{name}: {fault}" for fault in found]
-    for said in ask(folder, "evaluate", *problems[kind], "--policy", "best"):
-        name = Path(said["file"]).name
-        faults += [f"{name}: {f}" for f in comparison.evaluation_faults(problems[kind][name], "best", said)]
     check(faults)
 
 

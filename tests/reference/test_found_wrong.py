@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tests.reference import comparison
 from tests.reference.brute_force import Reference
 from typer.testing import CliRunner
 
@@ -140,13 +139,6 @@ def test_three_looks_together_pay_where_none_does_alone(said):
     lines = said(NO_SUPPORT, "evaluate", "--policy", "aquamend,lookahead-2,lookahead-3,exact")
     assert [line["expected_loss"] for line in lines] == pytest.approx([300, 300, 50.016418, 50.016418])
     assert Reference(NO_SUPPORT).optimum() == pytest.approx(50.016418)
-
-
-def test_the_default_policy_takes_the_three_looks(said):
-    if not comparison.knows("best"):
-        pytest.skip("the policy 'best' is not there yet")
-    (line,) = said(NO_SUPPORT, "evaluate", "--policy", "best")
-    assert line["expected_loss"] == pytest.approx(50.016418)
 
 
 ZERO_UNDO = {

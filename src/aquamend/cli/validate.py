@@ -75,10 +75,11 @@ def _left_out_text(problem: Problem) -> str:
 
 
 def _size(problem: Problem) -> str:
+    from aquamend.text.words import counted
+
     graph = problem.graph
     counts = {
         "belief": len(graph.beliefs), "action": len(graph.actions), "probe": len(graph.probes),
         "hypothesis": len(problem.model.hypotheses),
     }  # fmt: skip
-    plural = {"hypothesis": "hypotheses"}
-    return ", ".join(f"{n} {name if n == 1 else plural.get(name, name + 's')}" for name, n in counts.items())
+    return ", ".join(counted(n, noun) for noun, n in counts.items())

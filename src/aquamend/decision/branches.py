@@ -168,7 +168,8 @@ class _Search:
         self._hear(state, views, decisions)
         margins = np.hstack([margins, *watched])
         weighted = state.posterior[:, None] * np.hstack([features, margins])
-        every = [np.hstack([weighted[:, : self.n_features], own, weighted[:, self.n_features :]]) for own in self.heard]
+        n = self.n_features
+        every = [np.hstack([weighted[:, :n], own, weighted[:, n:]]) if own.size else weighted for own in self.heard]
         self.weighted = [channel.alike @ own for channel, own in zip(self.channels, every, strict=True)]
         self._bank([own.sum(axis=0) for own in every])
 

@@ -183,6 +183,14 @@ class OtherEndings:
             losses[:, self.barring] = np.where(forbidden, math.inf, losses[:, self.barring])
         return losses
 
+    def least(self, sums: Floats, columns: Columns, *, last: bool = False) -> Floats:
+        """Return each branch's least loss of the usual ones, or of the last resorts, ``(n_branches,)``."""
+        flat, own = (self.last_flat, slice(self.n_usual, None)) if last else (self.flat, slice(self.n_usual))
+        least = np.full(len(sums), math.inf) if math.isinf(flat) else flat * sums[:, 0]
+        if self.varying:
+            least = np.minimum(least, self.losses(sums, columns)[:, own].min(axis=1, initial=math.inf))
+        return np.asarray(least)
+
     def usual_losses(self, sums: Floats, columns: Columns) -> Floats:
         """Return each branch's loss of the usual ones, the flat one last, ``(n_branches, n_usual + 1)``."""
         return self._with_flat(sums, self.losses(sums, columns)[:, : self.n_usual], self.flat)
@@ -315,9 +323,10 @@ class Endings:
         value = np.full(len(sums), math.inf)
         if self.corrections:
             value = self._correction_values(sums, speaks, relaxed)
-        value = np.minimum(value, self.others.usual_losses(sums, self.columns).min(axis=1))
+        if self.others.usual:
+            value = np.minimum(value, self.others.least(sums, self.columns))
         if self.others.last_resorts:
-            last = self.others.last_losses(sums, self.columns).min(axis=1)
+            last = self.others.least(sums, self.columns, last=True)
             value = np.where(np.isinf(value) | relaxed, np.minimum(value, last), value)
         return value if self.plain else np.where(sums[:, 0] > 0.0, value, 0.0)
 
@@ -415,8 +424,8 @@ class Endings:
             members = np.flatnonzero(gain[s] > 0)
             sets = unions(masks[i] for i in members) or ()
             bound[s] = min(graph.charged(u) + sum(gain[s, i] for i in members if masks[i] & ~u) for u in sets)
-        others = [own(self.features, self.columns) for own in (self.others.usual_losses, self.others.last_losses)]
-        return np.asarray(np.minimum(bound + local.base.sum(axis=0), np.hstack(others).min(axis=1)))
+        others = np.minimum(*(self.others.least(self.features, self.columns, last=last) for last in (False, True)))
+        return np.asarray(np.minimum(bound + local.base.sum(axis=0), others))
 
 
 @remembered

@@ -4,10 +4,10 @@ For every belief under suspicion the least of three losses decides,
 
     keep: q_i L̄_i        roll back: B_i + L_i r_i        re-probe: c_i + q_i min(B_i, L̄_i),
 
-with B_i the cost of undoing its closure, r_i the probability that the value declared by a correction is wrong (0 where
-correction is assured), c_i the cost of its fully resolving probe, and L̄_i the residual, or infinity where keeping is
-inadmissible. A correction made now may leave something wrong; one made after the resolving probe must leave nothing, as
-Assumption 2 asks, and what that probe finds valid must be admissible to keep, as Assumption 3 does.
+with B_i the cost of undoing its closure, r_i the probability that the value declared by a correction is wrong (0 for a
+repair), c_i the cost of its fully resolving probe, and L̄_i the residual, or infinity where keeping is inadmissible. A
+correction made now may leave something wrong; one made after the resolving probe must leave nothing, as Assumption 2
+asks. What that probe finds valid may always be kept, as Assumption 3 asks: it cannot be wrong, so it needs no support.
 """
 
 from __future__ import annotations

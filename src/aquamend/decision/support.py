@@ -89,14 +89,21 @@ class Support:
         known = np.concatenate([answered, np.zeros((*answered.shape[:-1], 1), dtype=bool)], axis=-1)
         return np.asarray(known[..., self.probe] | self.before)
 
-    def open_evidence(self, sums: Floats, speaks: Bools) -> Bools:
-        """Return which options have evidence that speaks and can be relied on, ``(n_options, n_branches)``."""
-        usable = np.broadcast_to(np.atleast_2d(speaks).T, (len(self.probe), len(sums)))
+    @cached_property
+    def wanting(self) -> Indices:
+        """The options that have no evidence for certain: none since before the alarm, or only of an unsure source."""
+        certain = np.bincount(self.option, weights=self.before & (self.source == 0), minlength=len(self)) > 0
+        return np.flatnonzero(~certain)
+
+    def lacking(self, sums: Floats, speaks: Bools) -> Bools:
+        """Return which of the wanting options lack evidence that can be relied on, ``(n_wanting, n_branches)``."""
+        unusable = np.broadcast_to(~np.atleast_2d(speaks).T, (len(self.probe), len(sums)))
         hanging = np.flatnonzero(self.source)
         if len(hanging):
-            usable = usable.copy()
-            usable[hanging] &= sums.T[self.source[hanging]] < REJECT_AT * sums[:, 0]
-        return np.array([usable[a:b].any(axis=0) for a, b in zip(self.first, [*self.first[1:], None], strict=True)])
+            unusable = unusable.copy()
+            unusable[hanging] |= sums.T[self.source[hanging]] >= REJECT_AT * sums[:, 0]
+        ends = [*self.first.tolist(), len(self.probe)]
+        return np.array([unusable[ends[k] : ends[k + 1]].all(axis=0) for k in self.wanting])
 
     def barred(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Bools:
         """Return which options may not be taken in each branch, ``(n_options, n_branches)``.
@@ -109,8 +116,10 @@ class Support:
         if relaxed:
             heard = np.logical_or.reduceat(np.atleast_2d(speaks).T, self.first, axis=0)
             return np.asarray(~heard & (wrong > 0.0))
-        rejected_ = wrong >= (REJECT_AT * self.weight)[:, None] * sums[:, 0]
-        return np.asarray(rejected_ | (~self.open_evidence(sums, speaks) & (wrong > 0.0)))
+        barred = wrong >= (REJECT_AT * self.weight)[:, None] * sums[:, 0]
+        if len(self.wanting):
+            barred[self.wanting] |= self.lacking(sums, speaks) & (wrong[self.wanting] > 0.0)
+        return np.asarray(barred)
 
 
 def spoken(support: Support, state: InformationState) -> Bools:
@@ -163,13 +172,23 @@ def usable(state: InformationState, probe: int) -> bool:
     return source is None or not rejected(float(state.failure_probabilities[graph.belief_index[source]]))
 
 
+def _bearing(problem: Problem, belief: int) -> list[tuple[int, bool]]:
+    """Return whose evidence may support a belief, and whether since before the alarm.
+
+    One that does so already and has no source is enough, whatever the others say.
+    """
+    every = sorted(problem.evidence_for[belief].items())
+    certain = [(probe, True) for probe, before in every if before and problem.graph.probes[probe].source is None]
+    return certain[:1] or every
+
+
 def support_of(problem: Problem, options: Sequence[tuple[int, int, float, Floats]], sources: dict[str, int]) -> Support:
     """Return the rules for these options: belief, feature, its weight, and where it is wrong.
 
     ``sources`` tells which feature each source's failure is.
     """
     nobody = len(problem.graph.probes)
-    pairs = [[(nobody, False), *sorted(problem.evidence_for[belief].items())] for belief, _, _, _ in options]
+    pairs = [[(nobody, False), *_bearing(problem, belief)] for belief, _, _, _ in options]
     flat = [pair for own in pairs for pair in own]
     named = [*(probe.source for probe in problem.graph.probes), None]
     n = len(problem.model.hypotheses)

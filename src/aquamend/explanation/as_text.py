@@ -156,7 +156,8 @@ def _standing(report: DecisionReport, standing: DeclarationStanding) -> str:
         return f"{wrong}{lacking}." + (f" Supported by {listed(new.declaration.support)}." if new.usable else "")
     by = f", from {listed(new.declaration.support)}" if new.declaration.support else ""
     chance = "" if new.invalid is None else f" (wrong with {percent(new.invalid)}{by})"
-    return f"{wrong}{lacking}. The evidence now supports {shown(told(new.declaration.value))}{chance}."
+    mean = "" if new.mean is None else f"; the mean of what is true near it is {told(new.mean)}"
+    return f"{wrong}{lacking}. The evidence now supports {shown(told(new.declaration.value))}{chance}{mean}."
 
 
 def _why_unusable(report: DecisionReport, standing: Standing) -> str:

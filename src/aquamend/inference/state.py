@@ -19,7 +19,7 @@ from aquamend.model.kernels import Answer, Channel, Outcomes
 from aquamend.problem import Problem
 from aquamend.remembering import Remembering
 from aquamend.text.html import table_html
-from aquamend.text.words import percent, shown
+from aquamend.text.words import counted, percent, shown
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class InformationState(Remembering):
 
     def __repr__(self) -> str:
         doubts = ", ".join(f"{name} {q}" for name, q in self._doubts(3)) or "nothing in doubt"
-        heard = f"{len(self.evidence)} answers" if len(self.evidence) != 1 else "1 answer"
+        heard = counted(len(self.evidence), "answer")
         return f"<InformationState of {shown(self.problem.name)!r}: {heard}; {doubts}>"
 
     def _repr_html_(self) -> str:
@@ -311,12 +311,12 @@ class InformationState(Remembering):
         """q_i for every belief, shape ``(n_beliefs,)``; ones once the evidence contradicts the model."""
         if self.contradiction is not None:
             return np.ones(len(self.problem.graph.beliefs))
-        return np.asarray(self.posterior @ self.problem.failed)
+        return np.minimum(self.posterior @ self.problem.failed, 1.0)
 
     @cached_property
     def invalidity(self) -> Floats | None:
         """q_b^v of every declaration in force, shape ``(n_declarations,)``; None once no posterior is left."""
-        return None if self.contradiction is not None else np.asarray(self.posterior @ self.problem.invalid)
+        return None if self.contradiction is not None else np.minimum(self.posterior @ self.problem.invalid, 1.0)
 
     @cached_property
     def attribution(self) -> dict[Cause, float]:

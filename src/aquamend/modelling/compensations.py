@@ -134,9 +134,11 @@ def _plan(
             loss = np.where(wrong[:, i] > 0.0, math.inf, loss)
         else:
             loss = loss + wrong[:, i] * belief.residual
-    corrected = {graph.beliefs[i].name for i in made if i in undone or problem.failed[:, i].any()}
+    corrected = {name for one in chosen for name in one.correct} | {graph.beliefs[i].name for i in undone}
+    corrected |= {graph.beliefs[i].name for i in free if problem.failed[:, i].any()}
     name = " and ".join(one.name for one in chosen)
     if undone:
         name += " and correct " + ", ".join(graph.beliefs[i].name for i in undone)
     correct = tuple(belief.name for belief in graph.beliefs if belief.name in corrected)
-    return Plan(name, loss, correct, graph.closure([graph.beliefs[i].name for i in undone]))
+    unsure = {graph.beliefs[i].name: float(left[i]) for i in sorted(made) if left[i] > 0.0}
+    return Plan(name, loss, correct, graph.closure([graph.beliefs[i].name for i in undone]), unsure)

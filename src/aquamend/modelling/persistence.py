@@ -85,7 +85,10 @@ def _split(problem: Problem, probe: str, share: float) -> Problem:
         kernels[probe] = Discrete(channel.outcomes, rows)
     elif isinstance(channel, Readings):
         kernels[probe] = Mixture(rows, channel.outliers)
-    grown = (*model.grown, Grown(f"the error of {probe} that persists", len(model.names), len(new)))
+    grown = (
+        *model.grown,
+        Grown(f"the error of {probe} that persists, one for each it may be", len(model.names), len(new)),
+    )
     split_problem = _renamed(problem, hypotheses, kernels, origin, new)
     return replace(split_problem, model=replace(split_problem.model, grown=grown))
 

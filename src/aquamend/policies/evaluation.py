@@ -240,14 +240,20 @@ def ended(state: InformationState, decision: Decision) -> Floats:
             if plan is None:
                 return found
             correct, found[2] = plan.correct, len(set(plan.undo))
-    found[3] = _success(state, correct, declared, undone=plan is None)
+    unsure = {} if plan is None else plan.unsure
+    found[3] = _success(state, correct, declared, undone=plan is None, partly=unsure)
     found[4] = stop.residual if plan is None else expected_loss(state, plan.loss - plan.price)
-    found[6:] = _left_wrong(state, correct, declared, undone=plan is None)
+    found[6:] = _left_wrong(state, correct, declared, undone=plan is None, unsure=unsure)
     return found
 
 
 def _left_wrong(
-    state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...], *, undone: bool
+    state: InformationState,
+    correct: tuple[str, ...],
+    declared: tuple[NewDeclaration, ...],
+    *,
+    undone: bool,
+    unsure: Mapping[str, float],
 ) -> Floats:
     """Return how probably each belief is left wrong, shape ``(n_beliefs,)``."""
     problem, index = state.problem, state.problem.graph.belief_index
@@ -256,12 +262,17 @@ def _left_wrong(
         i = index[name]
         values = problem.values_of(i) if undone else ()
         chosen = next((value for value in values if value.value == said.get(name)), None)
-        left[i] = 0.0 if chosen is None else wrong_probability(state, chosen)
+        left[i] = unsure.get(name, 0.0) * left[i] if chosen is None else wrong_probability(state, chosen)
     return left
 
 
 def _success(
-    state: InformationState, correct: tuple[str, ...], declared: tuple[NewDeclaration, ...], *, undone: bool
+    state: InformationState,
+    correct: tuple[str, ...],
+    declared: tuple[NewDeclaration, ...],
+    *,
+    undone: bool,
+    partly: Mapping[str, float],
 ) -> float:
     """Return the probability that nothing wrong is left where these beliefs are corrected, with these new values.
 
@@ -270,7 +281,7 @@ def _success(
     """
     problem, index = state.problem, state.problem.graph.belief_index
     wrong = problem.failed.copy() if state.contradiction is None else np.ones_like(problem.failed)
-    new = {name: np.zeros(len(wrong)) for name in correct}
+    new = {name: partly.get(name, 0.0) * wrong[:, index[name]] for name in correct}
     for each in declared:
         new[each.belief] = problem.wrong_where(index[each.belief], each.value)
     unsure = [action for action in problem.graph.executed if undone and action.undo_succeeds < 1.0]

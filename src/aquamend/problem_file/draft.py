@@ -181,7 +181,7 @@ class Draft:
         losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
         late = np.array([self._late(loss, given.takes) for loss in losses], dtype=float)
         last = isinstance(given, WrittenPlan) and given.last_resort
-        return Plan(name, late, tuple(given.correct), tuple(given.undo), last)
+        return Plan(name, late, tuple(given.correct), tuple(given.undo), last_resort=last)
 
     # What takes time
 

@@ -33,6 +33,12 @@ def listed(names: Sequence[str], *, most: int = MOST_NAMES) -> str:
     return ", ".join(shown(name) for name in kept) + more
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number of things: ``1 belief``, ``2,662 hypotheses``."""
+    several = f"{noun[:-2]}es" if noun.endswith("is") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else several}"
+
+
 def quantity(value: float, unit: str = "") -> str:
     """Return a number to about three figures with its unit, without an exponent where one can be avoided."""
     if math.isinf(value):

@@ -32,7 +32,7 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
                 continue
             truth[time].append(float(state.posterior[so].sum()))
             for declaration, doubt in zip(
-                state.problem.declarations, state.posterior @ state.problem.invalid, strict=True
+                state.problem.declarations, np.minimum(state.posterior @ state.problem.invalid, 1.0), strict=True
             ):
                 kind = declaration.name.split("_")[0]
                 doubts[time].setdefault(kind, []).append((float(doubt), declaration.name in record.failed))
