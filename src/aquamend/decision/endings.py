@@ -30,19 +30,18 @@ is V_stop. After a weighing that rules out "nothing happened" the sums are 1, 10
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
-from aquamend.decision.steps import Decision, Escalate, Restart, RollBack
+from aquamend.decision.other_endings import Columns, OtherEndings, other_endings
 from aquamend.decision.support import Support, support_of
-from aquamend.graph import RecoveryGraph
 from aquamend.graph.recovery_graph import unions
-from aquamend.problem import NewValue, Problem
+from aquamend.problem import Problem
 from aquamend.remembering import remembered
 
 Floats = NDArray[np.float64]
@@ -51,157 +50,8 @@ Indices = NDArray[np.intp]
 
 TIE = 1e-9
 """Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""
-NEGLIGIBLE = 1e-100
-"""A residual below this costs nothing: times a small probability it would be lost in rounding anyway."""
 ROWS_AT_ONCE = 2048
 """Branches priced at once: a few megabytes, which stay in cache."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ending:
-    """One terminal decision as a linear function of the posterior, and the conditions under which it is admissible."""
-
-    decision: Decision
-    loss: Floats
-    """ℓ(u, s), shape ``(n_hypotheses,)``; infinite where inadmissible."""
-    support: tuple[Floats, ...] = ()
-    """Clauses, each ``(n_choices, n_hypotheses)``: some row c of every clause must have Σ_s p(s) c(s) < ½."""
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Where in the features each quantity stands; the mass is the first of all."""
-
-    kept: slice
-    """For each priced belief, its failure times its weight."""
-    new: slice
-    """For each new value, where it is wrong times its belief's weight."""
-    sources: slice
-    """For each source, its failure."""
-    plans: slice
-    """For each ending whose loss depends on what is true, its finite loss."""
-    barred: slice
-    """For each of those that is inadmissible under some hypothesis, where."""
-
-    @property
-    def options(self) -> slice:
-        """What may be done about beliefs: keep each, then every new value."""
-        return slice(self.kept.start, self.new.stop)
-
-    @classmethod
-    def of(cls, *widths: int) -> Columns:
-        """Return columns of these widths, side by side."""
-        ends = np.cumsum([1, *widths]).tolist()
-        return cls(*(slice(a, b) for a, b in pairwise(ends)))
-
-
-@dataclass(frozen=True, eq=False)
-class BeliefLosses:
-    """What keeping each belief costs, and what each new value of it does."""
-
-    graph: RecoveryGraph
-    beliefs: Indices
-    """Positions in the graph of the priced beliefs: those whose failure or support matters."""
-    residual: Floats
-    """Shape ``(n_priced,)``."""
-    weight: Floats
-    """Shape ``(n_priced,)``; the residual that the features carry; 1 where that is zero or infinite."""
-    hard: Bools
-    """Shape ``(n_priced,)``; True where a possible failure may not be kept at any price."""
-    values: tuple[NewValue, ...]
-    """What corrected beliefs may be afterwards, belief by belief, where that may be wrong."""
-    valued: Indices
-    """Positions among the priced beliefs of those that have such values; the others are right once corrected."""
-    first: Indices
-    """Where each one's values start; one more for those without any."""
-
-    @cached_property
-    def owner(self) -> Indices:
-        """Shape ``(n_values,)``; position among the priced beliefs of each new value's belief."""
-        at = {int(b): i for i, b in enumerate(self.beliefs)}
-        return np.array([at[value.belief] for value in self.values], dtype=np.intp)
-
-    @cached_property
-    def special(self) -> bool:
-        """Whether some priced belief costs nothing, or everything."""
-        return bool(self.hard.any() or (self.residual <= 0).any())
-
-    def values_of(self, i: int) -> slice:
-        """Return where the values of one of the ``valued`` stand, by its place among these."""
-        return slice(self.first[i], self.first[i + 1] if i + 1 < len(self.first) else len(self.values))
-
-    def priced(self, options: Floats) -> Floats:
-        """Return what keeping each belief and each new value cost, from their features; columns are branches.
-
-        Nothing without a residual; everything where being wrong may not be at any price.
-        """
-        if not self.special:
-            return options
-        free = np.where((self._price > 0)[:, None], options, 0.0)
-        return np.where(self.endless[:, None], np.where(options > 0.0, math.inf, 0.0), free)
-
-    def option_loss(self, option: int, wrong: Floats) -> Floats:
-        """Return the same of one option under each hypothesis, shape ``(n_hypotheses,)``."""
-        if self.endless[option]:
-            return np.where(wrong > 0.0, math.inf, 0.0)
-        return wrong if self._price[option] > 0.0 else np.zeros_like(wrong)
-
-    @cached_property
-    def _price(self) -> Floats:
-        return np.concatenate([self.residual, self.residual[self.owner]])
-
-    @cached_property
-    def endless(self) -> Bools:
-        """Shape ``(n_priced + n_values,)``; whether being wrong may not be at any price."""
-        return np.concatenate([self.hard, np.isinf(self.residual[self.owner])])
-
-
-@dataclass(frozen=True, eq=False)
-class OtherEndings:
-    """Plans, restart and escalation, and what is left where nothing else is admissible."""
-
-    usual: tuple[Ending, ...] = ()
-    """In the order in which ties resolve."""
-    last_resorts: tuple[Ending, ...] = ()
-    varying: tuple[Ending, ...] = ()
-    """Those of the two whose loss depends on the hypothesis, and so has a column; the last resorts come last."""
-    barring: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    """Positions among the varying ones of those that are inadmissible under some hypothesis."""
-    n_usual: int = 0
-    """How many of the varying ones are no last resorts."""
-    flat: float = math.inf
-    """The cheapest of the usual ones that costs the same whatever is true."""
-    last_flat: float = math.inf
-    """The cheapest such last resort."""
-
-    def losses(self, sums: Floats, columns: Columns) -> Floats:
-        """Return each branch's loss of every varying ending, ``(n_branches, n_varying)``."""
-        losses = sums[:, columns.plans]
-        if len(self.barring):
-            losses = losses.copy()
-            forbidden = sums[:, columns.barred] > 0.0
-            losses[:, self.barring] = np.where(forbidden, math.inf, losses[:, self.barring])
-        return losses
-
-    def least(self, sums: Floats, columns: Columns, *, last: bool = False) -> Floats:
-        """Return each branch's least loss of the usual ones, or of the last resorts, ``(n_branches,)``."""
-        flat, own = (self.last_flat, slice(self.n_usual, None)) if last else (self.flat, slice(self.n_usual))
-        least = np.full(len(sums), math.inf) if math.isinf(flat) else flat * sums[:, 0]
-        if self.varying:
-            least = np.minimum(least, self.losses(sums, columns)[:, own].min(axis=1, initial=math.inf))
-        return np.asarray(least)
-
-    def usual_losses(self, sums: Floats, columns: Columns) -> Floats:
-        """Return each branch's loss of the usual ones, the flat one last, ``(n_branches, n_usual + 1)``."""
-        return self._with_flat(sums, self.losses(sums, columns)[:, : self.n_usual], self.flat)
-
-    def last_losses(self, sums: Floats, columns: Columns) -> Floats:
-        """Return the same of the last resorts."""
-        return self._with_flat(sums, self.losses(sums, columns)[:, self.n_usual :], self.last_flat)
-
-    def _with_flat(self, sums: Floats, losses: Floats, flat: float) -> Floats:
-        whole = np.full(len(sums), math.inf) if math.isinf(flat) else flat * sums[:, 0]
-        return np.column_stack([losses, whole])
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,7 +291,11 @@ def worst_case_endings(problem: Problem) -> Endings:
 
 
 def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
-    losses, others, graph = _belief_losses(problem, failed, worst=worst), _others(problem, worst=worst), problem.graph
+    losses, others, graph = (
+        belief_losses(problem, failed, worst=worst),
+        other_endings(problem, worst=worst),
+        problem.graph,
+    )
     needing = [i for i, b in enumerate(losses.beliefs) if graph.beliefs[b].needs_support]
     sources = [p.source for p in graph.probes if p.source is not None] if needing else []
     sources = list(dict.fromkeys(sources))
@@ -475,63 +329,4 @@ def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
         support=support_of(problem, options, {name: columns.sources.start + k for k, name in enumerate(sources)}),
         groups=grouped(graph, losses.beliefs),
         others=others,
-    )
-
-
-def _belief_losses(problem: Problem, failed: Floats, *, worst: bool) -> BeliefLosses:
-    graph = problem.graph
-    residual = np.array([belief.residual for belief in graph.beliefs])
-    residual[residual < NEGLIGIBLE] = 0.0
-    hard = np.array([not belief.may_keep for belief in graph.beliefs], dtype=bool) | np.isinf(residual)
-    needing = np.array([belief.needs_support for belief in graph.beliefs], dtype=bool)
-    priced = np.flatnonzero((needing | (failed.any(axis=0) & ((residual > 0) | hard))) & problem.corrections)
-    valued = [i for i, b in enumerate(priced.tolist()) if graph.beliefs[b].declares or graph.undo_chances[b] < 1.0]
-    values = [problem.values_of(int(priced[i])) for i in valued]
-    if worst:
-        values = [tuple(_worst(problem, value) for value in own) for own in values]
-    return BeliefLosses(
-        graph=graph,
-        beliefs=priced,
-        residual=residual[priced],
-        weight=np.where((residual > 0) & np.isfinite(residual), residual, 1.0)[priced],
-        hard=hard[priced],
-        values=tuple(value for own in values for value in own),
-        valued=np.array(valued, dtype=np.intp),
-        first=np.cumsum([0, *(len(own) for own in values)], dtype=np.intp)[:-1],
-    )
-
-
-def _worst(problem: Problem, value: NewValue) -> NewValue:
-    """Return a new value as wrong as it can be; of a repair, what undoing may leave."""
-    if value.value is not None:
-        return replace(value, wrong=np.ones(len(value.wrong)))
-    return replace(value, wrong=np.full(len(value.wrong), 1.0 - problem.graph.undo_chances[value.belief]))
-
-
-def _others(problem: Problem, *, worst: bool) -> OtherEndings:
-    """Return plans, restart and escalation, and the last resorts; those without any finite loss are left out."""
-    n = len(problem.model.hypotheses)
-    usual: list[Ending] = []
-    last: list[Ending] = []
-    for plan in problem.plans:
-        decision = RollBack(plan.correct, plan.undo, plan=plan.name)
-        (last if plan.last_resort else usual).append(Ending(decision, np.asarray(plan.loss, dtype=float)))
-    if problem.restart_plan is not None:
-        usual.append(Ending(Restart(), np.asarray(problem.restart_plan.loss, dtype=float)))
-    usual.append(Ending(Escalate(), np.full(n, problem.escalate_loss)))
-    found = []
-    for endings in (usual, last):
-        bearable = [e for e in endings if np.isfinite(e.loss).any()]
-        found.append([replace(e, loss=np.full(n, e.loss.max())) for e in bearable] if worst else bearable)
-    varying = [[e for e in own if not (e.loss == e.loss[0]).all()] for own in found]
-    flat = [min((float(e.loss[0]) for e in own if not (e.loss != e.loss[0]).any()), default=math.inf) for own in found]
-    barring = [v for v, e in enumerate([*varying[0], *varying[1]]) if np.isinf(e.loss).any()]
-    return OtherEndings(
-        usual=tuple(found[0]),
-        last_resorts=tuple(found[1]),
-        varying=(*varying[0], *varying[1]),
-        barring=np.array(barring, dtype=np.intp),
-        n_usual=len(varying[0]),
-        flat=flat[0],
-        last_flat=flat[1],
     )

@@ -13,17 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from aquamend.decision.endings import (
-    TIE,
-    Bools,
-    Ending,
-    Endings,
-    Floats,
-    Indices,
-    Local,
-    endings_of,
-    worst_case_endings,
-)  # fmt: skip
+from aquamend.decision.endings import TIE, Bools, Endings, Floats, Indices, Local, endings_of, worst_case_endings
+from aquamend.decision.other_endings import Ending
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.decision.support import spoken
 from aquamend.graph import RecoveryGraph

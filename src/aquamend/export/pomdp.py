@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.branches import planning_cuts, planning_likelihood
-from aquamend.decision.endings import Ending, endings_of
+from aquamend.decision.endings import endings_of
+from aquamend.decision.other_endings import Ending
 from aquamend.decision.probe_value import could_answer
 from aquamend.decision.steps import Continue, Decision, Escalate, RollBack
 from aquamend.decision.terminal import listed_endings

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.branches import branches_of
-from aquamend.decision.endings import TIE, Ending, endings_of
+from aquamend.decision.endings import TIE, endings_of
+from aquamend.decision.other_endings import Ending
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.support import spoken

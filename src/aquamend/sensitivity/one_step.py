@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from aquamend.decision.branches import planning_likelihood
 from aquamend.decision.closures import Groups
-from aquamend.decision.endings import TIE, Ending, Endings, OtherEndings, endings_of
+from aquamend.decision.endings import TIE, Endings, endings_of
+from aquamend.decision.other_endings import Ending, OtherEndings
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.support import spoken, spoken_after
