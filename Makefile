@@ -14,13 +14,14 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-all lowest api lint format types layers pytest bench results viewer lock clean
+.PHONY: help setup demo test test-all soak lowest api lint format types layers pytest bench results viewer lock clean
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
 	@echo 'make demo      watch the simulated robot recover; the page and the 3-D replay go to runs/demo'
 	@echo 'make test      lint, types, layers, and the quick tests: every theorem and contract'
 	@echo 'make test-all  the same, with long searches, committed results, examples, cluster and browser'
+	@echo 'make soak      thousands of damaged journals, and journals that many write to at once'
 	@echo 'make lowest    the core tests against the lowest versions that pyproject.toml allows'
 	@echo 'make api       the API reference from docstrings, into build/api, with every link checked'
 	@echo 'make lint      ruff check and ruff format --check'
@@ -72,6 +73,10 @@ test: $(STAMP)
 # What is skipped in the second tier fails: `.ci/packages` installs what it needs.
 test-all: $(STAMP)
 	@ALL_TESTS_RUN=1 $(MAKE) --no-print-directory test PYTEST_ARGS='$(PYTEST_ARGS) -m ""'
+
+# Thousands of damaged and shared journals; `make test-all` runs a tenth of them.
+soak: $(STAMP)
+	@SOAK=1 $(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal -m "" tests/soak
 
 # What runs beside a robot is tested with the oldest libraries it may find there.
 LOWEST := .venv-lowest
