@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from aquamend.codec import dump, load
 from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
 from aquamend.decision.standings import DeclarationStanding, standings
-from aquamend.decision.steps import Reprobe, RollBack, Step, step_from_data, step_to_data
+from aquamend.decision.steps import Reprobe, RollBack, Step
 from aquamend.decision.terminal import Stop, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.graph import Probe
@@ -22,12 +23,12 @@ from aquamend.model.declarations import Declaration
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import CertifyingPolicy, Considered, DescribedPolicy, Description, Policy, considered_by
-from aquamend.records import json_number
 from aquamend.remembering import Remembering
 
 if TYPE_CHECKING:
     from aquamend.sensitivity.robustness import Robustness
 
+FORMAT = "aquamend-report/1"
 CONTRADICTED = "the evidence contradicts the model, so no answer could be interpreted"
 
 
@@ -184,31 +185,29 @@ class DecisionReport(Remembering):
 
     def to_data(self) -> dict[str, Any]:
         """Return what the report was made from as plain data, without the problem; all else follows from it."""
-        return {
-            "format": "aquamend-report/1",
-            "state": self.state.to_data(),
-            "policy": self.policy,
-            "step": step_to_data(self.step),
-            "bounds": {"lower": json_number(self.bounds.lower), "upper": json_number(self.bounds.upper)},
-            "certified": self.certified,
-            "considered": asdict(self.considered),
-            "description": None if self.description is None else asdict(self.description),
-            "screened_out": list(self.screened_out),
-        }
+        kept = _Kept(**{field.name: getattr(self, field.name) for field in fields(_Kept)})
+        return {"format": FORMAT, "state": self.state.to_data(), **dump(kept, where="report")}
 
     @classmethod
     def from_data(cls, state: InformationState, data: Mapping[str, Any]) -> DecisionReport:
         """Return the report that plain data describe, at the state that ``InformationState.from_data`` gives back."""
-        return cls(
-            state=state,
-            policy=data["policy"],
-            step=step_from_data(data["step"]),
-            bounds=Bounds(float(data["bounds"]["lower"]), float(data["bounds"]["upper"])),
-            certified=data["certified"],
-            considered=Considered(**data["considered"]),
-            description=None if data["description"] is None else Description(**data["description"]),
-            screened_out=tuple(data["screened_out"]),
-        )
+        given = {key: value for key, value in data.items() if key not in ("format", "state")}
+        kept: _Kept = load(_Kept, given, "report")
+        return cls(state, **{field.name: getattr(kept, field.name) for field in fields(_Kept)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A report as it is written, without its state."""
+
+    policy: str
+    step: Step
+    bounds: Bounds
+    certified: bool
+    considered: Considered
+    description: Description | None
+    screened_out: tuple[str, ...]
+    surprising: float
 
 
 NO_BOUNDS = Bounds(0.0, math.inf)

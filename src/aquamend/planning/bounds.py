@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aquamend.codec import Number
 from aquamend.decision.endings import Bools, Floats, endings_of
 from aquamend.decision.probe_value import ProbeValues, clairvoyant_loss, clairvoyant_losses, probe_values
 from aquamend.decision.terminal import best_terminal
@@ -17,8 +18,8 @@ from aquamend.inference import InformationState
 class Bounds:
     """``lower ≤ expected remaining loss of the optimal adaptive policy ≤ upper``."""
 
-    lower: float
-    upper: float
+    lower: Number
+    upper: Number
 
     @property
     def gap(self) -> float:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from aquamend.codec import load, write
 from aquamend.recovery import Charge
 from aquamend.worlds.pouring.model.configurations import (
     RIVAL,
     TARGET,
     Amount,
-    Camera,
     Configuration,
-    Happened,
-    Scales,
     Shifts,
 )
 from aquamend.worlds.pouring.model.fitted import Fitted, uncalibrated
@@ -31,7 +29,6 @@ from aquamend.worlds.pouring.mujoco.judging import configuration_of, wrong_at_al
 from aquamend.worlds.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend.worlds.pouring.mujoco.pouring import pour
 from aquamend.worlds.pouring.mujoco.trouble import AddWater, BiasedCamera
-from aquamend.worlds.pouring.reports import Report, Signal
 from aquamend.worlds.pouring.task import CHECK_CAMERA, LOCALISE, Stage, Statement
 from aquamend.worlds.pouring.task import heft as hefting
 from aquamend.worlds.pouring.task import look as looking
@@ -48,6 +45,14 @@ STAGES = (
 )
 """Stages of the runs of one kind, half of them at the stage where screening is wanted."""
 RUNS = len(KINDS) * len(STAGES)
+
+
+class SkillTime(NamedTuple):
+    """How long a skill took."""
+
+    skill: str
+    seconds: float
+    succeeded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,7 @@ class CalibrationRecord:
     """By probe, beside the localisation that belongs to the alarm; those that gave an answer."""
     failed: tuple[str, ...] = ()
     """Declarations that were really wrong at the alarm."""
-    durations: tuple[tuple[str, float, bool], ...] = ()
-    """Skill, seconds and whether it succeeded."""
+    durations: tuple[SkillTime, ...] = ()
 
     def model(self, fitted: Fitted) -> AlarmModel:
         """Return the model of its alarm."""
@@ -76,40 +80,14 @@ class CalibrationRecord:
 
     def as_data(self) -> dict[str, Any]:
         """Return the record as plain data."""
-        return asdict(self)
+        data: dict[str, Any] = write(self, complete=True)
+        return data
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> CalibrationRecord:
-        """Return the record that plain data hold."""
-        declared, heard = data["declared"], data["heard"]
-        happened, camera, scales = data["configuration"]
-        report = heard["report"]
-        return cls(
-            run=int(data["run"]),
-            kind=str(data["kind"]),
-            declared=Statement(
-                tuple(declared["quantity_g"]),
-                tuple(declared["position_mm"]),
-                declared["target"],
-                declared["camera"],
-                declared["scales"],
-            ),
-            heard=Heard(
-                Stage(heard["stage"]),
-                Report(Signal(report["signal"]), report["cup"], float(report["excess"])),
-                heard["located"],
-                dict(heard["scale_at"]),
-                float(heard["poured_g"]),
-                dict(heard["offset_mm"]),
-            ),
-            configuration=Configuration(Happened(happened), Camera(camera), Scales(scales)),
-            added_g=float(data["added_g"]),
-            bias_g=float(data["bias_g"]),
-            scale_off_g=float(data["scale_off_g"]),
-            readings=dict(data["readings"]),
-            failed=tuple(data["failed"]),
-            durations=tuple((what, float(seconds), bool(done)) for what, seconds, done in data["durations"]),
-        )
+    def from_data(cls, data: object) -> CalibrationRecord:
+        """Return the record that plain data hold; ``InvalidData`` if they hold none."""
+        record: CalibrationRecord = load(cls, data, "record")
+        return record
 
     def shifts(self) -> Shifts:
         """Return how large changes and errors really were."""
@@ -139,7 +117,7 @@ def calibrate_once(run: int) -> CalibrationRecord:
         scale_off_g=max((abs(g) for g in off.values()), default=0.0),
         readings=readings,
         failed=failed,
-        durations=tuple(durations),
+        durations=tuple(SkillTime(*one) for one in durations),
     )
 
 
