@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.tiers import cases
+from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
@@ -356,7 +357,7 @@ def test_a_session_is_followed_until_it_has_ended(written):
     thread.start()
     with Journal.open(written, read_only=True) as journal:
         assert [entry.number for entry in followed(journal, "open", poll_s=0.001)] == list(range(1, 8))
-    thread.join()
+    thread.join(PATIENCE_S)
 
 
 def test_times_of_a_listing_are_those_of_the_first_and_the_last_event(written):
