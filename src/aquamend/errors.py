@@ -188,6 +188,16 @@ class BadStep(AquaMendError):
     """A policy returned something that is no step, or probes without end."""
 
 
+class StaleReply(AquaMendError):
+    """A reply came to a request that nobody waits for any more."""
+
+    def __init__(self, to: int, number: int, wanted: str) -> None:
+        super().__init__(
+            f"nobody waits for a reply to request {to} any more; what is asked for is {number}: {wanted!r}"
+        )
+        self.to, self.number, self.wanted = to, number, wanted
+
+
 class ForeignSession(AquaMendError):
     """Somebody else has written to a session meanwhile; whoever did conducts it now."""
 

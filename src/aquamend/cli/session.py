@@ -123,6 +123,9 @@ def approve(
     name: Name,
     *,
     journal: JournalFile = DEFAULT,
+    token: Annotated[
+        str, typer.Option(metavar="QUESTION", help="Which question, as `session show` says.", show_default=False)
+    ] = "",
     refuse: Annotated[bool, typer.Option("--refuse", help="Do not allow it.")] = False,
     by: Annotated[str, typer.Option(metavar="WHO", help="Who answers; you, unless said.", show_default=False)] = "",
     note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
@@ -134,9 +137,38 @@ def approve(
     with complaints.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(journal, full):
-            asked = _recovery(list(opened.read(full)), full).asked
-        answered(opened, full, granted=not refuse, by=by or getpass.getuser(), note=note)
-        typer.echo(f"{full}: {'refused' if refuse else 'allowed'}: {asked}")
+            now = _recovery(list(opened.read(full)), full)
+        if now.asked is not None and not token:
+            said = f"{now.asked} ({now.asked.reason})"
+            raise AquaMendError(f"{full} asks: {said}; to answer that question, add --token {now.asked.token}")
+        answered(opened, full, token=token, granted=not refuse, by=by or getpass.getuser(), note=note)
+        typer.echo(f"{full}: {'refused' if refuse else 'allowed'}: {now.asked}")
+    complaints.exit()
+
+
+@session.command(short_help="Say what became of an act in doubt.")
+def settle(
+    name: Name,
+    *,
+    journal: JournalFile = DEFAULT,
+    done: Annotated[
+        bool | None, typer.Option("--done/--not-done", help="Whether it was done, all of it.", show_default=False)
+    ] = None,
+    by: Annotated[str, typer.Option(metavar="WHO", help="Who says so; you, unless said.", show_default=False)] = "",
+    note: Annotated[str, typer.Option(metavar="TEXT", help="What else is to be known.")] = "",
+) -> None:
+    """Say what became of an act of which the robot could not tell, having made sure that nothing moves any more."""
+    from aquamend.recovery import settle as settled
+
+    complaints = Complaints()
+    with complaints.at(HERE), _opened(journal, to_write=True) as opened:
+        full = _named(opened, name)
+        with _making_sense(journal, full):
+            act = _recovery(list(opened.read(full)), full).in_doubt
+        if act is not None and done is None:
+            raise AquaMendError(f"{full}: say --done or --not-done of what is in doubt: {act}")
+        settled(opened, full, done=bool(done), by=by or getpass.getuser(), note=note)
+        typer.echo(f"{full}: {'done' if done else 'not done'}: {act}")
     complaints.exit()
 
 
@@ -384,10 +416,14 @@ def _how_it_stands(now: Recovery) -> list[str]:
     sentences = [
         f"Cost so far: {split}." if now.ending is None else f"Cost: {split}. What was left wrong, nobody knows here."
     ]
-    if now.act is not None:
+    if now.in_doubt is not None:
+        say = f"aquamend session settle {now.session} --done (or --not-done)"
+        sentences.append(f"In doubt: {now.in_doubt} ({now.why}). Once nothing moves any more, say `{say}`.")
+    elif now.act is not None:
         sentences.append(f"In doubt: {now.act} has begun, and its receipt is not there. It is under way, or was lost.")
     if now.asked is not None:
-        sentences.append(f"Waiting for a person: {now.asked}. Answer with `aquamend session approve`.")
+        answer = f"aquamend session approve {now.session} --token {now.asked.token}"
+        sentences.append(f"Waiting for a person: {now.asked} ({now.asked.reason}). Answer with `{answer}`.")
     return sentences
 
 

@@ -50,6 +50,8 @@ class Observation:
 
     probe: str
     outcome: Answer
+    unasked: bool = False
+    """Whether it came by itself: then it has cost nothing, and is no use of the probe."""
 
     def __str__(self) -> str:
         return f"{self.probe} = {self.told}"
@@ -171,8 +173,7 @@ class InformationState(Remembering):
         ``contradiction``, its attribution is UNKNOWN, and policies treat it conservatively.
         """
         name = observation.probe
-        reason = self.why_illegal(name)
-        if reason:
+        if not observation.unasked and (reason := self.why_illegal(name)):
             raise IllegalProbe(name, reason)
         evidence, origin = (*self.evidence, observation), self.origin or self
         if self.contradiction is not None:
@@ -261,19 +262,21 @@ class InformationState(Remembering):
         """How often each probe has run since the alarm, for those that have."""
         uses: dict[str, int] = {}
         for observation in self.evidence:
-            uses[observation.probe] = uses.get(observation.probe, 0) + 1
+            if not observation.unasked:
+                uses[observation.probe] = uses.get(observation.probe, 0) + 1
         return uses
 
     @cached_property
     def answered(self) -> NDArray[np.bool_]:
         """Shape ``(n_probes,)``; who has answered since the alarm."""
-        return np.array([probe.name in self.uses for probe in self.problem.graph.probes], dtype=bool)
+        heard = {observation.probe for observation in self.evidence}
+        return np.array([probe.name in heard for probe in self.problem.graph.probes], dtype=bool)
 
     @cached_property
     def spent(self) -> float:
         """Sensing cost since the alarm; sunk."""
         graph = self.problem.graph
-        return math.fsum(graph.probes[graph.probe_index[o.probe]].cost for o in self.evidence)
+        return math.fsum(graph.probes[graph.probe_index[o.probe]].cost for o in self.evidence if not o.unasked)
 
     @property
     def budget_left(self) -> float:

@@ -1,53 +1,92 @@
-"""Recovery on a robot: acts, receipts, a log of everything, and the loop that leads from an alarm to its end."""
+"""Recovery on a robot: acts, receipts, a log of everything, and the session that leads from an alarm to its end."""
 
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of, check_known
-from aquamend.recovery.events import Ending, Rules
+from aquamend.recovery.clock import Instant
+from aquamend.recovery.drivers import (
+    Thinking,
+    drive,
+    drive_async,
+    recover,
+    recover_async,
+    resume,
+    resume_async,
+)
+from aquamend.recovery.history import Recovery
 from aquamend.recovery.journal import Journal, SessionLine, Status
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
 from aquamend.recovery.log import Log, MemoryLog
-from aquamend.recovery.loop import approve, recover, recover_async, resume, resume_async
 from aquamend.recovery.receipts import Charge, Receipt, charged
-from aquamend.recovery.robot import AsyncRobot, Robot, Verifying
-from aquamend.recovery.session import Recovery
+from aquamend.recovery.requests import (
+    Decide,
+    End,
+    Ending,
+    NoReceipt,
+    Perform,
+    Request,
+    RunProbe,
+    Stop,
+    Verify,
+    Wait,
+)
+from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
+from aquamend.recovery.rules import UNATTENDED, Rules
+from aquamend.recovery.session import Session, approve, settle
 from aquamend.recovery.task_record import ActionStatus
 from aquamend.recovery.tracker import Tracker
 
 __all__ = [
+    "UNATTENDED",
     "Act",
     "ActionStatus",
     "AsyncRobot",
     "Charge",
+    "Decide",
     "Declare",
+    "End",
     "Ending",
     "Finish",
     "Follow",
     "HandOver",
+    "Instant",
     "Journal",
     "Judge",
     "Judged",
     "Log",
     "Measure",
     "MemoryLog",
+    "NoReceipt",
+    "Perform",
     "Receipt",
     "Recovery",
     "Redo",
+    "Request",
     "Robot",
     "Rules",
+    "RunProbe",
+    "Session",
     "SessionLine",
     "Simulated",
     "Status",
+    "Stop",
+    "Stoppable",
+    "Thinking",
     "Tracker",
     "Undo",
     "Verdict",
+    "Verify",
     "Verifying",
+    "Wait",
     "acts_of",
     "approve",
     "charged",
     "check_known",
+    "drive",
+    "drive_async",
     "recover",
     "recover_async",
     "recovered",
     "residuals",
     "resume",
     "resume_async",
+    "settle",
 ]

@@ -2,64 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from aquamend.codec import Amount, Whole
 from aquamend.decision.steps import Step
-from aquamend.inference import SURPRISING, InformationState, surprises
+from aquamend.inference import InformationState, Observation
 from aquamend.recovery.acts import Act
+from aquamend.recovery.clock import Instant
 from aquamend.recovery.receipts import Receipt
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """How far a recovery may go by itself; beyond that it is handed over to a person."""
-
-    attempts: Whole = 3
-    """How often the same act may fail before it counts as impossible."""
-    decisions: Whole = 10_000
-    seconds: Amount = math.inf
-    """From the alarm on, waiting for people and crashes included."""
-    timeout_s: Amount = math.inf
-    """How long one probe or act may take."""
-    timeouts: Mapping[str, Amount] = field(default_factory=dict)
-    """The same for those of these names: probes, operations, actions, plans, ``finish``."""
-    ask_before_handing_over: bool = False
-    """Whether a person has to say that they take over."""
-    ask_before_irreversible: bool = False
-    """Whether a person has to allow every act that cannot be undone."""
-    surprising: float = SURPRISING
-    """After an answer less probable than this by the whole model, a person has to allow what cannot be undone, wherever
-    somebody can be asked."""
-
-    def timeout(self, act: Act) -> float:
-        """Return how long an act may take."""
-        return self.timeouts.get(act.name, self.timeout_s)
-
-    def why_ask(self, act: Act, state: InformationState) -> str:
-        """Return why a person has to allow an act in a state; empty if nobody has to."""
-        if self.ask_before_handing_over and act.kind == "hand over":
-            return "somebody has to take over"
-        if not act.irreversible:
-            return ""
-        odd = surprises(state, below=self.surprising)
-        if odd:
-            return f"it cannot be undone, and {odd[-1].observation} was surprising (chance {odd[-1].chance:.2g})"
-        return "it cannot be undone" if self.ask_before_irreversible else ""
-
-
-class Ending(StrEnum):
-    """How a recovery ended."""
-
-    FINISHED = "finished"
-    """The robot carried its decision out to the end."""
-    HANDED_OVER = "handed over"
-    STOPPED = "stopped"
-    """Nobody took over: the robot stands where it stands."""
+from aquamend.recovery.requests import Ending
+from aquamend.recovery.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +24,29 @@ class Alarmed:
     state: InformationState
     policy: str
     rules: Rules
+    began: Instant
+    attended: bool = True
+    """Whether there is somebody whom it can ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmedAgain:
-    """Another alarm came: conditioned on, or refused for a reason."""
+    """A monitor rang: conditioned on once no act is under way, or refused for a reason."""
 
     kind: ClassVar[str] = "alarmed again"
 
     refused: str | None = None
+    name: str | None = None
+    """Which alarm of the problem; None: its only one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Something was observed that nobody had asked for: evidence like any other, at no cost."""
+
+    kind: ClassVar[str] = "observed"
+
+    observation: Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +70,11 @@ class Asked:
 
     act: Act
     reason: str
+    token: str
+    """A digest of the act and of all that it rests on; the answer has to name it."""
+
+    def __str__(self) -> str:
+        return str(self.act)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +85,80 @@ class Approved:
 
     granted: bool
     by: str
-    note: str = ""
+    note: str
+    token: str
+    """Of the question that is answered."""
+    at: Instant
+    """When, since it does not hold for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The word of a person came too long ago to begin on it now."""
+
+    kind: ClassVar[str] = "expired"
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Intended:
-    """An act is about to begin. Until its receipt is there, it is in doubt."""
+    """An act is about to begin. Until its receipt is there, it is under way."""
 
     kind: ClassVar[str] = "intended"
 
     act: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The robot is asked to stop the act under way."""
+
+    kind: ClassVar[str] = "stopping"
+
+    why: str
+    overdue: bool = False
+    """Whether it has taken longer than it may; otherwise something else came between."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotStopped:
+    """The robot cannot stop the act under way, which is not overdue yet: its own receipt is waited for."""
+
+    kind: ClassVar[str] = "not stopped"
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """No receipt has come of the act under way."""
+
+    kind: ClassVar[str] = "lost"
+
+    why: str
+    running: bool
+    """Whether the robot has not even returned from it, so that it may still be moving."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody can tell what became of the act under way."""
+
+    kind: ClassVar[str] = "unknown"
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A person says what became of an act of which nobody knew."""
+
+    kind: ClassVar[str] = "settled"
+
+    done: bool
+    by: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +170,15 @@ class Done:
     receipt: Receipt
     known: bool = True
     """False: nobody can tell whether it was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Whoever began the recovery calls it off."""
+
+    kind: ClassVar[str] = "cancelled"
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +201,25 @@ class Ended:
     reason: str = ""
 
 
-Event = Alarmed | AlarmedAgain | Decided | Asked | Approved | Intended | Done | Resumed | Ended
+Event = (
+    Alarmed
+    | AlarmedAgain
+    | Observed
+    | Decided
+    | Asked
+    | Approved
+    | Expired
+    | Intended
+    | Stopping
+    | NotStopped
+    | Lost
+    | Unknown
+    | Settled
+    | Done
+    | Cancelled
+    | Resumed
+    | Ended
+)
 
 
 @dataclass(frozen=True, slots=True)

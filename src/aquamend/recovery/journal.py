@@ -28,11 +28,22 @@ from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownNa
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
 from aquamend.recovery import journal_file, seals
-from aquamend.recovery.events import Alarmed, Approved, Asked, Decided, Done, Ended, Entry, Event, Intended
+from aquamend.recovery.events import (
+    Alarmed,
+    Approved,
+    Asked,
+    Decided,
+    Done,
+    Ended,
+    Entry,
+    Event,
+    Intended,
+    Settled,
+)
+from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
 from aquamend.recovery.receipts import charged
 from aquamend.recovery.seals import Mark
-from aquamend.recovery.session import Recovery
 
 KEPT_PROBLEMS = 8
 """Problems that are kept as they were last read, with all that was computed from them."""
@@ -54,6 +65,7 @@ class Status(StrEnum):
     FINISHED = "finished"
     HANDED_OVER = "handed over"
     STOPPED = "stopped"
+    CANCELLED = "cancelled"
 
     @property
     def ended(self) -> bool:
@@ -173,25 +185,26 @@ class Journal:
                 self._connection.close()
             self._connection = None
 
-    def append(self, session: str, after: int, events: Sequence[Event]) -> None:
-        """Add events to a session behind number ``after``, all or none, and have them on disk."""
+    def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
+        """Add events behind number ``after`` of a session, all or none, and have them on disk; dated now unless said."""
         if not events:
             return
         texts, problem = self._texts(events)
+        when = time.time() if at is None else float(at)
         with self._lock:
             with self._transaction() as connection:
                 mark, row = self._found(session)
                 if row is None:
                     if after > 0:
                         raise self._unknown(session)
-                    row, before = self._begin(connection, session, events[0], problem), 0
+                    row, before = self._begin(connection, session, events[0], problem, when), 0
                 else:
                     before = row.hash
                     if after == 0 < row.events:
                         raise UsedName(session, f"{row.status}, with {row.events} events")
                     if row.events != after:
                         raise ForeignSession(session)
-                self._add(connection, row, events, texts)
+                self._add(connection, row, events, texts, when)
                 new = after == 0
                 mark = self._marked(connection, mark, before ^ row.hash, sessions=int(new), events=len(events))
             self._acknowledge(mark)
@@ -251,12 +264,14 @@ class Journal:
             texts.append(to_json(data))
         return texts, problem
 
-    def _begin(self, connection: sqlite3.Connection, session: str, first: Event, problem: str | None) -> _Row:
+    def _begin(
+        self, connection: sqlite3.Connection, session: str, first: Event, problem: str | None, when: float
+    ) -> _Row:
         if not isinstance(first, Alarmed) or problem is None:
             raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
         if not 0 < len(session) <= LONGEST_NAME or not session.isprintable():
             raise AquaMendError(f"a session is named in one line of at most {LONGEST_NAME} letters, not {session!r}")
-        digest, now, cost = _digest(problem), time.time(), Recovery.begun(first).cost
+        digest, now, cost = _digest(problem), when, Recovery.begun(first).cost
         connection.execute("INSERT OR IGNORE INTO problems VALUES (?, ?)", (digest, problem))
         names = (session, digest, _storable(first.state.problem.name), _storable(first.policy))
         row = _Row(0, *names, Status.RUNNING.value, now, now, 0, float(cost), "")
@@ -266,8 +281,10 @@ class Journal:
         row.id = connection.execute(f"INSERT INTO sessions ({columns}) VALUES ({places})", values).lastrowid or 0
         return row
 
-    def _add(self, connection: sqlite3.Connection, row: _Row, events: Sequence[Event], texts: Sequence[str]) -> None:
-        row.updated = row.started if row.events == 0 else time.time()
+    def _add(
+        self, connection: sqlite3.Connection, row: _Row, events: Sequence[Event], texts: Sequence[str], when: float
+    ) -> None:
+        row.updated = when
         for event, text in zip(events, texts, strict=True):
             if isinstance(event, Alarmed) and row.events > 0:
                 raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
@@ -482,7 +499,7 @@ def _status_after(event: Event, before: Status) -> Status:
             return Status.IN_DOUBT
         case Ended(ending):
             return Status(ending.value)
-        case Alarmed() | Decided() | Approved() | Done():
+        case Alarmed() | Decided() | Approved() | Settled() | Done():
             return Status.RUNNING
         case _:
             return before

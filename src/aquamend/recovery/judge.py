@@ -9,10 +9,11 @@ from typing import Protocol, runtime_checkable
 
 from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
-from aquamend.recovery.loop import recover
+from aquamend.recovery.drivers import recover
+from aquamend.recovery.history import Recovery
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.robot import Robot
-from aquamend.recovery.session import Recovery
+from aquamend.recovery.rules import UNATTENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,11 @@ class Judged:
 
 
 def recovered(policy: Policy, world: Simulated) -> Judged:
-    """Let a policy recover in a simulated world, and have it judged; whatever goes wrong in the policy is raised."""
-    recovery = recover(policy, world, strict=True)
+    """Let a policy recover in a simulated world, where nobody is asked, and have it judged.
+
+    Whatever goes wrong in the policy is raised.
+    """
+    recovery = recover(policy, world, rules=UNATTENDED, strict=True)
     return Judged(recovery, world.judge(recovery))
 
 

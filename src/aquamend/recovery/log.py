@@ -16,10 +16,11 @@ class Log(Protocol):
     What ``append`` has returned from survives; and of two writers who have both read so far, one is refused.
     """
 
-    def append(self, session: str, after: int, events: Sequence[Event]) -> None:
+    def append(self, session: str, after: int, events: Sequence[Event], *, at: float) -> None:
         """Add events behind number ``after``, all or none; ``ForeignSession`` if that is not the last one there.
 
-        Where ``after`` is 0 and there is such a session, it is the ``ForeignSession`` named ``UsedName``.
+        They have come at this time, in seconds since 1970. Where ``after`` is 0 and there is such a session, it is the
+        ``ForeignSession`` named ``UsedName``.
         """
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
@@ -32,7 +33,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self._sessions: dict[str, list[Entry]] = {}
 
-    def append(self, session: str, after: int, events: Sequence[Event]) -> None:
+    def append(self, session: str, after: int, events: Sequence[Event], *, at: float) -> None:
         """Add events to a session."""
         if not events:
             return
@@ -41,9 +42,8 @@ class MemoryLog:
             raise UsedName(session, f"{len(entries)} events")
         if after != len(entries):
             raise ForeignSession(session) if entries else UnknownName("session", session, self._sessions)
-        now = time.time()
         self._sessions[session] = entries
-        entries += [Entry(after + i, now, event) for i, event in enumerate(events, start=1)]
+        entries += [Entry(after + i, at, event) for i, event in enumerate(events, start=1)]
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
         """Yield the events of a session."""

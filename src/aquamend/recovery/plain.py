@@ -15,7 +15,9 @@ from aquamend.errors import InvalidData
 from aquamend.inference import InformationState
 from aquamend.problem import Problem, Redeclared
 from aquamend.problem_file import parse_problem, problem_to_data
-from aquamend.recovery.events import Alarmed, Event, Rules
+from aquamend.recovery.clock import Instant
+from aquamend.recovery.events import Alarmed, Event
+from aquamend.recovery.rules import Rules
 
 LONGEST = 256 * 1024 * 1024
 """Most characters that one event or one problem may take as JSON."""
@@ -31,6 +33,8 @@ class _Begun:
     state: Annotated[Any, _JUDGED_LATER]
     policy: str
     rules: Rules
+    began: Instant
+    attended: bool
 
 
 def event_to_data(event: Event) -> dict[str, Any]:
@@ -42,7 +46,9 @@ def event_to_data(event: Event) -> dict[str, Any]:
         raise InvalidData("event.state", f"{event.state!r} is no information state")
     problem = event.state.problem
     plain = problem_to_data(replace(problem, redeclared={}) if problem.redeclared else problem)
-    begun = _Begun(plain, problem.redeclared, event.state.to_data(), event.policy, event.rules)
+    begun = _Begun(
+        plain, problem.redeclared, event.state.to_data(), event.policy, event.rules, event.began, event.attended
+    )
     return {"kind": event.kind, **dump(begun, where="event")}
 
 
@@ -63,7 +69,8 @@ def event_from_data(data: object, *, problem: Problem | None = None) -> Event:
             raise InvalidData(f"event.redeclared.{belief}", said)
     if given.redeclared:
         problem = replace(problem, redeclared=given.redeclared)
-    return Alarmed(InformationState.from_data(problem, given.state, where="event.state"), given.policy, given.rules)
+    state = InformationState.from_data(problem, given.state, where="event.state")
+    return Alarmed(state, given.policy, given.rules, given.began, given.attended)
 
 
 def to_json(data: Mapping[str, Any]) -> str:

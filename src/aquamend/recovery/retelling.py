@@ -10,8 +10,8 @@ from aquamend.decision.steps import Continue, Decision, Reprobe, Step
 from aquamend.decision.terminal import expected_loss, price
 from aquamend.inference import InformationState, Observation
 from aquamend.policies.policy import Policy
-from aquamend.recovery.events import Ending
-from aquamend.recovery.session import Recovery
+from aquamend.recovery.history import Recovery
+from aquamend.recovery.requests import Ending
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,9 @@ from aquamend.recovery.receipts import Receipt
 class Robot(Protocol):
     """Any object with these three methods is a robot. It need not know what is true.
 
-    Whatever it raises, an act that it began is in doubt: a robot that can tell whether an act was done has a method
-    ``verify(act) -> Receipt | None`` beside these; without it, such a recovery is handed over to a person.
+    Only one act is under way at a time, and ``Declare`` and ``HandOver`` move nothing. Two more methods make a robot
+    safe: ``stop(act)``, without which an act that takes too long ends the recovery, and ``verify(act)``, without which
+    an act whose receipt got lost does.
     """
 
     def alarm(self) -> InformationState:
@@ -34,6 +35,17 @@ class Verifying(Protocol):
 
     def verify(self, act: Act) -> Receipt | None:
         """Return the receipt of an act that was begun: done or failed; None where there is no telling."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A robot that can stop an act under way; ``stop`` is called from another thread than the act."""
+
+    def stop(self, act: Act) -> Receipt | None:
+        """Stop an act, and return its receipt once nothing moves any more; None where it may still move.
+
+        The receipt says ``done`` where it had been done by then, and ``failed`` where it was not, or only partly.
+        """
 
 
 class AsyncRobot(Protocol):

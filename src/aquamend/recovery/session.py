@@ -1,258 +1,712 @@
-"""A recovery as far as it has come: what its events make of it, one after another.
+"""A session: the recovery as a machine that asks for one thing at a time and is told what came of it.
 
-The running loop and a resumed one follow the same events by the same rules, so they cannot differ.
+It calls no robot, starts no thread and waits for nobody. All it does by itself is to write every fact into its log
+before it asks for the next thing. Loops, trees, services and tests drive it:
+
+    session = Session.begin(state, "aquamend")
+    while not isinstance(request := session.request, End):
+        match request:
+            case RunProbe(act=act):
+                session.reply(robot.measure(act))
+            case Perform(act=act):
+                session.reply(robot.perform(act))
+            ...
+
+Nothing that moves is asked for while something that moves may still be under way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from typing import Any
+import hashlib
+import json
+import math
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self, assert_never
 
-from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
-from aquamend.errors import AquaMendError
+from aquamend.codec import write
+from aquamend.decision.steps import Escalate, Reprobe
+from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe, StaleReply, UnknownName
+from aquamend.explanation.as_json import explanation_json
+from aquamend.explanation.report import decision_report
 from aquamend.inference import InformationState, Observation
-from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
+from aquamend.policies.policy import Policy
+from aquamend.policies.registry import name_of, policy_named
+from aquamend.recovery.acts import Act, HandOver, Measure
+from aquamend.recovery.clock import Instant, as_instant
 from aquamend.recovery.events import (
     Alarmed,
     AlarmedAgain,
     Approved,
     Asked,
+    Cancelled,
     Decided,
     Done,
     Ended,
-    Ending,
     Event,
+    Expired,
     Intended,
+    Lost,
+    NotStopped,
+    Observed,
     Resumed,
-    Rules,
+    Settled,
+    Stopping,
+    Unknown,
 )
-from aquamend.recovery.receipts import Receipt, charged
-from aquamend.recovery.situation import Came, Change, problem_after
-from aquamend.text.html import table_html
-from aquamend.text.words import quantity
+from aquamend.recovery.history import Phase, Recovery
+from aquamend.recovery.log import Log
+from aquamend.recovery.receipts import Receipt, in_plain_types, receipt_fault
+from aquamend.recovery.requests import (
+    Decide,
+    End,
+    Ending,
+    NoReceipt,
+    Perform,
+    Request,
+    RunProbe,
+    Stop,
+    Verify,
+    Wait,
+)
+from aquamend.recovery.rules import Rules
+from aquamend.recovery.tracker import Tracker
+
+Time = float | Instant | None
+"""When something happened: seconds since 1970, a reading of both clocks, or None for now."""
+
+GONE = "the program that had begun it ended before its receipt came"
+SLACK_S = 1.0
+"""How far the clocks of a person and of a session may differ, where an approval is dated."""
 
 
-@dataclass(frozen=True, eq=False)
-class Recovery:
-    """One recovery, from the alarm to where it stands now; immutable."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Deliberation:
+    """A decision to be made: all that it needs, so that it can be computed anywhere, with the same result."""
 
-    start: InformationState
-    """Public evidence at the alarm."""
-    policy: str
-    rules: Rules
-    decided_at: InformationState
-    """What was known when the last step was chosen, and what has been measured since."""
-    changes: tuple[Change, ...] = ()
-    """What has been done since."""
-    steps: tuple[Step, ...] = ()
-    """Every step chosen so far."""
-    acts: tuple[Act, ...] = ()
-    """What is left to do of the last one."""
-    act: Act | None = None
-    """The act under way: intended, and without a receipt."""
-    asked: Act | None = None
-    """The act that waits for a person."""
-    allowed: bool = False
-    """Whether a person has allowed the next act."""
-    receipts: tuple[Receipt, ...] = ()
-    undone: tuple[str, ...] = ()
-    """Executed actions that were undone, whether or not they have been done again since."""
-    to_redo: tuple[str, ...] = ()
-    """Actions that are undone now."""
-    declared: Mapping[str, Declare] = field(default_factory=dict)
-    """What was declared anew, by belief."""
-    corrected: tuple[str, ...] = ()
-    """Beliefs that were declared anew or corrected by a plan."""
-    followed: str | None = None
-    """The plan that was carried out."""
-    failures: Mapping[str, int] = field(default_factory=dict)
-    """How often each act has failed."""
-    trouble: str = ""
-    """Why no policy may decide any more, and a person has to."""
-    carried_out: bool = False
-    """Whether the last decision was carried out to its end."""
-    ending: Ending | None = None
-    reason: str = ""
-    """Why it ended so, or why it is handed over."""
-    session: str = ""
-    """Its name in a journal."""
+    number: int
+    """Of the request that it answers."""
+    policy: Policy
+    name: str
+    state: InformationState
+    explained: bool
+    """Whether what was weighed is kept with it."""
+
+    def compute(self) -> Decided:
+        """Let the policy decide; whatever goes wrong in it is raised."""
+        if self.explained:
+            report = decision_report(self.state, self.policy, name=self.name, bounded=False)
+            step, explanation = report.step, explanation_json(report)
+        else:
+            step, explanation = self.policy.next_step(self.state), None
+        if isinstance(step, Reprobe) and (reason := self.state.why_illegal(step.probe)):
+            raise IllegalProbe(step.probe, reason)
+        return Decided(step, explanation=explanation)
+
+
+class Session:
+    """One recovery under way: ask for its ``request``, and ``reply``. Methods may be called from any thread.
+
+    Every method takes the time as ``at``; what follows from time alone follows when any of them is called, or ``tick``.
+    """
+
+    def __init__(
+        self,
+        recovery: Recovery,
+        policy: Policy,
+        *,
+        log: Log | None,
+        tracker: Tracker | None = None,
+        strict: bool = False,
+        decide_apart: bool = False,
+        events: int = 0,
+    ) -> None:
+        """Use ``begin`` or ``resume``."""
+        self.policy, self.log, self.tracker = policy, log, tracker
+        self.strict, self.decide_apart = strict, decide_apart
+        self.on_change: Callable[[], None] | None = None
+        """Called after every call that may have changed the request, whoever made it."""
+        self._lock = threading.RLock()
+        self._now = self._written = recovery
+        """The recovery as it stands, and as it stands in the log."""
+        self._events, self._waiting = events, list[Event]()
+        """How many events are in the log, and those that are not there yet."""
+        self._taken: list[tuple[Act, Receipt]] = []
+        """What the tracker is to be told of once it is in the log."""
+        self._clock = self._since = self._act_began = recovery.began
+        """The time; when what is asked for was first asked for; and when the act under way began."""
+        self._number = self._act_number = 0
+        """Numbers of what is asked for, and of the act under way."""
+        self._request: Request = Decide(0)
 
     @classmethod
-    def begun(cls, alarmed: Alarmed, session: str = "") -> Recovery:
-        """Return the recovery at its alarm; what was measured for the alarm itself is paid for."""
-        state = alarmed.state
-        paid = tuple(Measure(o.probe, cost=state.probe(o.probe).cost).done(o.outcome) for o in state.evidence)
-        return cls(state, alarmed.policy, alarmed.rules, state, receipts=paid, session=session)
+    def begin(
+        cls,
+        start: InformationState | Tracker,
+        policy: Policy | str = "aquamend",
+        *,
+        log: Log | None = None,
+        name: str | None = None,
+        rules: Rules | None = None,
+        attended: bool | None = None,
+        strict: bool = False,
+        decide_apart: bool = False,
+        at: Time = None,
+    ) -> Self:
+        """Begin a recovery from a state, or from the alarm of a tracker, which is then told of all that is done.
+
+        With a ``log`` it survives the end of this program, under its ``name``. ``attended`` says whether there is
+        somebody who can be asked; unless given, there is where there is a log. What goes wrong in the policy ends in a
+        hand-over, or is raised if ``strict``. With ``decide_apart`` a decision is asked for like everything else.
+        """
+        tracker = start if isinstance(start, Tracker) else None
+        state = tracker.alarm() if tracker is not None else start
+        if not isinstance(state, InformationState):
+            raise AquaMendError(f"a recovery begins with an information state or a tracker, not with {state!r}")
+        if isinstance(policy, str):
+            title, policy = policy, policy_named(policy)
+        else:  # a name to resume by is worth looking for only where somebody may resume
+            title = type(policy).__name__ if log is None else name_of(policy)
+        attended = log is not None if attended is None else attended
+        now = as_instant(at)
+        first = Alarmed(state, title, Rules() if rules is None else rules, now, attended)
+        if log is not None:
+            name = name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now.wall))}-{secrets.token_hex(3)}"
+            log.append(name, 0, [first], at=now.wall)
+            # What was written is what counts from now on, so that whoever resumes computes the very same numbers.
+            recovery = Recovery.of([entry.event for entry in log.read(name)], name)
+        else:
+            recovery = Recovery.begun(first)
+        session = cls(
+            recovery, policy, log=log, tracker=tracker, strict=strict,
+            decide_apart=decide_apart, events=1,
+        )  # fmt: skip
+        session.tick(now)
+        return session
 
     @classmethod
-    def of(cls, events: Iterable[Event], session: str = "") -> Recovery:
-        """Return what these events have come to."""
-        others = iter(events)
-        first = next(others, None)
-        if not isinstance(first, Alarmed):
-            raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
-        return reduce(Recovery.after, others, cls.begun(first, session))
-
-    def __repr__(self) -> str:
-        last = str(self.ending or self.asked or self.act or "under way")
-        spent = quantity(self.cost, self.start.problem.unit)
-        return f"<Recovery {self.session!r} by {self.policy}: {len(self.steps)} steps, {spent}, {last}>"
-
-    def _repr_html_(self) -> str:
-        rows = [(r.what, "" if r.finding is None else str(r.finding), f"{r.cost:g}") for r in self.receipts]
-        return table_html(repr(self)[1:-1], ("act", "found", "cost"), rows)
-
-    @cached_property
-    def state(self) -> InformationState:
-        """All that is known now, for whoever decides next: acts have changed the problem."""
-        if not self.changes:
-            return self.decided_at
-        problem = problem_after(self.decided_at, self.changes, self.start.problem)
-        origin = self.decided_at.origin
-        return replace(self.decided_at, problem=problem, origin=origin and replace(origin, problem=problem))
-
-    @property
-    def decision(self) -> Decision | None:
-        """The last step that was to end the recovery."""
-        return next((step for step in reversed(self.steps) if not isinstance(step, Reprobe)), None)
+    def resume(
+        cls,
+        log: Log,
+        name: str,
+        *,
+        policy: Policy | None = None,
+        tracker: Tracker | None = None,
+        strict: bool = False,
+        decide_apart: bool = False,
+        at: Time = None,
+    ) -> Self:
+        """Take a session up where it stands in a log: an act without a receipt is verified, never simply repeated."""
+        entries = list(log.read(name))
+        recovery = Recovery.of([entry.event for entry in entries], name)
+        if policy is None:  # what has ended needs nobody to decide
+            policy = _by_name(recovery.policy if recovery.ending is None else "aquamend")
+        session = cls(
+            recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart, events=len(entries)
+        )
+        with session._lock:
+            session._enter(at)
+            if recovery.ending is None:
+                session._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
+                session._turn()
+            if recovery.act is not None:
+                last = next(entry for entry in reversed(entries) if isinstance(entry.event, Intended))
+                session._act_number, session._act_began = last.number, Instant(last.time)
+            return session._left()
 
     @property
-    def handed_over(self) -> bool:
-        """Whether a person has it now."""
-        return self.carried_out and isinstance(self.steps[-1], Escalate)
+    def recovery(self) -> Recovery:
+        """The recovery as far as it has come."""
+        return self._now
 
     @property
-    def evidence(self) -> tuple[Observation, ...]:
-        """What was measured since the alarm."""
-        return self.decided_at.evidence[len(self.start.evidence) :]
+    def name(self) -> str:
+        """Its name in the log."""
+        return self._now.session
 
     @property
-    def cost(self) -> float:
-        """What everything has cost so far; what was left wrong is not in it."""
-        return charged(self.receipts)
+    def request(self) -> Request:
+        """What is wanted now. The same number means the same request: begin nothing twice."""
+        return self._request
 
-    def after(self, event: Event) -> Recovery:
-        """Return the recovery after one more event; an ``AquaMendError`` where it cannot have come next."""
-        if self.ending is not None:
-            raise AquaMendError(f"the session has ended ({self.ending}), and then comes {type(event).__name__!r}")
-        match event:
-            case Intended(act):
-                return self._but(act=self._next(act))
-            case Done(receipt, known):
-                return self._done(receipt, known)
-            case Decided(step, reason):
-                self._nothing_left(event)
-                acts = acts_of(self.state, step, undone=self.to_redo, reason=reason)
-                steps = (*self.steps, step)
-                return self._but(
-                    decided_at=self.state, changes=(), steps=steps, acts=acts, reason=reason, carried_out=False
-                )
-            case Asked(act):
-                return self._but(asked=self._next(act))
-            case Approved(granted, by, note):
-                return self._answered(granted, by, note)
-            case AlarmedAgain(refused):
-                if refused is not None:
-                    return self
-                if self.act is not None or self.asked is not None:
-                    raise AquaMendError("an alarm counts once the act under way has its receipt")
-                alarmed = self.state.after_alarm()
-                return self._but(decided_at=alarmed, changes=(), acts=(), carried_out=False)
-            case Resumed():
-                return self
-            case Ended(ending, reason):
-                self._nothing_left(event)
-                return self._but(ending=ending, reason=reason, acts=())
-            case Alarmed():
-                raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
+    @property
+    def due(self) -> float:
+        """In how many seconds, from the last call on, something follows from time alone; infinity if nothing does."""
+        with self._lock:
+            limit = self._limit()
+            return math.inf if math.isinf(limit) else max(0.0, limit - self._clock.seconds_since(self._since))
 
-    def _but(self, **fields: Any) -> Recovery:
-        """Return the same with other values in these fields: as ``replace`` does, but many times a recovery."""
-        other = object.__new__(Recovery)
-        other.__dict__.update(self.__dict__, **fields)
-        other.__dict__.pop("state", None)  # it is derived
-        return other
+    # What may come at any time.
 
-    def _next(self, act: Act) -> Act:
-        come = self.acts and (self.acts[0] is act or self.acts[0] == act)
-        if self.act is not None or self.asked is not None or not come:
-            raise AquaMendError(f"{str(act)!r} is not what comes next")
-        return act
+    def tick(self, at: Time = None) -> Request:
+        """Let time pass; what somebody has written into the log is read as well. Return what is wanted now."""
+        with self._lock:
+            self._enter(at)
+            return self._left().request
 
-    def _nothing_left(self, event: Event) -> None:
-        """Refuse what can only come once the last decision is carried out or given up."""
-        left = self.act or self.asked or (self.acts[0] if self.acts else None)
-        if left is not None:
-            raise AquaMendError(f"{type(event).__name__!r} comes while there is still {str(left)!r} to do")
+    def alarm(self, name: str | None = None, *, at: Time = None) -> Request:
+        """Take in that a monitor rang, also during an act: the act is stopped first, where the robot can.
 
-    def _answered(self, granted: bool, by: str, note: str) -> Recovery:
-        if self.asked is None:
-            raise AquaMendError("nobody was asked")
-        if granted:
-            return self._but(asked=None, allowed=True)
-        refusal = f"{by} does not allow it: {self.asked}" + (f" ({note})" if note else "")
-        # Whoever will not take over leaves nobody to turn to.
-        return self._but(asked=None, acts=(), trouble=refusal)
+        An alarm that cannot count, such as a second one that the model does not know, is noted with the reason.
+        """
+        with self._lock:
+            self._enter(at)
+            self._open()
+            self._take_alarm(name, interrupt=True)
+            return self._left().request
 
-    def _done(self, receipt: Receipt, known: bool) -> Recovery:
-        act = self.act
-        if act is None:
-            raise AquaMendError("a receipt has come for an act that nobody intended")
-        after: dict[str, Any] = {"act": None, "allowed": False, "receipts": (*self.receipts, receipt)}
-        if not receipt.succeeded:
-            return self._but(**after)._failed(act, known)
-        after |= {"acts": self.acts[1:], "carried_out": len(self.acts) == 1 and not isinstance(act, Measure)}
-        if isinstance(act, Undo | Declare | Redo):
-            after["changes"] = (*self.changes, Change(act, Came.DONE))
-        match act:
-            case Measure(probe):
-                if receipt.finding is None:
-                    raise AquaMendError(f"probe {probe!r} has a receipt without an answer")
-                after["decided_at"] = self._heard(Observation(probe, receipt.finding))
-            case Undo(_, actions):
-                # An action is undone once nothing is left to do of it.
-                waiting = {name for later in self.acts[1:] if isinstance(later, Undo) for name in later.actions}
-                gone = tuple(name for name in actions if name not in waiting)
-                after |= {"undone": _joined(self.undone, gone), "to_redo": _joined(self.to_redo, gone)}
-            case Declare(belief):
-                after["declared"] = {**self.declared, belief: act}
-                after["corrected"] = _joined(self.corrected, (belief,))
-            case Redo(action):
-                after["to_redo"] = tuple(name for name in self.to_redo if name != action)
-            case Follow(plan, correct, undo):
-                after["followed"] = plan
-                after |= {"corrected": _joined(self.corrected, correct), "undone": _joined(self.undone, undo)}
-            case Finish() | HandOver():
-                pass
-        return self._but(**after)
+    def observe(self, probe: str, value: str | float, *, at: Time = None) -> Request:
+        """Take in an answer that nobody had asked for; the act under way goes on, and then it is decided again."""
+        with self._lock:
+            self._enter(at)
+            self._open()
+            self._now.state.probe(probe)  # one that nobody knows is refused
+            outcome = value if isinstance(value, str) else float(value)
+            self._note(Observed(Observation(probe, outcome, unasked=True)))
+            return self._left().request
 
-    def _heard(self, observation: Observation) -> InformationState:
-        """Return what is known after an answer; one that is no answer of the probe speaks against the model."""
-        if self.decided_at.problem.model.channels[observation.probe].parse(observation.outcome) is None:
-            return self.decided_at.contradicted_by(observation)
-        return self.decided_at.after(observation)
+    def cancel(self, why: str = "it was called off", *, at: Time = None) -> Request:
+        """Call the recovery off: the act under way is stopped, nothing else is begun, and it ends."""
+        with self._lock:
+            self._enter(at)
+            self._open()
+            if self._now.cancelled is None:
+                self._note(Cancelled(why))
+                self._interrupt(why)
+            return self._left().request
 
-    def _failed(self, act: Act, known: bool) -> Recovery:
-        """Let somebody decide again: the policy while there is another way, a person otherwise."""
-        key = str(act)
-        failures = {**self.failures, key: self.failures.get(key, 0) + 1}
-        now = self._but(acts=(), failures=failures)
-        spent = failures[key] >= self.rules.attempts
-        match act:
-            case Measure():
-                came = Came.NEVER if spent else Came.NOT
-                return now._but(changes=(*now.changes, Change(act, came)))
-            case _ if not known:
-                return now._but(trouble=f"nobody knows whether this was done: {act}")
-            case Undo() | Follow() if failures[key] == self.rules.attempts:  # whoever insists on it does so in vain
-                return now._but(changes=(*now.changes, Change(act, Came.NEVER)))
-            case _ if spent:
-                return now._but(trouble=f"{act}: failed {failures[key]} times")
+    def interrupt(self, why: str, *, at: Time = None) -> Request:
+        """Have the act under way stopped, since its driver has to go; the session itself goes on."""
+        with self._lock:
+            self._enter(at)
+            self._interrupt(why)
+            return self._left().request
+
+    def answer(self, *, granted: bool, by: str, token: str, note: str = "", at: Time = None) -> Request:
+        """Take in the answer of a person to the question of this token."""
+        with self._lock:
+            self._enter(at)
+            self._note(Approved(granted, by, note, token, self._clock))
+            return self._left().request
+
+    def settle(self, *, done: bool, by: str, note: str = "", at: Time = None) -> Request:
+        """Take in what a person says of an act of which nobody knew what became: done, or not."""
+        with self._lock:
+            self._enter(at)
+            self._note(Settled(done, by, note))
+            return self._left().request
+
+    # What is asked for.
+
+    def reply(
+        self, answer: Receipt | NoReceipt | Decided | BaseException | None, *, to: int | None = None, at: Time = None
+    ) -> Request:
+        """Take in what came of a request, and return the next one.
+
+        That is the receipt of the act, also where it was to be stopped or verified; or, where there is none, what the
+        robot raised, ``NoReceipt`` or None. ``to`` is the number of the request that is answered, the present one
+        unless given. The receipt of an act under way is welcome whatever is asked meanwhile, however late; a reply that
+        nobody waits for any more is refused (``StaleReply``).
+        """
+        with self._lock:
+            number = self._request.number if to is None else to
+            self._enter(at)
+            if not self._replied(_understood(answer), number) and to is not None:
+                raise StaleReply(to, self._request.number, self._request.kind)
+            return self._left().request
+
+    @property
+    def deliberation(self) -> Deliberation:
+        """What is to be decided now, to be computed anywhere; ``reply`` with what comes of it, to its number."""
+        with self._lock:
+            if not isinstance(self._request, Decide):
+                raise AquaMendError(f"nothing is to be decided now: {self._request.kind!r} is asked for")
+            now = self._now
+            return Deliberation(self._request.number, self.policy, now.policy, now.state, self.log is not None)
+
+    def decide(self, *, at: Time = None) -> Request:
+        """Decide here and now, where a decision is asked for."""
+        thought = self.deliberation
+        try:
+            answer: Decided | Exception = thought.compute()
+        except Exception as error:
+            if self.strict:
+                raise
+            answer = error
+        return self.reply(answer, to=thought.number, at=at)
+
+    def _replied(self, answer: Receipt | Decided | NoReceipt, to: int) -> bool:
+        """Take in an answer to the request of this number; return whether anybody waited for it."""
+        act, current = self._now.act, to == self._request.number
+        of_act = act is not None and to == self._act_number
+        match answer:
+            case Receipt() if act is not None and (of_act or current):
+                self._take(act, self._stamped(answer))
+            case NoReceipt(why) if act is not None and (of_act or current):
+                self._missed(act, why, of_act=of_act)
+            case Decided() | NoReceipt() if isinstance(self._request, Decide) and current:
+                self._choose(answer)
             case _:
-                return now
+                return False
+        return True
+
+    def _missed(self, act: Act, why: str, *, of_act: bool) -> None:
+        """Take in that a call has ended without a receipt: of the act itself, of stopping it, or of verifying it."""
+        phase = self._now.phase
+        if of_act and phase in (Phase.UNDER_WAY, Phase.AWAITED) and isinstance(act, Measure):
+            self._take(act, self._stamped(act.failed(why)))  # a probe that does not answer does no harm
+        elif (of_act and phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING)) or (of_act and self._now.running):
+            self._lose(why, running=False)
+        elif phase is Phase.STOPPING and not of_act:
+            self._not_stopped(act, why)
+        elif phase is Phase.LOST and not of_act:
+            self._give_up(act)
+
+    def _not_stopped(self, act: Act, why: str) -> None:
+        now = self._now
+        if not now.running and isinstance(act, Measure):
+            self._take(act, act.failed(now.why))
+        elif now.running and now.preempted:
+            self._note(NotStopped(why))
+            self._turn()
+            self._since = self._act_began
+        else:
+            self._lose(now.why, running=now.running)
+
+    def _lose(self, why: str, *, running: bool) -> None:
+        self._note(Lost(why, running))
+        if self._now.phase is Phase.LOST:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Something else is asked for from now on."""
+        self._since, self._number = self._clock, self._count
+
+    def _give_up(self, act: Act) -> None:
+        """Nobody can tell what became of an act: a person is asked, or called, or the recovery stops."""
+        now, rules = self._now, self._now.rules
+        ask = now.attended and (now.running or rules.ask_before_handing_over)
+        if isinstance(act, Measure) and not now.running:
+            self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
+        elif ask and not isinstance(act, HandOver):
+            self._note(Unknown(now.why))
+        else:
+            stands = now.running
+            self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
+            if stands:  # it may still be moving, so not even a hand-over is begun
+                self._note(Ended(Ending.STOPPED, f"nobody knows whether this was done: {act} ({now.why})"))
+
+    def _take(self, act: Act, receipt: Receipt, *, known: bool = True) -> None:
+        """Note a receipt, and what else it brings: an answer that cannot be understood is none."""
+        try:
+            self._note(Done(receipt, known))
+        except AquaMendError as error:
+            receipt = replace(receipt, succeeded=False, finding=f"{receipt.finding!r}: {error}")
+            self._note(Done(receipt, known))
+        self._taken.append((act, receipt))
+        if receipt.alarm:
+            self._take_alarm(None, interrupt=False)
+
+    def _take_alarm(self, name: str | None, *, interrupt: bool) -> None:
+        refused = self._why_refused(name)
+        self._note(AlarmedAgain(refused, name))
+        if refused is None and interrupt:
+            self._interrupt("an alarm rang")
+
+    def _why_refused(self, name: str | None) -> str | None:
+        if self._now.handed_over:
+            return "a person has taken over"
+        try:
+            self._now.state.after_alarm()
+        except AquaMendError as error:
+            return str(error)
+        return None
+
+    def _stamped(self, receipt: Receipt) -> Receipt:
+        """Return a receipt with times, by our clock where the robot gave none; a simulation needs none."""
+        if self.log is None or receipt.start_s is not None or receipt.end_s is not None:
+            return receipt
+        return replace(receipt, start_s=self._act_began.wall, end_s=self._clock.wall)
+
+    def _interrupt(self, why: str) -> None:
+        if self._now.act is not None and self._now.phase is Phase.UNDER_WAY:
+            self._note(Stopping(why))
+            self._turn()
+
+    # Time, and what a person has written.
+
+    def _enter(self, at: Time) -> None:
+        """Begin a call: the time is this, and what follows from it has happened before."""
+        self._clock = as_instant(at)
+        if self._now.ending is None:
+            self._hear()
+            if self._now.act is not None and self._clock.seconds_since(self._since) >= self._limit():
+                self._overdue(self._now.act)
+                self._request = self._wanted()
+
+    def _limit(self) -> float:
+        """Return how long what is asked for may take."""
+        now = self._now
+        if now.act is None:
+            return math.inf
+        match now.phase:
+            case Phase.UNDER_WAY | Phase.AWAITED:
+                return now.rules.timeout(now.act)
+            case Phase.STOPPING | Phase.LOST:
+                return now.rules.stop_s
+            case Phase.UNKNOWN:
+                return math.inf
+
+    def _overdue(self, act: Act) -> None:
+        now, rules = self._now, self._now.rules
+        match now.phase:
+            case Phase.UNDER_WAY:
+                self._note(Stopping(f"no receipt within {rules.timeout(act):g} s", overdue=True))
+                self._turn()
+            case Phase.AWAITED:
+                self._lose(f"no receipt within {rules.timeout(act):g} s", running=True)
+            case Phase.STOPPING:
+                self._not_stopped(act, f"the robot has not stopped it within {rules.stop_s:g} s")
+            case Phase.LOST:
+                self._give_up(act)
+            case Phase.UNKNOWN:
+                pass
+
+    def _hear(self) -> None:
+        """Take in what a person has written into the log meanwhile."""
+        if self.log is None or self._now.asked is None or self._waiting:
+            return
+        for entry in self.log.read(self.name, after=self._events):
+            if not isinstance(entry.event, Approved | Settled):
+                raise ForeignSession(self.name)
+            self._now = self._written = self._now.after(entry.event)
+            self._events = entry.number
+
+    def _open(self) -> None:
+        if self._now.ending is not None:
+            raise AquaMendError(f"the session has ended ({self._now.ending})")
+
+    # What is wanted next.
+
+    def _left(self) -> Self:
+        """End a call: go on to the next request, have everything written down, and say so."""
+        before = self._request
+        self._request = self._wanted()
+        self._write()
+        if self.on_change is not None and self._request != before:
+            self.on_change()
+        return self
+
+    def _wanted(self) -> Request:
+        while True:
+            now = self._now
+            if now.ending is not None:
+                return End(self._count, now.ending, now.reason)
+            if now.act is not None:
+                if (wanted := self._about(now.act)) is not None:
+                    return wanted
+            elif now.asked is not None:
+                return Wait(self._count, now.asked.act, now.asked.reason, now.asked.token)
+            elif now.cancelled is not None:
+                self._note(Ended(Ending.CANCELLED, now.cancelled))
+            elif now.acts:
+                self._begin_act(now.acts[0])
+            elif (closing := self._closing()) is not None:
+                self._note(closing)
+            elif self.decide_apart:
+                return Decide(self._count)
+            else:
+                self._decide_here()
+
+    @property
+    def _count(self) -> int:
+        return self._events + len(self._waiting)
+
+    def _about(self, act: Act) -> Request | None:
+        """Return what is wanted of the act that has begun; None after asking a person."""
+        now, stop_s = self._now, self._now.rules.stop_s
+        match now.phase:
+            case Phase.UNDER_WAY if isinstance(act, Measure):
+                return RunProbe(self._act_number, act, now.rules.timeout(act))
+            case Phase.UNDER_WAY:
+                return Perform(self._act_number, act, now.rules.timeout(act))
+            case Phase.STOPPING:
+                return Stop(self._number, act, now.why, stop_s)
+            case Phase.AWAITED:
+                return Wait(self._number, act, f"it cannot be stopped ({now.why}); its receipt is waited for")
+            case Phase.LOST:
+                return Verify(self._number, act, now.why or GONE, stop_s)
+            case Phase.UNKNOWN if now.asked is not None:
+                return Wait(self._count, now.asked.act, now.asked.reason, now.asked.token, act)
+            case Phase.UNKNOWN:
+                take_over = HandOver(f"nobody knows whether this was done: {act}", cost=now.state.problem.escalate_loss)
+                self._ask(take_over, f"{take_over.reason} ({now.why or GONE})")
+                return None
+            case _:
+                assert_never(now.phase)
+
+    def _begin_act(self, act: Act) -> None:
+        now = self._now
+        why = now.rules.why_ask(act, now.state, attended=now.attended)
+        if why and now.allowed is not None and (stale := self._stale(now.allowed)):
+            self._note(Expired(stale))
+            now = self._now
+        if why and now.allowed is None and now.attended:
+            self._ask(act, why)
+        elif why and now.allowed is None:
+            self._note(Ended(Ending.STOPPED, f"{act}: {why}, and there is nobody to ask"))
+        else:
+            self._note(Intended(act))
+            self._turn()
+            self._act_number, self._act_began = self._number, self._clock
+
+    def _stale(self, allowed: Approved) -> str:
+        """Return why the word of a person no longer holds; empty if it does."""
+        limit = self._now.rules.approval_s
+        passed = self._clock.seconds_since(allowed.at)
+        if passed > limit:
+            return f"{allowed.by} allowed it {passed:.0f} s ago, and an approval holds {limit:g} s"
+        if self._clock.wall < allowed.at.wall - SLACK_S:
+            return f"{allowed.by} allowed it at a time that is still to come"
+        return ""
+
+    def _ask(self, act: Act, why: str) -> None:
+        self._note(Asked(act, why, self._token(act)))
+
+    def _token(self, act: Act) -> str:
+        """Return a digest of an act and of what it rests on: what was done, heard and declared before it."""
+        now = self._now
+        rests_on = [
+            self.name, self._count, write(act, Act, complete=True), now.state.alarms,
+            [str(o) for o in now.state.evidence], [str(new) for new in now.declared.values()], len(now.receipts),
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(rests_on, default=str).encode()).hexdigest()[:12]
+
+    def _closing(self) -> Event | None:
+        """Return what comes without the policy; None where it has to decide."""
+        now = self._now
+        if now.carried_out:
+            return Ended(Ending.HANDED_OVER if now.handed_over else Ending.FINISHED, now.reason)
+        if now.trouble and now.steps and isinstance(now.steps[-1], Escalate):
+            return Ended(Ending.STOPPED, now.trouble)
+        why = now.trouble or self._used_up()
+        return Decided(Escalate(), why) if why else None
+
+    def _decide_here(self) -> None:
+        self._request = Decide(self._count)
+        thought = self.deliberation
+        if self.strict:
+            self._note(thought.compute())
+            return
+        try:
+            choice: Decided | NoReceipt = thought.compute()
+        except Exception as error:  # noqa: BLE001 - whatever a policy does, the robot must not be left standing
+            choice = NoReceipt(f"{type(error).__name__}: {error}")
+        self._choose(choice)
+
+    def _choose(self, choice: Decided | NoReceipt) -> None:
+        if isinstance(choice, Decided):
+            try:
+                self._note(choice)
+            except Exception as error:
+                if self.strict:
+                    raise
+                choice = NoReceipt(f"{type(error).__name__}: {error}")
+        if isinstance(choice, NoReceipt):
+            self._note(Decided(Escalate(), f"the policy failed: {choice.why}"))
+
+    def _used_up(self) -> str:
+        """Return which budget is used up; empty if none is."""
+        rules, taken = self._now.rules, len(self._now.steps)
+        if taken >= rules.decisions:
+            if self.strict:
+                raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
+            return f"{taken:,} decisions have not ended it"
+        if self._clock.seconds_since(self._now.began) >= rules.seconds:
+            return f"its {rules.seconds:g} seconds are over"
+        return ""
+
+    def _note(self, event: Event) -> None:
+        """Take an event in, to be written before anything is asked; one that makes no sense is refused."""
+        self._now = self._now.after(event)
+        self._waiting.append(event)
+
+    def _write(self) -> None:
+        if self.log is not None and self._waiting:
+            try:
+                self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
+            except ForeignSession:
+                self._rebase(self.log)
+                self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
+        self._events += len(self._waiting)
+        self._waiting.clear()
+        self._written = self._now
+        if self.tracker is not None:
+            for act, receipt in self._taken:
+                self.tracker.apply(act, receipt)
+        self._taken.clear()
+
+    def _rebase(self, log: Log) -> None:
+        """Let what a person has written come before what is to be written, where both make sense in that order."""
+        now, events = self._written, self._events
+        for entry in log.read(self.name, after=events):
+            if not isinstance(entry.event, Approved | Settled):
+                raise ForeignSession(self.name)
+            now, events = now.after(entry.event), entry.number
+        for event in self._waiting:
+            now = now.after(event)
+        first, moved = self._events, events - self._events
+        self._now, self._events = now, events
+        self._number += moved if self._number > first else 0
+        self._act_number += moved if self._act_number > first else 0
+        if self._request.number > first:
+            self._request = replace(self._request, number=self._request.number + moved)
 
 
-def _joined(names: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*names, *more)))
+def approve(
+    log: Log, session: str, *, token: str, granted: bool = True, by: str, note: str = "", at: Time = None
+) -> Recovery:
+    """Answer a question of a session, from any process; ``token`` names the question."""
+    return _said(log, session, Approved(granted, by, note, token, as_instant(at)))
+
+
+def settle(log: Log, session: str, *, done: bool, by: str, note: str = "", at: Time = None) -> Recovery:
+    """Say what became of an act of which the robot could not tell, from any process."""
+    return _said(log, session, Settled(done, by, note), at=at)
+
+
+def _said(log: Log, session: str, event: Approved | Settled, *, at: Time = None) -> Recovery:
+    for last in (False, False, False, True):
+        entries = list(log.read(session))
+        after = Recovery.of([entry.event for entry in entries], session).after(event)
+        try:
+            log.append(session, len(entries), [event], at=as_instant(at).wall)
+        except ForeignSession:  # the session has gone on meanwhile: see whether it still asks
+            if last:
+                raise
+        else:
+            return after
+    raise AssertionError("not reached")
+
+
+def _by_name(name: str) -> Policy:
+    try:
+        return policy_named(name)
+    except UnknownName as error:
+        raise AquaMendError(f"{error}; the session was begun with a policy of your own: give it as `policy`") from None
+
+
+def _understood(reply: object) -> Receipt | Decided | NoReceipt:
+    """Return a receipt in plain types, or why it is none."""
+    if isinstance(reply, Decided | NoReceipt):
+        return reply
+    if isinstance(reply, BaseException):
+        return NoReceipt(f"{type(reply).__name__}: {reply}")
+    if not isinstance(reply, Receipt) or receipt_fault(reply):
+        return NoReceipt(receipt_fault(reply))
+    return in_plain_types(reply)

@@ -15,15 +15,23 @@ from aquamend.recovery.events import (
     AlarmedAgain,
     Approved,
     Asked,
+    Cancelled,
     Decided,
     Done,
     Ended,
     Entry,
     Event,
+    Expired,
     Intended,
+    Lost,
+    NotStopped,
+    Observed,
     Resumed,
+    Settled,
+    Stopping,
+    Unknown,
 )
-from aquamend.recovery.session import Recovery
+from aquamend.recovery.history import Recovery
 from aquamend.text.words import capital, listed, percent, quantity
 
 MOST_BELIEFS, MOST_ALTERNATIVES = 4, 3
@@ -93,24 +101,46 @@ def lasting(seconds: float) -> str:
 def _words(event: Event, before: Recovery, now: Recovery, took: float | None) -> tuple[str, str, bool] | None:
     """Return title and text of an event, and whether something went wrong."""
     match event:
-        case Alarmed(state, policy):
-            return "alarm", f"{state.problem.name}; {policy} decides. In doubt: {_doubts(state)}.", True
-        case AlarmedAgain(None):
-            return "alarm again", f"In doubt: {_doubts(now.state)}.", True
-        case AlarmedAgain(refused):
-            return "alarm again", f"Not counted: {refused}.", True
+        case Alarmed(state, policy, rules):
+            begun = f"{state.problem.name}; {policy} decides. In doubt: {_doubts(state)}."
+            return "alarm", f"{begun} Rules: {rules.in_words}.", True
+        case AlarmedAgain(refused, name):
+            which = "" if name is None else f" ({name})"
+            if refused is not None:
+                return "alarm again", f"Not counted{which}: {refused}.", True
+            if now.act is not None:
+                return "alarm again", f"Counts{which} once this has ended: {now.act}.", True
+            return "alarm again", f"In doubt{which}: {_doubts(now.state)}.", True
+        case Observed(observation):
+            return "observed", f"{observation}, unasked. In doubt: {_doubts(now.state)}.", False
         case Decided():
             return "decision", " ".join(_decision(before, event)), bool(event.reason)
-        case Asked(act, reason):
-            return "asked", f"A person has to allow this: {act} ({reason}).", True
+        case Asked(act, reason, token):
+            return "asked", f"A person has to allow this: {act} ({reason}). Question {token}.", True
         case Approved(granted, by, note):
             after = "" if took is None else f", after {lasting(took)}"
             said = f"{by} {'allows' if granted else 'does not allow'} it{after}: {before.asked}. {capital(note)}"
             return "allowed" if granted else "refused", said.strip(), not granted
+        case Expired(why):
+            return "expired", f"{capital(why)}.", True
         case Intended():
             return None  # its receipt tells; where there is none, whoever resumes does
+        case Stopping(why):
+            return "stopping", f"{now.act}: {why}.", True
+        case NotStopped(why):
+            return "not stopped", f"{now.act} ({why}); its receipt is waited for.", True
+        case Lost(why, running):
+            still = " It may still be under way." if running else ""
+            return "no receipt", f"{now.act}: {why}.{still}", True
+        case Unknown():
+            return "in doubt", f"Nobody knows whether this was done: {now.act}.", True
+        case Settled(done, by, note):
+            said = f"{by} says that this was {'done' if done else 'not done'}: {before.act}. {capital(note)}"
+            return "settled", said.strip(), not done
         case Done():
             return _receipt(event, before.act, now, took)
+        case Cancelled(why):
+            return "called off", f"{capital(why)}.", True
         case Resumed(by):
             doubt = "" if now.act is None else f" In doubt is: {now.act}."
             return "resumed", f"By {by}.{doubt}", bool(doubt)

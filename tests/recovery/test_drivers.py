@@ -1,4 +1,4 @@
-"""The loop with scripted robots and policies: what leads to which decision, and that it always ends."""
+"""Drivers with scripted robots and policies: what leads to which decision, and that it always ends."""
 
 import asyncio
 import math
@@ -27,9 +27,11 @@ from aquamend.recovery import (
     recover_async,
     resume,
     resume_async,
+    settle,
 )
-from aquamend.recovery.events import AlarmedAgain, Asked, Decided, Done, Intended, Resumed
+from aquamend.recovery.events import AlarmedAgain, Asked, Decided, Done, Intended, Lost, Resumed, Stopping, Unknown
 
+UNASKED = Rules(ask_before_handing_over=False)
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
 
 
@@ -89,14 +91,27 @@ def test_after_a_surprising_answer_a_person_has_to_allow_what_cannot_be_undone(s
     state = InformationState.alarmed(replace(state.problem, model=replace(state.problem.model, kernels=kernels)))
     policy = scripted.Steps([Reprobe("look"), Continue()])
     robot = scripted.Scripted(state, {"look": ["gone"]})
-    waits = recover(policy, robot, journal=Journal(tmp_path / "j.db"), wait_s=0.0)
+    rules = Rules(ask_before_irreversible=False)
+    waits = recover(policy, robot, journal=Journal(tmp_path / "j.db"), rules=rules, wait_s=0.0)
     assert str(waits.asked) == "finish the task"
     assert "finish the task" not in robot.did
     usual = scripted.Scripted(state, {"look": ["there"]})
-    ended = recover(
-        scripted.Steps([Reprobe("look"), Continue()]), usual, journal=Journal(tmp_path / "k.db"), wait_s=0.0
-    )
-    assert ended.ending is not None
+    again = scripted.Steps([Reprobe("look"), Continue()])
+    ended = recover(again, usual, journal=Journal(tmp_path / "k.db"), rules=rules, wait_s=0.0)
+    assert ended.ending is Ending.FINISHED
+
+
+def test_after_a_surprising_answer_nothing_irreversible_begins_where_nobody_can_be_asked(scripted, table):
+    rare = {name: [1.0 - 1e-5, 1e-5] for name in ("nothing", "moved", "added")}
+    state = table(reversible=False)
+    kernels = {**state.problem.model.kernels, "look": Discrete(["there", "gone"], rare)}
+    state = InformationState.alarmed(replace(state.problem, model=replace(state.problem.model, kernels=kernels)))
+    robot = scripted.Scripted(state, {"look": ["gone"]})
+    rules = Rules(ask_before_irreversible=False)
+    recovery = recover(scripted.Steps([Reprobe("look"), Continue()]), robot, rules=rules)
+    assert recovery.ending is Ending.STOPPED
+    assert "surprising" in recovery.reason
+    assert robot.did == ["look"]
 
 
 def test_an_undo_that_did_not_take_leads_to_another_decision(scripted, table):
@@ -226,7 +241,7 @@ def test_a_second_alarm_counts_where_the_model_says_how_likely_it_is(scripted, t
 def test_a_second_alarm_is_refused_with_the_reason_where_it_does_not(scripted, table):
     robot = scripted.Scripted(table(), script={"undo: clear": [lambda act: act.done(alarm=True)]})
     log = MemoryLog()
-    recovery = recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=Rules())
+    recovery = recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=UNASKED)
     refused = [entry.event for entry in log.read("s") if isinstance(entry.event, AlarmedAgain)]
     assert len(refused) == 1
     assert "alarm.again" in refused[0].refused
@@ -286,18 +301,114 @@ def test_an_alarm_that_is_no_state_is_refused(scripted):
         recover(scripted.Steps([]), scripted.Scripted("alarm!"))
 
 
-def test_a_probe_that_takes_too_long_has_not_answered(scripted, table):
-    release = threading.Event()
-
+def hanging(release, finding=None):
     def hangs(act):
         release.wait(5)
-        return act.done("there")
+        return act.done(finding)
 
-    robot = scripted.Scripted(table(), script={"look": [hangs]})
-    recovery = recover(scripted.Steps([Reprobe("look"), Continue()]), robot, rules=Rules(timeouts={"look": 0.01}))
+    return hangs
+
+
+def test_what_takes_too_long_and_cannot_be_stopped_ends_a_recovery_that_nobody_watches(scripted, table):
+    for step, act in ((Reprobe("look"), "look"), (CORRECT_LEVEL, "undo: clear")):
+        release = threading.Event()
+        robot = scripted.Scripted(table(), script={act: [hanging(release, "there")]})
+        recovery = recover(scripted.Steps([step]), robot, rules=Rules(timeout_s=0.01))
+        release.set()
+        assert recovery.ending is Ending.STOPPED
+        assert recovery.reason == f"nobody knows whether this was done: {act} (no receipt within 0.01 s)"
+        assert recovery.receipts[0].finding == "in doubt: no receipt within 0.01 s"
+        assert robot.did == [act]  # not even a hand-over is begun while it may still be moving
+
+
+def test_what_takes_too_long_is_stopped_and_decided_again(scripted, table):
+    class Stoppable(scripted.Scripted):
+        stopped = ()
+
+        def stop(self, act):
+            self.stopped += (str(act),)
+            release.set()
+            return act.failed("stopped half-way")
+
+    for step, act in ((Reprobe("look"), "look"), (CORRECT_LEVEL, "undo: clear")):
+        release = threading.Event()
+        robot = Stoppable(table(), script={act: [hanging(release, "there")]})
+        recovery = recover(scripted.Steps([step, Continue()]), robot, rules=Rules(timeout_s=0.05))
+        assert recovery.ending is Ending.FINISHED
+        assert robot.stopped == (act,)
+        assert robot.did == [act, "finish the task"]
+        assert [receipt.finding for receipt in recovery.receipts] == ["stopped half-way", None]
+
+
+def test_what_had_been_done_when_it_was_stopped_is_done(scripted, table):
+    release = threading.Event()
+
+    class Late(scripted.Scripted):
+        def stop(self, act):
+            return act.done("it was done by then")
+
+    robot = Late(table(), script={"undo: clear": [hanging(release)]})
+    recovery = recover(scripted.Steps([CORRECT_LEVEL]), robot, rules=Rules(timeouts={"clear": 0.01}))
     release.set()
     assert recovery.ending is Ending.FINISHED
-    assert recovery.receipts[0].finding == "TimeoutError: no receipt within 0.01 s"
+    assert recovery.undone == ("move",)
+
+
+def test_a_stop_that_hangs_or_raises_leaves_the_act_in_doubt(scripted, table):
+    def raises(act):
+        raise OSError("the controller is gone")
+
+    for how in ("hangs", "raises", "says nothing"):
+        release = threading.Event()
+        robot = scripted.Scripted(table(), script={"undo: clear": [hanging(release)]})
+        robot.stop = {"hangs": hanging(release), "raises": raises, "says nothing": lambda act: None}[how]
+        recovery = recover(scripted.Steps([CORRECT_LEVEL]), robot, rules=Rules(timeout_s=0.01, stop_s=0.01))
+        release.set()
+        assert recovery.ending is Ending.STOPPED
+        assert robot.did == ["undo: clear"]
+
+
+def test_a_late_receipt_ends_the_doubt(scripted, table):
+    log, release = MemoryLog(), threading.Event()
+    robot = scripted.Scripted(table(), script={"undo: clear": [hanging(release)]})
+    later = threading.Timer(0.2, release.set)
+    later.start()
+    recovery = recover(
+        scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=Rules(timeout_s=0.01), wait_s=10
+    )
+    later.join(timeout=10)
+    assert recovery.ending is Ending.FINISHED
+    assert robot.did.count("undo: clear") == 1
+    kinds = [type(entry.event) for entry in log.read("s")]
+    assert [kind for kind in kinds if kind in (Stopping, Lost, Unknown, Asked)] == [Stopping, Lost, Unknown, Asked]
+
+
+def test_a_person_may_say_what_became_of_an_act_in_doubt(scripted, table):
+    for done in (True, False):
+        log = MemoryLog()
+        robot = scripted.Scripted(table(), script={"undo: clear": [scripted.raises(RuntimeError("bump"))]})
+        steps = scripted.Steps([CORRECT_LEVEL, Continue()])
+        waits = recover(steps, robot, journal=log, session="s", wait_s=0)
+        assert str(waits.in_doubt) == "undo: clear"
+        assert robot.did == ["undo: clear"]
+        settle(log, "s", done=done, by="Ada", note="I looked")
+        recovery = resume(log, "s", robot, policy=scripted.Steps([Continue()]))
+        assert recovery.ending is Ending.FINISHED
+        first = recovery.receipts[0]
+        assert (first.succeeded, first.finding) == (done, None if done else "Ada says so: I looked")
+        assert robot.did.count("undo: clear") == 1
+
+
+def test_a_person_may_take_over_from_an_act_in_doubt_and_nothing_more_is_asked_of_the_robot(scripted, table):
+    for granted, ending in ((True, Ending.HANDED_OVER), (False, Ending.STOPPED)):
+        log = MemoryLog()
+        robot = scripted.Scripted(table(), script={"undo: clear": [scripted.raises(RuntimeError("bump"))]})
+        waits = recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", wait_s=0)
+        approve(log, "s", token=waits.asked.token, granted=granted, by="Ada")
+        recovery = resume(log, "s", robot, policy=scripted.Steps([]))
+        assert recovery.ending is ending
+        assert robot.did == ["undo: clear"]
+        assert recovery.cost == 1.0 + (50.0 if granted else 0.0)  # the hand-over is paid for
 
 
 def test_a_timeout_of_the_robots_own_is_told_as_that(scripted, table):
@@ -313,10 +424,27 @@ def test_a_timeout_of_the_robots_own_is_told_as_that(scripted, table):
         assert asyncio.run(recover_async(steps, robot, rules=rules)).receipts[0].finding == finding
 
 
-def test_rules_that_ask_a_person_need_a_journal_through_which_to_answer(scripted, table):
-    for rules in (Rules(ask_before_irreversible=True), Rules(ask_before_handing_over=True)):
-        with pytest.raises(AquaMendError, match="who answers through a journal"):
-            recover(scripted.Steps([Continue()]), scripted.Scripted(table()), rules=rules)
+def test_with_nobody_to_ask_what_cannot_be_undone_is_not_begun(scripted, table):
+    for rules in (None, Rules(), Rules(timeout_s=60), Rules(ask_before_handing_over=False)):
+        robot = scripted.Scripted(table(reversible=False))
+        recovery = recover(scripted.Steps([Continue()]), robot, rules=rules)
+        assert recovery.ending is Ending.STOPPED
+        assert recovery.reason == "finish the task: it cannot be undone, and there is nobody to ask"
+        assert robot.did == []
+    robot = scripted.Scripted(table(reversible=False))
+    named = Rules(ask_before_irreversible=False)
+    assert recover(scripted.Steps([Continue()]), robot, rules=named).ending is Ending.FINISHED
+
+
+@pytest.mark.parametrize("rule", ["attempts", "decisions", "seconds", "timeout_s", "stop_s", "approval_s"])
+def test_naming_one_rule_weakens_no_other(scripted, table, rule):
+    rules = Rules(**{rule: 50})
+    robot = scripted.Scripted(table(reversible=False))
+    waits = recover(scripted.Steps([Escalate()]), robot, journal=MemoryLog(), rules=rules, wait_s=0)
+    assert str(waits.asked) == "hand over to a person"
+    waits = recover(scripted.Steps([Continue()]), robot, journal=MemoryLog(), rules=rules, wait_s=0)
+    assert str(waits.asked) == "finish the task"
+    assert robot.did == []
 
 
 def test_a_policy_with_settings_of_its_own_has_to_be_given_again(scripted, table):
@@ -326,20 +454,6 @@ def test_a_policy_with_settings_of_its_own_has_to_be_given_again(scripted, table
     with pytest.raises(AquaMendError, match=r"Certified\(.*gap=0.5.*give it as `policy`"):
         resume(log, "s", robot, wait_s=0)
     assert resume(log, "s", robot, policy=Certified(gap=0.5), wait_s=0).asked is not None
-
-
-def test_an_act_that_takes_too_long_is_in_doubt(scripted, table):
-    release = threading.Event()
-
-    def hangs(act):
-        release.wait(5)
-        return act.done()
-
-    robot = scripted.Scripted(table(), script={"undo: clear": [hangs]})
-    recovery = recover(scripted.Steps([CORRECT_LEVEL]), robot, rules=Rules(timeout_s=0.01))
-    release.set()
-    assert recovery.ending is Ending.HANDED_OVER
-    assert "no receipt within" in recovery.receipts[0].finding
 
 
 def test_every_fact_stands_in_the_log_before_the_act(scripted, table):
@@ -373,7 +487,7 @@ def test_whoever_resumes_goes_on_where_it_stood(scripted, table):
     dies = scripted.raises(KeyboardInterrupt())
     robot = scripted.Scripted(table(), answers, {"undo: back": [dies]})
     with pytest.raises(KeyboardInterrupt):
-        recover(scripted.Steps([Reprobe("weigh"), CORRECT_LEVEL]), robot, journal=log, session="s", rules=Rules())
+        recover(scripted.Steps([Reprobe("weigh"), CORRECT_LEVEL]), robot, journal=log, session="s", rules=UNASKED)
 
     class Verifying(scripted.Scripted):
         def verify(self, act):
@@ -391,7 +505,7 @@ def test_nobody_repeats_an_act_in_doubt(scripted, table):
     log = MemoryLog()
     robot = scripted.Scripted(table(), script={"undo: back": [scripted.raises(KeyboardInterrupt())]})
     with pytest.raises(KeyboardInterrupt):
-        recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=Rules())
+        recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=UNASKED)
     again = scripted.Scripted(table())
     recovery = resume(log, "s", again, policy=scripted.Steps([]))
     assert recovery.ending is Ending.HANDED_OVER
@@ -402,7 +516,7 @@ def test_a_measurement_in_doubt_is_charged_and_may_be_asked_for_again(scripted, 
     log = MemoryLog()
     robot = scripted.Scripted(table(), script={"weigh": [scripted.raises(KeyboardInterrupt())]})
     with pytest.raises(KeyboardInterrupt):
-        recover(scripted.Steps([Reprobe("weigh")]), robot, journal=log, session="s", rules=Rules())
+        recover(scripted.Steps([Reprobe("weigh")]), robot, journal=log, session="s", rules=UNASKED)
     again = scripted.Scripted(table(), {"weigh": ["40"]})
     recovery = resume(log, "s", again, policy=scripted.Steps([Reprobe("weigh"), Continue()]))
     assert recovery.cost == 2.0
@@ -416,32 +530,31 @@ def test_hand_overs_wait_for_a_person_who_may_answer_from_elsewhere(scripted, ta
     assert recovery.ending is None
     assert str(recovery.asked) == "hand over to a person"
     assert robot.did == []
-    approve(log, "s", by="Ada", note="on my way")
+    approve(log, "s", token=recovery.asked.token, by="Ada", note="on my way")
     recovery = resume(log, "s", robot, policy=scripted.Steps([]))
     assert recovery.ending is Ending.HANDED_OVER
     assert robot.did == ["hand over to a person"]
     with pytest.raises(AquaMendError, match="ended"):
-        approve(log, "s", by="Ada")
+        approve(log, "s", token="", by="Ada")
 
 
 def test_a_hand_over_that_nobody_takes_stops(scripted, table):
     log = MemoryLog()
     robot = scripted.Scripted(table())
-    recover(scripted.Steps([Escalate()]), robot, journal=log, session="s", wait_s=0)
-    approve(log, "s", granted=False, by="Ada", note="not now")
+    waits = recover(scripted.Steps([Escalate()]), robot, journal=log, session="s", wait_s=0)
+    approve(log, "s", token=waits.asked.token, granted=False, by="Ada", note="not now")
     recovery = resume(log, "s", robot, policy=scripted.Steps([]))
     assert recovery.ending is Ending.STOPPED
     assert "Ada does not allow it" in recovery.reason
     assert robot.did == []
 
 
-def test_what_cannot_be_undone_waits_for_a_person_on_request(scripted, table):
+def test_what_cannot_be_undone_waits_for_a_person(scripted, table):
     log = MemoryLog()
-    rules = Rules(ask_before_irreversible=True)
     robot = scripted.Scripted(table(reversible=False))
-    recovery = recover(scripted.Steps([Continue()]), robot, journal=log, session="s", rules=rules, wait_s=0)
+    recovery = recover(scripted.Steps([Continue()]), robot, journal=log, session="s", wait_s=0)
     assert str(recovery.asked) == "finish the task"
-    answer = threading.Timer(0.05, lambda: approve(log, "s", by="Ada"))
+    answer = threading.Timer(0.05, lambda: approve(log, "s", token=recovery.asked.token, by="Ada"))
     answer.start()
     recovery = resume(log, "s", robot, policy=scripted.Steps([]), wait_s=10)
     answer.join(timeout=10)
@@ -451,12 +564,13 @@ def test_what_cannot_be_undone_waits_for_a_person_on_request(scripted, table):
 
 def test_a_refused_act_is_handed_over(scripted, table):
     log = MemoryLog()
-    rules = Rules(ask_before_irreversible=True)
     robot = scripted.Scripted(table(reversible=False))
-    recover(scripted.Steps([Continue()]), robot, journal=log, session="s", rules=rules, wait_s=0)
-    approve(log, "s", granted=False, by="Ada")
+    rules = Rules(ask_before_handing_over=False)
+    waits = recover(scripted.Steps([Continue()]), robot, journal=log, session="s", rules=rules, wait_s=0)
+    approve(log, "s", token=waits.asked.token, granted=False, by="Ada", note="the cup is cracked")
     recovery = resume(log, "s", robot, policy=scripted.Steps([]))
     assert recovery.ending is Ending.HANDED_OVER
+    assert recovery.reason == "Ada does not allow it: finish the task (the cup is cracked)"
     assert robot.did == ["hand over to a person"]
 
 
@@ -469,16 +583,16 @@ def test_two_cannot_conduct_one_session(scripted, table):
             return act.done()
 
     with pytest.raises(ForeignSession):
-        recover(scripted.Steps([CORRECT_LEVEL]), Rival(table()), journal=log, session="s", rules=Rules())
+        recover(scripted.Steps([CORRECT_LEVEL]), Rival(table()), journal=log, session="s", rules=UNASKED)
 
 
 def test_nobody_was_asked(scripted, table):
     log = MemoryLog()
     robot = scripted.Scripted(table(), script={"undo: back": [scripted.raises(KeyboardInterrupt())]})
     with pytest.raises(KeyboardInterrupt):
-        recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=Rules())
+        recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=UNASKED)
     with pytest.raises(AquaMendError, match="nobody was asked"):
-        approve(log, "s", by="Ada")
+        approve(log, "s", token="", by="Ada")
 
 
 class Awaited:
@@ -519,7 +633,7 @@ def test_cancelling_leaves_a_session_that_can_be_resumed(scripted, table):
     async def run():
         slow = Awaited(scripted.Scripted(table(), {"weigh": ["40"]}), pause=30)
         steps = scripted.Steps([Reprobe("weigh")])
-        task = asyncio.create_task(recover_async(steps, slow, journal=log, session="s", rules=Rules()))
+        task = asyncio.create_task(recover_async(steps, slow, journal=log, session="s", rules=UNASKED))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

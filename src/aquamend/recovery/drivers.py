@@ -1,0 +1,320 @@
+"""Drivers of a session: they call a robot for everything that is asked, in this thread or in an event loop.
+
+All that is decided is decided in the session. A robot that can stop, and an act that may not take for ever, are called
+in a thread of their own, so that the session can go on meanwhile; otherwise the robot is called right here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from functools import partial
+from typing import Any
+
+from aquamend.errors import AquaMendError, StaleReply
+from aquamend.policies.policy import Policy
+from aquamend.recovery.acts import Act
+from aquamend.recovery.history import Recovery
+from aquamend.recovery.log import Log
+from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
+from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
+from aquamend.recovery.rules import Rules
+from aquamend.recovery.session import Session
+
+POLL_S = 0.2
+"""How often somebody who waits for a person looks whether there is an answer."""
+
+CANNOT_STOP = "the robot has no stop()"
+CANNOT_VERIFY = "the robot has no verify()"
+
+_Call = Callable[[Any], Any]
+_ToCall = RunProbe | Perform | Stop | Verify
+
+
+def recover(
+    policy: Policy | str,
+    robot: Robot,
+    *,
+    journal: Log | None = None,
+    session: str | None = None,
+    rules: Rules | None = None,
+    strict: bool = False,
+    wait_s: float = math.inf,
+) -> Recovery:
+    """Let a policy recover with a robot, and return what happened.
+
+    With a journal, the session survives whatever happens to this process, and ``resume`` takes it up again. For people
+    it waits as long as ``wait_s``; one that still waits then is returned as it stands, and can be resumed. What goes
+    wrong in the policy ends in a hand-over, or is raised if ``strict``.
+    """
+    begun = Session.begin(robot.alarm(), policy, log=journal, name=session, rules=rules, strict=strict)
+    return drive(begun, robot, wait_s=wait_s)
+
+
+def resume(
+    journal: Log, session: str, robot: Robot, *, policy: Policy | None = None, wait_s: float = math.inf
+) -> Recovery:
+    """Take a session up where it stands in a journal, and return what happened.
+
+    An act that was begun and left no receipt is verified through the robot, or handed over: never simply repeated.
+    """
+    return drive(Session.resume(journal, session, policy=policy), robot, wait_s=wait_s)
+
+
+async def recover_async(
+    policy: Policy | str,
+    robot: AsyncRobot | Robot,
+    *,
+    journal: Log | None = None,
+    session: str | None = None,
+    rules: Rules | None = None,
+    strict: bool = False,
+    wait_s: float = math.inf,
+) -> Recovery:
+    """Do what ``recover`` does, in an event loop. Cancelled, it stops the act and leaves a session to be resumed."""
+    state = await _awaited(robot.alarm())
+    begun = Session.begin(state, policy, log=journal, name=session, rules=rules, strict=strict)
+    return await drive_async(begun, robot, wait_s=wait_s)
+
+
+async def resume_async(
+    journal: Log,
+    session: str,
+    robot: AsyncRobot | Robot,
+    *,
+    policy: Policy | None = None,
+    wait_s: float = math.inf,
+) -> Recovery:
+    """Do what ``resume`` does, in an event loop."""
+    return await drive_async(Session.resume(journal, session, policy=policy), robot, wait_s=wait_s)
+
+
+def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recovery:
+    """Call a robot for everything that a session asks, until it has ended or has waited for a person long enough."""
+    patience, changed = time.monotonic() + wait_s, threading.Event()
+    calls, started = dict[int, Future[Any]](), set[int]()
+    with _listening(session, changed.set):
+        while not isinstance(request := session.tick(), End):
+            changed.clear()
+            if isinstance(request, Decide):
+                session.decide()
+            elif isinstance(request, _ToCall) and request.number not in started:
+                started.add(request.number)
+                calls[request.number] = _called(robot, request)
+            elif (answered := next((n for n, one in calls.items() if one.done()), None)) is not None:
+                _reply(session, answered, calls.pop(answered))
+            elif isinstance(request, Wait) and time.monotonic() >= patience:
+                return session.recovery
+            else:
+                _wait(session, robot, request, calls, changed, patience)
+        return session.recovery
+
+
+def _call(robot: Any, request: _ToCall) -> Any:
+    """Return the method of a robot that a request is for."""
+    match request:
+        case RunProbe():
+            return robot.measure
+        case Perform():
+            return robot.perform
+        case Stop():
+            return robot.stop if isinstance(robot, Stoppable) else lambda act: NoReceipt(CANNOT_STOP)
+        case Verify():
+            return robot.verify if isinstance(robot, Verifying) else lambda act: NoReceipt(CANNOT_VERIFY)
+
+
+def _called(robot: Robot, request: _ToCall) -> Future[Any]:
+    """Call a method of a robot: here, unless the session may have something else to ask before it returns."""
+    answer: Future[Any] = Future()
+    run = partial(_settled, partial(_call(robot, request), request.act), answer)
+    if math.isfinite(request.timeout_s) or isinstance(robot, Stoppable):
+        threading.Thread(target=run, name=str(request.act), daemon=True).start()
+    else:
+        run()
+    return answer
+
+
+def _reply(session: Session, number: int, answer: Future[Any]) -> None:
+    """Hand over what a robot returned or raised; what ends the program ends it here."""
+    error = answer.exception()
+    if error is not None and not isinstance(error, Exception):
+        raise error
+    with contextlib.suppress(StaleReply):  # stopped, verified or settled meanwhile
+        session.reply(answer.result() if error is None else error, to=number)
+
+
+def _wait(
+    session: Session,
+    robot: Robot,
+    request: Request,
+    calls: dict[int, Future[Any]],
+    changed: threading.Event,
+    patience: float,
+) -> None:
+    """Wait until a call returns, somebody has something else to say, or time has something to say."""
+    for one in calls.values():
+        one.add_done_callback(lambda _: changed.set())
+    pause = session.due
+    if isinstance(request, Wait):
+        pause = min(pause, max(0.0, patience - time.monotonic()), POLL_S if request.token else math.inf)
+    try:
+        changed.wait(None if math.isinf(pause) else min(pause, threading.TIMEOUT_MAX))
+    except KeyboardInterrupt:
+        _stop_before_leaving(session, robot)
+        raise
+
+
+def _stop_before_leaving(session: Session, robot: Robot) -> None:
+    """Have the act under way stopped, since nobody will wait for it any more."""
+    request = session.interrupt("the program was interrupted")
+    if isinstance(request, Stop) and isinstance(robot, Stoppable):
+        stopped = _called(robot, request)
+        wait_for([stopped], request.timeout_s if math.isfinite(request.timeout_s) else None)
+        if stopped.done():
+            _reply(session, request.number, stopped)
+
+
+async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: float = math.inf) -> Recovery:
+    """Do what ``drive`` does, in an event loop."""
+    loop, patience, changed = asyncio.get_running_loop(), time.monotonic() + wait_s, asyncio.Event()
+    tasks, started = dict[int, asyncio.Task[Any]](), set[int]()
+    try:
+        with _listening(session, lambda: loop.call_soon_threadsafe(changed.set)):
+            while not isinstance(request := session.tick(), End):
+                changed.clear()
+                if isinstance(request, Decide):
+                    session.decide()
+                elif (answered := next((n for n, one in tasks.items() if one.done()), None)) is not None:
+                    _reply_async(session, answered, tasks.pop(answered))
+                elif isinstance(request, Stop) and not isinstance(robot, Stoppable):
+                    await _cancelled(session, request, tasks)
+                elif isinstance(request, _ToCall) and request.number not in started:
+                    started.add(request.number)
+                    tasks[request.number] = asyncio.ensure_future(_awaited_call(_call(robot, request), request.act))
+                elif isinstance(request, Wait) and time.monotonic() >= patience:
+                    return session.recovery
+                else:
+                    await _wait_async(session, request, tasks, changed, patience)
+            return session.recovery
+    except asyncio.CancelledError:
+        await _stop_before_leaving_async(session, robot)
+        raise
+    finally:
+        for task in tasks.values():
+            task.cancel()
+
+
+def _reply_async(session: Session, number: int, task: asyncio.Task[Any]) -> None:
+    error = NoReceipt("it was cancelled") if task.cancelled() else task.exception()
+    if isinstance(error, BaseException) and not isinstance(error, Exception):
+        raise error
+    with contextlib.suppress(StaleReply):
+        session.reply(task.result() if error is None else error, to=number)
+
+
+async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.Task[Any]]) -> None:
+    """Cancel the coroutine of an act that a robot without ``stop`` is to stop: it may still return its receipt."""
+    for number, task in list(tasks.items()):
+        task.cancel()
+        await asyncio.wait([task], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
+        if task.done():
+            del tasks[number]
+            own = not task.cancelled() and task.exception() is None
+            with contextlib.suppress(StaleReply):
+                session.reply(task.result() if own else NoReceipt(request.reason), to=number)
+    with contextlib.suppress(StaleReply):
+        session.reply(NoReceipt(CANNOT_STOP), to=request.number)
+
+
+async def _wait_async(
+    session: Session,
+    request: Request,
+    tasks: dict[int, asyncio.Task[Any]],
+    changed: asyncio.Event,
+    patience: float,
+) -> None:
+    pause = session.due
+    if isinstance(request, Wait):
+        pause = min(pause, max(0.0, patience - time.monotonic()), POLL_S if request.token else math.inf)
+    told = asyncio.ensure_future(changed.wait())
+    try:
+        timeout = None if math.isinf(pause) else pause
+        await asyncio.wait([told, *tasks.values()], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        told.cancel()
+
+
+async def _stop_before_leaving_async(session: Session, robot: AsyncRobot | Robot) -> None:
+    """Have the act under way stopped, since nobody will wait for it any more; a second cancellation does not wait."""
+    request = session.interrupt("its task was cancelled")
+    if not isinstance(request, Stop) or not isinstance(robot, Stoppable):
+        return
+    stopping = asyncio.ensure_future(_awaited_call(robot.stop, request.act))
+    await asyncio.wait([stopping], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
+    if stopping.done():
+        _reply_async(session, request.number, stopping)
+    else:
+        stopping.cancel()
+
+
+async def _awaited_call(call: _Call, act: Act) -> Any:
+    return await _awaited(call(act))
+
+
+async def _awaited(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+@contextlib.contextmanager
+def _listening(session: Session, listener: Callable[[], Any]) -> Iterator[None]:
+    """Have a session say when something else is asked for, for as long as it is driven here."""
+    if session.on_change is not None:
+        raise AquaMendError(f"session {session.name!r} is being driven already")
+    session.on_change = listener
+    try:
+        yield
+    finally:
+        session.on_change = None
+
+
+class Thinking:
+    """Decides for a session in a thread of its own, so that a caller with a short tick is never kept waiting.
+
+    Begin the session with ``decide_apart=True``, and call ``tick`` instead of the session's.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._number = -1
+        self._thought: Future[Any] = Future()
+
+    def tick(self) -> Request:
+        """Return what is wanted now: ``Decide`` for as long as a decision is being computed."""
+        request = self.session.tick()
+        if not isinstance(request, Decide):
+            return request
+        if self._number != request.number:
+            thought = self.session.deliberation
+            self._number, self._thought = thought.number, Future()
+            threading.Thread(target=_settled, args=(thought.compute, self._thought), daemon=True).start()
+        if not self._thought.done():
+            return request
+        error = self._thought.exception()
+        if error is not None and (self.session.strict or not isinstance(error, Exception)):
+            raise error
+        return self.session.reply(error or self._thought.result(), to=self._number)
+
+
+def _settled(call: Callable[[], Any], answer: Future[Any]) -> None:
+    """Call, and have what comes of it in a future."""
+    try:
+        answer.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+        answer.set_exception(error)
