@@ -31,7 +31,7 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.events import AlarmedAgain, Asked, Decided, Done, Intended, Lost, Resumed, Stopping, Unknown
 
-UNASKED = Rules(ask_before_handing_over=False)
+UNASKED = Rules(ask_before_handing_over=False, probes_move=False)
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
 
 

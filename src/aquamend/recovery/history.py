@@ -296,8 +296,9 @@ class Recovery:
             case NotStopped(why):
                 return self._but(phase=Phase.AWAITED, why=why)
             case Lost(why, running):
-                # While it is being stopped, that the call has ended is worth knowing, and no more.
-                phase = Phase.STOPPING if self.phase is Phase.STOPPING and not running else Phase.LOST
+                # While it is being stopped, that its call has ended is worth knowing, and no more.
+                only_ended = self.phase is Phase.STOPPING and self.running and not running
+                phase = Phase.STOPPING if only_ended else Phase.LOST
                 return self._but(phase=phase, running=running, why=why)
             case Unknown():
                 return self._but(phase=Phase.UNKNOWN)
@@ -359,7 +360,7 @@ class Recovery:
         now = self._but(acts=(), failures=failures)
         spent = failures.get(key, 0) >= self.rules.attempts
         match act:
-            case Measure():
+            case Measure() if known or not self.rules.probes_move:
                 came = Came.NEVER if spent else Came.NOT
                 return now._but(changes=(*now.changes, Change(act, came)))
             case _ if not known:

@@ -28,6 +28,9 @@ class Rules:
     """The same for those of these names: probes, operations, actions, plans, ``finish``."""
     stop_s: Amount = 10.0
     """How long stopping an act, or finding out what became of it, may take before nobody knows."""
+    probes_move: bool = True
+    """Whether something may move while a probe runs. Where nothing does, one of which nobody knows what became counts
+    as failed; otherwise the robot has to verify it, or a person to say that nothing moves any more."""
     ask_before_handing_over: bool = True
     """Whether a person has to say that they take over, where somebody can be asked at all."""
     ask_before_irreversible: bool = True
@@ -67,6 +70,7 @@ class Rules:
         for when, asked in asks.items():
             yield f"{'asks a person' if asked else 'asks nobody'} {when}"
         yield f"an approval holds {self.approval_s:g} s"
+        yield "probes may move something" if self.probes_move else "probes move nothing"
 
     def _limits(self) -> Iterator[str]:
         units = {

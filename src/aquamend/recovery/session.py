@@ -369,7 +369,7 @@ class Session:
 
     def _not_stopped(self, act: Act, why: str) -> None:
         now = self._now
-        if not now.running and isinstance(act, Measure):
+        if not now.running and self._harmless(act):
             self._take(act, act.failed(now.why))
         elif now.running and now.preempted:
             self._note(NotStopped(why))
@@ -391,7 +391,7 @@ class Session:
         """Nobody can tell what became of an act: a person is asked, or called, or the recovery stops."""
         now, rules = self._now, self._now.rules
         ask = now.attended and (now.running or rules.ask_before_handing_over)
-        if isinstance(act, Measure) and not now.running:
+        if self._harmless(act) and not now.running:
             self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
         elif ask and not isinstance(act, HandOver):
             self._note(Unknown(now.why))
@@ -400,6 +400,10 @@ class Session:
             self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
             if stands:  # it may still be moving, so not even a hand-over is begun
                 self._note(Ended(Ending.STOPPED, f"nobody knows whether this was done: {act} ({now.why})"))
+
+    def _harmless(self, act: Act) -> bool:
+        """Whether an act of which nobody knows what became may be left at that: nothing can move because of it."""
+        return isinstance(act, Measure) and not self._now.rules.probes_move
 
     def _take(self, act: Act, receipt: Receipt, *, known: bool = True) -> None:
         """Note a receipt, and what else it brings: an answer that cannot be understood is none."""
