@@ -14,7 +14,7 @@ from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
-from aquamend.recovery import Journal, MemoryLog, Rules, Status, journal_file, seals
+from aquamend.recovery import Instant, Journal, MemoryLog, Rules, Status, journal_file, seals
 from aquamend.recovery.events import Alarmed, Ended, Ending, Resumed
 from aquamend.recovery.log import followed
 from aquamend.recovery.seals import Mark, beside
@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="module")
 def alarmed():
-    return Alarmed(InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")), "aquamend", Rules())
+    return Alarmed(InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,12 @@ from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import ForeignSession
-from aquamend.recovery import Journal, Measure, MemoryLog, Recovery, Rules, recover, resume
+from aquamend.recovery import UNATTENDED, Journal, Measure, MemoryLog, Recovery, recover, resume
 from aquamend.recovery.events import Done, Intended
 from aquamend.recovery.plain import event_to_data
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RULES = Rules(attempts=1_000)
+RULES = replace(UNATTENDED, attempts=1_000, probes_move=False)
 ENDED, REFUSED = 0, 3
 POUR = ("pouring", "A_B_swapped")
 MAP = ("stale_map", None)
@@ -61,9 +62,9 @@ class Witnessed(Journal):
         self.fate, self.acknowledged = fate, acknowledged
         super().__init__(path)
 
-    def append(self, session, after, events):
+    def append(self, session, after, events, *, at=None):
         self.fate.strike()
-        super().append(session, after, events)
+        super().append(session, after, events, at=at)
         self.fate.strike()
         write_down(self.acknowledged, str(after + len(events)))
         self.fate.strike()
@@ -328,7 +329,7 @@ def test_a_session_killed_at_any_point_goes_on_where_it_was(folder, verifying):
     kills, points = killed_at_every_point(
         folder, MAP, verifying=verifying, points=lambda n: range(2 - verifying, n + 1, every), again=0
     )
-    assert kills >= points // every >= 110 // every
+    assert kills >= points // every >= 70 // every
 
 
 @pytest.mark.slow

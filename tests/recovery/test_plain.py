@@ -21,6 +21,7 @@ from aquamend.inference import Observation
 from aquamend.problem import Redeclared
 from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery import (
+    UNATTENDED,
     Act,
     Charge,
     Declare,
@@ -28,6 +29,7 @@ from aquamend.recovery import (
     Finish,
     Follow,
     HandOver,
+    Instant,
     Measure,
     MemoryLog,
     Receipt,
@@ -37,7 +39,25 @@ from aquamend.recovery import (
     Undo,
     recover,
 )
-from aquamend.recovery.events import Alarmed, AlarmedAgain, Approved, Asked, Decided, Done, Ended, Intended, Resumed
+from aquamend.recovery.events import (
+    Alarmed,
+    AlarmedAgain,
+    Approved,
+    Asked,
+    Cancelled,
+    Decided,
+    Done,
+    Ended,
+    Expired,
+    Intended,
+    Lost,
+    NotStopped,
+    Observed,
+    Resumed,
+    Settled,
+    Stopping,
+    Unknown,
+)
 from aquamend.recovery.plain import (
     event_from_data,
     event_to_data,
@@ -85,25 +105,32 @@ plain = st.recursive(
     lambda inside: st.lists(inside, max_size=3) | st.dictionaries(names, inside, max_size=3),
     max_leaves=8,
 )
+instants = st.builds(Instant, numbers, st.none() | numbers, names)
 events = st.one_of(
-    st.builds(AlarmedAgain, st.none() | names),
+    st.builds(AlarmedAgain, st.none() | names, st.none() | names),
+    st.builds(Observed, st.builds(Observation, names, values, st.booleans())),
     st.builds(Decided, steps, names, st.none() | st.dictionaries(names, plain, max_size=3)),
-    st.builds(Asked, acts, names),
-    st.builds(Approved, st.booleans(), names, names),
+    st.builds(Asked, acts, names, names),
+    st.builds(Approved, st.booleans(), names, names, names, instants),
+    st.builds(Expired, names),
     st.builds(Intended, acts),
+    st.builds(Stopping, names, st.booleans()),
+    st.builds(NotStopped, names),
+    st.builds(Lost, names, st.booleans()),
+    st.builds(Unknown, names),
+    st.builds(Settled, st.booleans(), names, names),
+    st.builds(Cancelled, names),
     st.builds(Done, any_receipt, st.booleans()),
     st.builds(Resumed, names),
     st.builds(Ended, st.sampled_from(Ending), names),
 )
 rules = st.builds(
     Rules,
-    st.integers(0, 9),
-    st.integers(0, 10**9),
-    amounts,
-    amounts,
-    st.dictionaries(names, amounts, max_size=2),
-    st.booleans(),
-    st.booleans(),
+    attempts=st.integers(0, 9),
+    decisions=st.integers(0, 10**9),
+    timeouts=st.dictionaries(names, amounts, max_size=2),
+    **{name: amounts for name in ("seconds", "timeout_s", "stop_s", "surprising", "approval_s")},
+    **{name: st.booleans() for name in ("probes_move", "ask_before_handing_over", "ask_before_irreversible")},
 )
 
 
@@ -126,7 +153,7 @@ def test_acts_and_receipts_are_too(act, receipt):
 @given(given_rules=rules)
 def test_rules_are_too(given_rules):
     state = InformationState.alarmed(load_problem(EXAMPLES[0]))
-    assert told_again(Alarmed(state, "aquamend", given_rules)).rules == given_rules
+    assert told_again(Alarmed(state, "aquamend", given_rules, Instant(1e9))).rules == given_rules
 
 
 @given(events | acts | any_receipt)
@@ -141,7 +168,8 @@ def test_no_field_is_left_out(thing):
 
 
 def test_no_field_of_the_first_event_is_left_out():
-    data = event_to_data(Alarmed(InformationState.alarmed(load_problem(EXAMPLES[0])), "aquamend", Rules()))
+    state = InformationState.alarmed(load_problem(EXAMPLES[0]))
+    data = event_to_data(Alarmed(state, "aquamend", Rules(), Instant(1e9, 5.0, "boot")))
     assert {field.name for field in fields(Alarmed)} == data.keys() - {"kind", "problem", "redeclared"}
     assert {field.name for field in fields(Rules)} == data["rules"].keys()
 
@@ -171,7 +199,7 @@ def answered(state, rng, most):
 def test_a_session_begins_with_exactly_the_posterior_it_was_given(random_problem, seed):
     rng = random.Random(seed)
     state = answered(InformationState.alarmed(random_problem(rng, gaussian=seed % 2 == 0)), rng, seed % 4)
-    again = told_again(Alarmed(state, "aquamend", Rules())).state
+    again = told_again(Alarmed(state, "aquamend", Rules(), Instant(1e9, 5.0, "boot"))).state
     assert again.posterior.tobytes() == state.posterior.tobytes()
     assert again.evidence == state.evidence
     assert (again.origin is None) == (state.origin is None)
@@ -196,7 +224,7 @@ def test_a_problem_read_twice_gives_the_very_same_likelihoods(random_problem, va
 def test_what_was_declared_anew_before_the_alarm_is_kept(cup_state):
     state = cup_state()
     problem = replace(state.problem, redeclared={"level": Redeclared(45.0, ("weigh",), 2)})
-    again = told_again(Alarmed(replace(state, problem=problem), "aquamend", Rules())).state.problem.redeclared["level"]
+    again = told_again(Alarmed(replace(state, problem=problem), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))).state.problem.redeclared["level"]
     assert (again.value, again.support, again.times) == (45.0, ("weigh",), 2)
 
 
@@ -277,7 +305,7 @@ def told():
     """Return the data of the events of some sessions on the examples."""
     log, sessions = MemoryLog(), []
     for seed, path in enumerate(EXAMPLES * 2):
-        rules = Rules(ask_before_irreversible=False, timeouts={"finish": 5.0})
+        rules = replace(UNATTENDED, timeouts={"finish": 5.0})
         state = InformationState.alarmed(load_problem(path))
         recover("aquamend", Scripted(state, seed), journal=log, session=str(seed), rules=rules)
         sessions.append([from_json(to_json(event_to_data(entry.event))) for entry in log.read(str(seed))])

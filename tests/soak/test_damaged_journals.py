@@ -20,7 +20,7 @@ from tests.tiers import cases
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import BadJournal
-from aquamend.recovery import Journal, Rules, recover
+from aquamend.recovery import UNATTENDED, Instant, Journal, Rules, recover
 from aquamend.recovery.events import Alarmed, Resumed
 from aquamend.recovery.plain import event_to_data
 
@@ -52,11 +52,11 @@ def some(path, *, deleted, further):
     """Write sessions that have ended, one that has not, and room that is free again."""
     journal, (small, large) = Journal(path), states()
     for seed in range(4):
-        recover("aquamend", Robot(small, seed), journal=journal, session=f"s{seed}", rules=Rules())
-    recover("aquamend", Robot(large, 1), journal=journal, session="pour", rules=Rules())
+        recover("aquamend", Robot(small, seed), journal=journal, session=f"s{seed}", rules=UNATTENDED)
+    recover("aquamend", Robot(large, 1), journal=journal, session="pour", rules=UNATTENDED)
     if deleted:
         journal.delete(["s0", "s2"])
-    journal.append("open", 0, [Alarmed(small, "aquamend", Rules())])
+    journal.append("open", 0, [Alarmed(small, "aquamend", Rules(), Instant(1e9, 5.0, "boot"))])
     for turn in range(1, further):
         journal.append("open", turn, [Resumed(f"turn {turn}")])
     return journal

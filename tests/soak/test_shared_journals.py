@@ -15,7 +15,7 @@ from tests.tiers import cases
 
 from aquamend import InformationState, load_problem
 from aquamend.errors import UnknownName
-from aquamend.recovery import Journal, Rules
+from aquamend.recovery import Instant, Journal, Rules
 from aquamend.recovery.events import Alarmed, Resumed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -64,7 +64,7 @@ def test_nobody_finds_damage_where_there_is_none(tmp_path, place):
     if place == "memory" and not os.access("/dev/shm", os.W_OK):
         pytest.skip("there is no folder in memory")
     path = tmp_path / "j.db" if place == "disk" else Path(f"/dev/shm/{tmp_path.parent.name}-{tmp_path.name}.db")
-    alarmed = Alarmed(InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")), "aquamend", Rules())
+    alarmed = Alarmed(InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))
     end = time.monotonic() + SECONDS
     try:
         Journal(path).close()

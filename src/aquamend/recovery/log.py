@@ -16,10 +16,10 @@ class Log(Protocol):
     What ``append`` has returned from survives; and of two writers who have both read so far, one is refused.
     """
 
-    def append(self, session: str, after: int, events: Sequence[Event], *, at: float) -> None:
+    def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
         """Add events behind number ``after``, all or none; ``ForeignSession`` if that is not the last one there.
 
-        They have come at this time, in seconds since 1970. Where ``after`` is 0 and there is such a session, it is the
+        They have come at this time, in seconds since 1970, now unless given. Where ``after`` is 0 and there is such a session, it is the
         ``ForeignSession`` named ``UsedName``.
         """
 
@@ -33,7 +33,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self._sessions: dict[str, list[Entry]] = {}
 
-    def append(self, session: str, after: int, events: Sequence[Event], *, at: float) -> None:
+    def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
         """Add events to a session."""
         if not events:
             return
@@ -43,7 +43,8 @@ class MemoryLog:
         if after != len(entries):
             raise ForeignSession(session) if entries else UnknownName("session", session, self._sessions)
         self._sessions[session] = entries
-        entries += [Entry(after + i, at, event) for i, event in enumerate(events, start=1)]
+        when = time.time() if at is None else float(at)
+        entries += [Entry(after + i, when, event) for i, event in enumerate(events, start=1)]
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
         """Yield the events of a session."""
