@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE_S
 
 from aquamend.inference import InformationState
 from aquamend.problem_file import load_problem
-from aquamend.recovery import Ending, Journal, Rules, recover, resume
+from aquamend.recovery import Ending, Journal, Recovery, Rules, recover, resume
 
 
 class Robot:
@@ -43,11 +43,21 @@ def journal(tmp_path, lid):
     problem = load_problem(lid)
     with Journal(path) as opened:
         assert recover("aquamend", Robot(problem), journal=opened, session="over").ending is Ending.FINISHED
-        waits = Rules(decisions=0, ask_before_handing_over=True)
+        waits = Rules(decisions=0)
         recover("aquamend", Robot(problem), journal=opened, session="waits", rules=waits, wait_s=0)
         with pytest.raises(KeyboardInterrupt):
             recover("aquamend", Robot(problem, dies_at="undo: lift"), journal=opened, session="doubtful")
     return path
+
+
+def asked(path, name="waits"):
+    """Return the token of the question that a session asks."""
+    with Journal.open(path, read_only=True) as opened:
+        return Recovery.of([entry.event for entry in opened.read(name)]).asked.token
+
+
+def answer(run, path, *options):
+    return run("session", "approve", "waits", "--token", asked(path), "--by", "Ada", *options, "--journal", str(path))
 
 
 def test_the_list_says_how_each_stands(run, journal):
@@ -87,7 +97,8 @@ def test_the_story_tells_what_is_in_doubt_and_who_is_waited_for(run, journal):
     doubt = " ".join(run("session", "show", "doubtful", "--journal", str(journal)).stdout.split())
     assert "In doubt: undo: lift has begun, and its receipt is not there." in doubt
     waits = " ".join(run("session", "show", "wai", "--journal", str(journal)).stdout.split())  # a beginning will do
-    assert "Waiting for a person: hand over to a person." in waits
+    said = "Waiting for a person: hand over to a person (somebody has to take over)."
+    assert f"{said} Answer with `aquamend session approve waits --token {asked(journal)}`." in waits
     assert "Because: 0 decisions have not ended it." in waits
 
 
@@ -98,7 +109,7 @@ def test_the_story_as_data_and_only_its_end(run, journal):
 
 
 def test_somebody_allows_what_is_waited_for(run, journal, lid):
-    result = run("session", "approve", "waits", "--by", "Ada", "--note", "coming", "--journal", str(journal))
+    result = answer(run, journal, "--note", "coming")
     assert (result.exit_code, result.stdout) == (0, "waits: allowed: hand over to a person\n")
     with Journal(journal) as opened:
         assert resume(opened, "waits", Robot(load_problem(lid))).ending is Ending.HANDED_OVER
@@ -107,8 +118,49 @@ def test_somebody_allows_what_is_waited_for(run, journal, lid):
     assert "allowed" in story
 
 
+def test_an_answer_names_its_question(run, journal):
+    there = ("--journal", str(journal))
+    result = run("session", "approve", "waits", "--by", "Ada", *there)
+    assert result.exit_code == 2
+    assert "waits asks: hand over to a person (somebody has to take over)" in result.stderr
+    assert f"add --token {asked(journal)}" in result.stderr
+    result = run("session", "approve", "waits", "--token", "0123456789ab", "--by", "Ada", *there)
+    assert result.exit_code == 2
+    assert "the answer is to question '0123456789ab'" in result.stderr
+
+
+def test_somebody_says_what_became_of_an_act_in_doubt(run, journal, lid):
+    there = ("--journal", str(journal))
+    with Journal(journal) as opened:
+        waits = resume(opened, "doubtful", Robot(load_problem(lid)), wait_s=0)
+    assert str(waits.in_doubt) == "undo: lift"
+    story = " ".join(run("session", "show", "doubtful", *there).stdout.split())
+    assert "in doubt Nobody knows whether this was done: undo: lift." in story
+    result = run("session", "settle", "doubtful", "--by", "Ada", *there)
+    assert result.exit_code == 2
+    assert "say --done or --not-done of what is in doubt: undo: lift" in result.stderr
+    result = run("session", "settle", "doubtful", "--done", "--by", "Ada", "--note", "I looked", *there)
+    assert (result.exit_code, result.stdout) == (0, "doubtful: done: undo: lift\n")
+    with Journal(journal) as opened:
+        assert resume(opened, "doubtful", Robot(load_problem(lid))).ending is Ending.FINISHED
+    story = " ".join(run("session", "show", "doubtful", *there).stdout.split())
+    assert "settled Ada says that this was done: undo: lift. I looked" in story
+    assert run("session", "settle", "doubtful", "--done", *there).exit_code == 2
+
+
+def test_the_rules_that_held_are_shown(run, journal):
+    story = " ".join(run("session", "show", "waits", "--journal", str(journal)).stdout.split())
+    for rule in (
+        "asks a person before handing over",
+        "asks a person before what cannot be undone",
+        "at most 0 decisions",
+        "an approval holds 600 s",
+    ):
+        assert rule in story
+
+
 def test_somebody_refuses(run, journal, lid):
-    assert run("session", "approve", "waits", "--refuse", "--by", "Ada", "--journal", str(journal)).exit_code == 0
+    assert answer(run, journal, "--refuse").exit_code == 0
     with Journal(journal) as opened:
         assert resume(opened, "waits", Robot(load_problem(lid))).ending is Ending.STOPPED
 
@@ -153,7 +205,7 @@ def test_times_are_told_to_the_millisecond_with_how_long_it_took(run, journal):
 
 
 def test_the_story_tells_what_was_asked_and_what_was_refused(run, journal):
-    run("session", "approve", "waits", "--refuse", "--by", "Ada", "--note", "not now", "--journal", str(journal))
+    answer(run, journal, "--refuse", "--note", "not now")
     story = " ".join(run("session", "show", "waits", "--journal", str(journal)).stdout.split())
     assert "asked A person has to allow this: hand over to a person (somebody has to take over)." in story
     assert re.search(r"refused Ada does not allow it, after [\d.]+ m?s: hand over to a person\. Not now", story)
@@ -176,7 +228,7 @@ def test_a_session_is_watched_until_it_has_ended(run, journal, lid):
             time.sleep(0.1)  # so that it goes on while somebody watches
             resume(opened, "waits", Robot(load_problem(lid)))
 
-    run("session", "approve", "waits", "--by", "Ada", "--journal", str(journal))
+    answer(run, journal)
     thread = threading.Thread(target=go_on)
     thread.start()
     result = run("session", "watch", "waits", "--every", "0.01", "--journal", str(journal))

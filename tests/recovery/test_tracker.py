@@ -35,7 +35,19 @@ from aquamend.decision import correction
 from aquamend.errors import AquaMendError, InvalidProblem, UnknownName, UnknownValue
 from aquamend.graph import Edge, EdgeKind
 from aquamend.problem_file import parse_problem, problem_to_data
-from aquamend.recovery import ActionStatus, Declare, Finish, Follow, HandOver, Measure, Redo, Tracker, Undo, recover
+from aquamend.recovery import (
+    UNATTENDED,
+    ActionStatus,
+    Declare,
+    Finish,
+    Follow,
+    HandOver,
+    Measure,
+    Redo,
+    Tracker,
+    Undo,
+    recover,
+)
 from aquamend.recovery.tracker import _UNDER_WAY
 from aquamend.testing import sample_problems
 
@@ -610,7 +622,7 @@ class Mirrored:
 
 def test_after_a_recovery_the_tracker_is_right_for_the_next_alarm():
     tracker = at_carry()
-    recovery = recover(AquaMend(), Mirrored(tracker))
+    recovery = recover(AquaMend(), Mirrored(tracker), rules=UNATTENDED)
     assert isinstance(recovery.decision, RollBack)
     assert (tracker["level"], tracker["target"]) == (45.0, "B")
     left = recovery.state.problem
