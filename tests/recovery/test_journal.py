@@ -162,7 +162,13 @@ def test_a_journal_tells_what_a_log_in_memory_tells(path, state):
     def untimed(told):
         untimely = {"began": 0, "receipt": {"start_s": 0, "end_s": 0}}
         return [
-            (n, {key: {**one, **untimely[key]} if key == "receipt" else untimely.get(key, one) for key, one in d.items()})
+            (
+                n,
+                {
+                    key: {**one, **untimely[key]} if key == "receipt" else untimely.get(key, one)
+                    for key, one in d.items()
+                },
+            )
             for n, d in told
         ]
 
@@ -313,7 +319,9 @@ class TestSeveralAtOnce:
                     status = 70
                     try:
                         for i in range(4):
-                            recover("aquamend", Robot(state, i), journal=journal, session=f"{who}-{i}", rules=UNATTENDED)
+                            recover(
+                                "aquamend", Robot(state, i), journal=journal, session=f"{who}-{i}", rules=UNATTENDED
+                            )
                         status = 0
                     finally:
                         os._exit(status)

@@ -24,7 +24,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="module")
 def alarmed():
-    return Alarmed(InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))
+    return Alarmed(
+        InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")),
+        "aquamend",
+        Rules(),
+        Instant(1e9, 5.0, "boot"),
+    )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,9 @@ from aquamend.recovery import (
     UNATTENDED,
     Act,
     Charge,
+    Decide,
     Declare,
+    End,
     Ending,
     Finish,
     Follow,
@@ -32,11 +35,18 @@ from aquamend.recovery import (
     Instant,
     Measure,
     MemoryLog,
+    NoReceipt,
+    Perform,
     Receipt,
     Recovery,
     Redo,
+    Request,
     Rules,
+    RunProbe,
+    Stop,
     Undo,
+    Verify,
+    Wait,
     recover,
 )
 from aquamend.recovery.events import (
@@ -48,6 +58,7 @@ from aquamend.recovery.events import (
     Decided,
     Done,
     Ended,
+    Event,
     Expired,
     Intended,
     Lost,
@@ -62,6 +73,11 @@ from aquamend.recovery.plain import (
     event_from_data,
     event_to_data,
     from_json,
+    reply_from_data,
+    reply_to_data,
+    request_from_data,
+    request_to_data,
+    session_schema,
     to_json,
 )
 
@@ -129,7 +145,7 @@ rules = st.builds(
     attempts=st.integers(0, 9),
     decisions=st.integers(0, 10**9),
     timeouts=st.dictionaries(names, amounts, max_size=2),
-    **{name: amounts for name in ("seconds", "timeout_s", "stop_s", "surprising", "approval_s")},
+    **dict.fromkeys(("seconds", "timeout_s", "stop_s", "surprising", "approval_s"), amounts),
     **{name: st.booleans() for name in ("probes_move", "ask_before_handing_over", "ask_before_irreversible")},
 )
 
@@ -224,7 +240,9 @@ def test_a_problem_read_twice_gives_the_very_same_likelihoods(random_problem, va
 def test_what_was_declared_anew_before_the_alarm_is_kept(cup_state):
     state = cup_state()
     problem = replace(state.problem, redeclared={"level": Redeclared(45.0, ("weigh",), 2)})
-    again = told_again(Alarmed(replace(state, problem=problem), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))).state.problem.redeclared["level"]
+    again = told_again(
+        Alarmed(replace(state, problem=problem), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))
+    ).state.problem.redeclared["level"]
     assert (again.value, again.support, again.times) == (45.0, ("weigh",), 2)
 
 
@@ -435,3 +453,62 @@ def test_every_state_of_the_examples_is_refused_with_a_wrong_number(path):
     ):
         with pytest.raises(InvalidData):
             InformationState.from_data(state.problem, {**state.to_data(), key: value})
+
+
+requests = st.one_of(
+    st.builds(RunProbe, st.integers(0, 99), st.builds(Measure, names, **cost), amounts),
+    st.builds(Perform, st.integers(0, 99), acts, amounts),
+    st.builds(Stop, st.integers(0, 99), acts, names, amounts),
+    st.builds(Verify, st.integers(0, 99), acts, names, amounts),
+    st.builds(Wait, st.integers(0, 99), acts, names, names, st.none() | acts),
+    st.builds(Decide, st.integers(0, 99)),
+    st.builds(End, st.integers(0, 99), st.sampled_from(Ending), names),
+)
+replies = st.one_of(any_receipt, st.builds(NoReceipt, names), st.builds(Decided, steps, names))
+SCHEMA = jsonschema.Draft202012Validator(session_schema())
+
+
+@given(requests)
+def test_every_request_is_the_same_after_writing_and_reading(request):
+    data = from_json(to_json(request_to_data(request)))
+    assert request_from_data(data) == request
+    assert data["kind"] == request.kind
+
+
+@given(replies)
+def test_every_reply_is_too(reply):
+    data = from_json(to_json(reply_to_data(reply)))
+    assert reply_from_data(data) == reply
+    assert data["kind"] == reply.kind
+
+
+def test_of_a_receipt_only_what_is_uncommon_need_be_said():
+    data = {"kind": "receipt", "charge": "rollback", "what": "undo: lift", "cost": 2.5}
+    assert reply_from_data(data) == Receipt(Charge.ROLLBACK, "undo: lift", 2.5)
+    with pytest.raises(InvalidData, match=r"reply\.cost"):
+        reply_from_data({key: value for key, value in data.items() if key != "cost"})
+    with pytest.raises(InvalidData, match=r"reply\.kind"):
+        reply_from_data({"kind": "reciept"})
+
+
+@given(requests | replies | events)
+def test_the_schema_allows_all_that_is_written(message):
+    write = {True: request_to_data, False: reply_to_data}
+    data = event_to_data(message) if isinstance(message, Event) else write[isinstance(message, Request)](message)
+    SCHEMA.validate(from_json(to_json(data)))
+
+
+@given(requests | events, st.data())
+def test_the_schema_refuses_what_is_misspelt_or_missing(message, data):
+    said = event_to_data(message) if isinstance(message, Event) else request_to_data(message)
+    key = data.draw(st.sampled_from(sorted(said)))
+    assert not SCHEMA.is_valid({**said, "surplus": 1})
+    if key == "kind":
+        assert not SCHEMA.is_valid({**said, "kind": "surplus"})
+
+
+def test_the_schema_is_sound_and_allows_whole_sessions(told):
+    jsonschema.Draft202012Validator.check_schema(session_schema())
+    for data in told:
+        for event in data:
+            SCHEMA.validate(event)

@@ -64,7 +64,12 @@ def test_nobody_finds_damage_where_there_is_none(tmp_path, place):
     if place == "memory" and not os.access("/dev/shm", os.W_OK):
         pytest.skip("there is no folder in memory")
     path = tmp_path / "j.db" if place == "disk" else Path(f"/dev/shm/{tmp_path.parent.name}-{tmp_path.name}.db")
-    alarmed = Alarmed(InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))
+    alarmed = Alarmed(
+        InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml")),
+        "aquamend",
+        Rules(),
+        Instant(1e9, 5.0, "boot"),
+    )
     end = time.monotonic() + SECONDS
     try:
         Journal(path).close()

@@ -261,9 +261,13 @@ VALUE = Form(_read_value, _shared("value"), write_number, "unreadable")
 TRUE_VALUE = Form(_read_true_value, _shared("value"), write_number)
 PLAIN = Form(_read_plain, dict)
 FLOAT = number(remedy="give a finite number", finite=True, largest=math.inf, write=_as_it_is)
-AMOUNT = number("is less than zero", "give at least 0", low=0.0, largest=math.inf, write=_write_amount)
-AT_LEAST_0 = number("is no whole number of at least 0", "give 0, 1, 2, …", low=0, high=LARGEST_WHOLE, whole=True,
-                    write=_as_it_is)  # fmt: skip
+AMOUNT = number(
+    "is less than zero", "give at least 0", low=0.0, largest=math.inf, write=_write_amount, schema=_shared("cost")
+)
+AT_LEAST_0 = number(
+    "is no whole number of at least 0", "give 0, 1, 2, …", low=0, high=LARGEST_WHOLE, whole=True, write=_as_it_is,
+    schema=lambda: {"type": "integer", "minimum": 0},
+)  # fmt: skip
 
 Name = Annotated[str, NAME]
 Label = Annotated[str, LABEL]
@@ -299,12 +303,26 @@ def optional(form: Form) -> Form:
     """Return the form of a value that may be missing; written as null where all keys are."""
 
     def read(value: Any, where: str, report: FaultReport) -> Any:
-        return None if value is None and report.complete else form.read(value, where, report)
+        return None if value is None and report.nulls else form.read(value, where, report)
 
     def write(value: Any, complete: bool) -> Any:
         return None if value is None else form.write(value, complete)
 
-    return Form(read, form.schema, write, form.instead)
+    return Form(read, lambda: {"anyOf": [form.schema(), NULL]}, write, form.instead)
+
+
+NULL: Schema = {"type": "null"}
+
+
+def never_null(schema: Any) -> Any:
+    """Return a schema for data in which what may be missing is left out, not null."""
+    if isinstance(schema, list):
+        return [never_null(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    given, null = schema.get("anyOf", ()), NULL in schema.get("anyOf", ())
+    rest = {key: never_null(one) for key, one in schema.items() if not (null and key == "anyOf")}
+    return {**rest, **never_null(given[0])} if null else rest
 
 
 def either(simple: Form, mapping: Form) -> Form:

@@ -14,6 +14,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 from enum import Enum
 from functools import cache
 from itertools import pairwise
@@ -63,8 +64,11 @@ NOT_WRITTEN = Key("")
 
 
 def load(kind: Any, data: object, where: str = "data", *, complete: bool = True) -> Any:
-    """Return what plain data describe, which must give every key if complete; ``InvalidData`` where they are wrong."""
-    report = FaultReport(complete=complete)
+    """Return what plain data describe, which must give every key if complete; ``InvalidData`` where they are wrong.
+
+    What may be missing may also be null.
+    """
+    report = FaultReport(complete=complete, nulls=True)
     found = form_of(kind).read(data, where, report)
     if report.count:
         raise report.refusal()
@@ -364,20 +368,44 @@ def _tagged(kinds: Mapping[str, Any]) -> Form:
             raise InvalidData("data", f"{shown(value)} is none of {', '.join(kinds)}")
         return {"kind": value.kind, **form_of(kinds[value.kind]).write(value, complete)}
 
-    return Form(read, lambda: {"anyOf": [form_of(kind).schema() for kind in kinds.values()]}, write)
+    return Form(read, lambda: {"anyOf": [_tagged_schema(kind) for kind in kinds.values()]}, write)
+
+
+def _tagged_schema(kind: Any) -> Schema:
+    schema = form_of(kind).schema()
+    if "$ref" in schema:
+        return schema
+    properties = {"kind": {"const": kind.kind}, **schema["properties"]}
+    required = ["kind", *schema["required"]]
+    return {"description": _summary(kind), **schema, "properties": properties, "required": required}
+
+
+_WITHIN: ContextVar[tuple[type, ...]] = ContextVar("_WITHIN", default=())
+"""The classes whose schema is being written."""
 
 
 def _record_schema(kind: type) -> Schema:
+    """Return the schema of a class; where it stands within itself, a reference to ``$defs``."""
+    if kind in _WITHIN.get():
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    token = _WITHIN.set((*_WITHIN.get(), kind))
+    try:
+        return _schema_of(kind)
+    finally:
+        _WITHIN.reset(token)
+
+
+def _schema_of(kind: type) -> Schema:
     told = documented(kind)
-    return {
-        "type": "object",
-        "properties": {
-            name: {"description": told.get(entry.attributes[0], "What it is called."), **entry.form.schema()}
-            for name, entry in entries(kind).items()
-        },
-        "required": required(kind),
-        "additionalProperties": False,
-    }
+    properties = {}
+    for name, entry in entries(kind).items():
+        said = told.get(entry.attributes[0])
+        properties[name] = {**({"description": said} if said else {}), **entry.form.schema()}
+    return {"type": "object", "properties": properties, "required": required(kind), "additionalProperties": False}
+
+
+def _summary(kind: type) -> str:
+    return " ".join((inspect.getdoc(kind) or kind.__name__).partition("\n\n")[0].split())
 
 
 def documented(kind: type) -> dict[str, str]:

@@ -17,9 +17,9 @@ _KEPT = 10_000
 class FaultReport:
     """Collects faults, each once."""
 
-    def __init__(self, *, complete: bool = False) -> None:
-        self.complete = complete
-        """Whether every key must be given, with null for nothing; else a key may be left out, and null is a fault."""
+    def __init__(self, *, complete: bool = False, nulls: bool = False) -> None:
+        self.complete, self.nulls = complete, nulls
+        """Whether every key must be given, and whether null stands for nothing where a key may be left out."""
         self.count = 0
         """Faults added, repeated ones included; a reader that leaves it alone found nothing."""
         self.unread: set[str] = set()

@@ -20,7 +20,7 @@ from aquamend.codec import (
     Probability,
     form_of,
 )
-from aquamend.codec.forms import SHARED, Schema
+from aquamend.codec.forms import SHARED, Schema, never_null
 from aquamend.codec.plain_data import shown
 from aquamend.codec.records import entries, one_of
 from aquamend.graph import Action, Belief, Edge, Operation, Probe, Value
@@ -189,7 +189,7 @@ def problem_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "AquaMend problem",
         "description": "One recovery problem: what is believed, done, measurable and possibly wrong.",
-        **form_of(ProblemFile).schema(),
+        **never_null(form_of(ProblemFile).schema()),
         "anyOf": [{"required": [key]} for key in ("hypotheses", "causes")],
         "$defs": SHARED,
     }

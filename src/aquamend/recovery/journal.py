@@ -186,7 +186,7 @@ class Journal:
             self._connection = None
 
     def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
-        """Add events behind number ``after`` of a session, all or none, and have them on disk; dated now unless said."""
+        """Add events behind number ``after`` of a session, all or none, and have them on disk."""
         if not events:
             return
         texts, problem = self._texts(events)

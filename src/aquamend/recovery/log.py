@@ -19,8 +19,8 @@ class Log(Protocol):
     def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
         """Add events behind number ``after``, all or none; ``ForeignSession`` if that is not the last one there.
 
-        They have come at this time, in seconds since 1970, now unless given. Where ``after`` is 0 and there is such a session, it is the
-        ``ForeignSession`` named ``UsedName``.
+        They have come at this time, in seconds since 1970, now unless given. Where ``after`` is 0 and there is such a
+        session, it is the ``ForeignSession`` named ``UsedName``.
         """
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:

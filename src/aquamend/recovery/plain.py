@@ -1,6 +1,7 @@
-"""Events as plain data, ready for JSON, and back again: exactly the same, or an error that says where it is wrong.
+"""What a session asks, hears and keeps as plain data, ready for JSON, and back again.
 
-What is written is read as a check, so that whatever was written can be read.
+It is exactly the same afterwards, or there is an error that says where it is wrong. What is written is read as a check,
+so that whatever was written can be read. All of it has one JSON Schema.
 """
 
 from __future__ import annotations
@@ -8,33 +9,92 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, get_args
 
-from aquamend.codec import Form, dump, load
+from aquamend.codec import Form, dump, form_of, load
+from aquamend.codec.forms import SHARED, Schema
 from aquamend.errors import InvalidData
 from aquamend.inference import InformationState
 from aquamend.problem import Problem, Redeclared
 from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.events import Alarmed, Event
+from aquamend.recovery.events import Alarmed, Decided, Event
+from aquamend.recovery.receipts import Receipt
+from aquamend.recovery.requests import NoReceipt, Request
 from aquamend.recovery.rules import Rules
 
 LONGEST = 256 * 1024 * 1024
 """Most characters that one event or one problem may take as JSON."""
-_JUDGED_LATER = Form(lambda value, where, report: value, dict)
+_JUDGED_LATER = Form(lambda value, where, report: value, lambda: {"type": "object"})
+
+Reply = Receipt | NoReceipt | Decided
+"""What a session is answered: what came of an act, that nothing is known of it, or a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
     """The first event as it is written: its state apart from the problem."""
 
+    kind: ClassVar[str] = Alarmed.kind
+
     problem: Annotated[Any, _JUDGED_LATER]
+    """As in a problem file."""
     redeclared: Mapping[str, Redeclared]
+    """What was declared again before, by belief."""
     state: Annotated[Any, _JUDGED_LATER]
+    """The public evidence, in the form ``aquamend-state/1``."""
     policy: str
     rules: Rules
     began: Instant
     attended: bool
+    """Whether there is somebody who can be asked."""
+
+
+def request_to_data(request: Request) -> dict[str, Any]:
+    """Return a request as plain data."""
+    data: dict[str, Any] = dump(request, Request, "request")
+    return data
+
+
+def request_from_data(data: object) -> Request:
+    """Return the request that plain data describe; ``InvalidData`` that says where if they describe none."""
+    request: Request = load(Request, data, "request")
+    return request
+
+
+def reply_to_data(reply: Reply) -> dict[str, Any]:
+    """Return a reply as plain data."""
+    data: dict[str, Any] = dump(reply, Reply, "reply")
+    return data
+
+
+def reply_from_data(data: object) -> Reply:
+    """Return the reply that plain data describe; ``InvalidData`` that says where if they describe none.
+
+    Of a receipt, charge, what and cost are needed; the rest may be null or left out where there is nothing to say.
+    """
+    reply: Reply = load(Reply, data, "reply", complete=False)
+    return reply
+
+
+def session_schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of all requests, replies and events of a session."""
+    kinds = [_Begun if kind is Alarmed else kind for kind in get_args(Event)]
+    events = kinds[0]
+    for kind in kinds[1:]:
+        events = events | kind
+    parts = {"request": form_of(Request), "reply": form_of(Reply), "event": form_of(events)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "AquaMend session",
+        "description": "What a session asks for (request), is answered (reply) and keeps (event).",
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in parts],
+        "$defs": {
+            **SHARED,
+            **{name: form.schema() for name, form in parts.items()},
+            "Receipt": form_of(Receipt).schema(),
+        },
+    }
 
 
 def event_to_data(event: Event) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from aquamend.codec import Amount
 
@@ -31,6 +31,8 @@ class Charge(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """One thing done and paid for."""
+
+    kind: ClassVar[str] = "receipt"
 
     charge: Charge
     what: str

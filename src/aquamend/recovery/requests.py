@@ -29,7 +29,9 @@ class RunProbe:
     kind: ClassVar[str] = "measure"
 
     number: Whole
+    """The same number means the same request: begin nothing twice."""
     act: Measure
+    """What to measure."""
     timeout_s: Amount
     """After so long, the session asks for it to be stopped."""
 
@@ -41,7 +43,9 @@ class Perform:
     kind: ClassVar[str] = "perform"
 
     number: Whole
+    """The same number means the same request: begin nothing twice."""
     act: Act
+    """What to do."""
     timeout_s: Amount
     """After so long, the session asks for it to be stopped."""
 
@@ -53,8 +57,11 @@ class Stop:
     kind: ClassVar[str] = "stop"
 
     number: Whole
+    """The same number means the same request: begin nothing twice."""
     act: Act
+    """The act that was begun."""
     reason: str
+    """What has come between."""
     timeout_s: Amount
     """After so long, the session takes it for granted that it was not stopped."""
 
@@ -66,8 +73,11 @@ class Verify:
     kind: ClassVar[str] = "verify"
 
     number: Whole
+    """The same number means the same request: begin nothing twice."""
     act: Act
+    """The act that was begun."""
     reason: str
+    """What has come between."""
     timeout_s: Amount
     """After so long, the session takes it for granted that there is no telling."""
 
@@ -79,6 +89,7 @@ class Wait:
     kind: ClassVar[str] = "wait"
 
     number: Whole
+    """The same number means the same question."""
     act: Act
     """What a person has to allow, or what is still under way."""
     reason: str
@@ -104,6 +115,7 @@ class End:
     kind: ClassVar[str] = "end"
 
     number: Whole
+    """Of the last event."""
     ending: Ending
     reason: str
 
@@ -114,5 +126,7 @@ Request = RunProbe | Perform | Stop | Verify | Wait | Decide | End
 @dataclass(frozen=True, slots=True)
 class NoReceipt:
     """In place of a receipt: the call has ended without one, or nobody can tell."""
+
+    kind: ClassVar[str] = "no receipt"
 
     why: str
