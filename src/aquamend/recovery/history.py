@@ -299,7 +299,8 @@ class Recovery:
                 # While it is being stopped, that its call has ended is worth knowing, and no more.
                 only_ended = self.phase is Phase.STOPPING and self.running and not running
                 phase = Phase.STOPPING if only_ended else Phase.LOST
-                return self._but(phase=phase, running=running, why=why)
+                # The robot is asked again; who was asked to take over answers for an act that may still be running.
+                return self._but(phase=phase, running=running, why=why, asked=None)
             case Unknown():
                 return self._but(phase=Phase.UNKNOWN)
 
