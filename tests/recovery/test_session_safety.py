@@ -5,6 +5,7 @@ import pytest
 from aquamend.decision.steps import NewDeclaration, RollBack
 from aquamend.errors import AquaMendError
 from aquamend.recovery import MemoryLog, NoReceipt, Rules, Session
+from aquamend.recovery.events import Intended, Resumed
 
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
 
@@ -48,3 +49,21 @@ def test_the_word_of_a_person_who_takes_over_allows_no_other_act(begun):
     assert asks.kind == "wait"
     assert str(asks.act) == "finish the task"
     assert asks.token != question.token
+
+
+def test_whoever_resumes_asks_the_robot_however_long_ago_the_act_began(begun, scripted):
+    session = begun(CORRECT_LEVEL, ask_before_handing_over=False)
+    for at in (100.0, 1_000.0):
+        session = Session.resume(session.log, "s", policy=scripted.Steps([]), at=at)
+        assert session.request.kind == "verify"
+        assert session.request.act == next(e.act for e in events(session) if isinstance(e, Intended))
+        assert session.due == session.request.timeout_s
+
+
+def test_a_session_that_asks_what_became_of_an_act_can_be_resumed_with_nobody_to_ask(begun, scripted):
+    session = begun(CORRECT_LEVEL, timeout_s=5, attended=False)
+    session.tick(6.0)
+    assert session.reply(NoReceipt("it cannot stop"), at=7.0).kind == "verify"
+    session = Session.resume(session.log, "s", policy=scripted.Steps([]), at=101.0)
+    assert session.request.kind == "verify"
+    assert isinstance(events(session)[-1], Resumed)

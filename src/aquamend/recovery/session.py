@@ -210,10 +210,10 @@ class Session:
             recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart, events=len(entries)
         )
         with session._lock:
-            session._enter(at)
+            session._clock = as_instant(at)
             if recovery.ending is None:
                 session._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
-                session._turn()
+                session._turn()  # whatever is asked for now has its time from now on
             if recovery.act is not None:
                 last = next(entry for entry in reversed(entries) if isinstance(entry.event, Intended))
                 session._act_number, session._act_began = last.number, Instant(last.time)
