@@ -1,11 +1,14 @@
 """What must never happen in a session, whatever is said to it and in whatever order: each was found by attacking it."""
 
+import math
+
 import pytest
 
-from aquamend.decision.steps import NewDeclaration, RollBack
-from aquamend.errors import AquaMendError
-from aquamend.recovery import MemoryLog, NoReceipt, Rules, Session
-from aquamend.recovery.events import Intended, Resumed
+from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, RollBack
+from aquamend.errors import AquaMendError, ForeignSession, InvalidData, StaleReply
+from aquamend.inference import Observation
+from aquamend.recovery import Ending, Journal, MemoryLog, NoReceipt, Recovery, Rules, Session, approve, settle
+from aquamend.recovery.events import Intended, Lost, Resumed
 
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
 
@@ -67,3 +70,102 @@ def test_a_session_that_asks_what_became_of_an_act_can_be_resumed_with_nobody_to
     session = Session.resume(session.log, "s", policy=scripted.Steps([]), at=101.0)
     assert session.request.kind == "verify"
     assert isinstance(events(session)[-1], Resumed)
+
+
+def test_a_call_that_is_refused_leaves_nothing_to_begin_that_is_not_in_the_log(begun):
+    session = begun(Reprobe("look"), CORRECT_LEVEL, timeout_s=5, probes_move=False)
+    look = session.request
+    session.tick(6.0)
+    session.reply(NoReceipt("its call has ended"), to=look.number, at=7.0)
+    refused = (
+        lambda at: session.reply(NoReceipt("late"), to=1, at=at),
+        lambda at: session.observe("nobody", "there", at=at),
+        lambda at: session.answer(granted=True, by="Ada", token="", at=at),
+        lambda at: session.settle(done=True, by="Ada", at=at),
+    )
+    for at, call in zip((20.0, 30.0, 45.0, 46.0), refused, strict=True):
+        with pytest.raises(AquaMendError):
+            call(at)
+        last = events(session)[-1]
+        assert not isinstance(last, Intended) or last.act == session.request.act
+        assert Recovery.of(events(session)).phase == session.recovery.phase
+        assert len(session.recovery.receipts) == len(Recovery.of(events(session)).receipts)
+        assert session.request == session.tick(at)
+
+
+def test_nothing_begins_in_a_call_that_calls_it_off(begun):
+    session = begun(CORRECT_LEVEL, attended=False)
+    assert session.reply(RuntimeError("bump"), at=1.0).kind == "verify"
+    ended = session.cancel(at=20.0)  # the robot has not told in time, and a hand-over would come next
+    assert ended.ending is Ending.CANCELLED
+    assert [str(e.act) for e in events(session) if isinstance(e, Intended)] == ["undo: clear"]
+
+
+def test_the_receipt_of_an_act_is_welcome_from_a_robot_that_took_too_long_to_stop_it(begun):
+    session = begun(CORRECT_LEVEL, Continue(), timeout_s=5)
+    stop = session.tick(6.0)
+    assert session.tick(17.0).kind == "verify"
+    assert str(session.reply(stop.act.failed("stopped half-way"), to=stop.number, at=18.0).act) == "finish the task"
+    with pytest.raises(StaleReply):
+        session.reply(stop.act.failed("stopped half-way"), to=stop.number, at=18.0)
+
+
+@pytest.mark.parametrize("odd", ["nan", "inf"])
+def test_what_no_log_can_hold_is_refused_and_the_session_goes_on(begun, tmp_path, odd):
+    session = begun(CORRECT_LEVEL, log=Journal(tmp_path / "j.db"))
+    before = session.request
+    with pytest.raises(AquaMendError, match="give a finite number"):
+        session.observe("weigh", float(odd), at=1.0)
+    with pytest.raises(InvalidData):
+        session.cancel(7, at=2.0)
+    assert session.tick(3.0) == before
+    assert str(session.reply(before.act.done(), at=4.0).act) == "undo: back"
+
+
+class Overtaken(MemoryLog):
+    """A log into which somebody else writes just before the session does."""
+
+    meanwhile = None
+
+    def append(self, session, after, events, *, at=None):
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        super().append(session, after, events, at=at)
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_what_a_person_says_in_the_very_moment_of_a_receipt_counts_and_the_session_goes_on(begun, done):
+    session = begun(CORRECT_LEVEL, Continue(), log=Overtaken())
+    clear = session.request
+    session.reply(NoReceipt("no idea"), at=1.0)
+    assert session.reply(NoReceipt("no idea"), at=2.0).in_doubt == clear.act
+    session.log.meanwhile = lambda: settle(session.log, "s", done=done, by="Ada", at=3.0)
+    with pytest.raises(StaleReply):
+        session.reply(clear.act.done(), to=clear.number, at=3.0)
+    assert len(session.recovery.receipts) == 1
+    assert str(session.request.act) == ("undo: back" if done else "finish the task")
+    assert str(session.recovery.act) == str(Recovery.of(events(session)).act) == str(session.request.act)
+
+
+def test_an_alarm_in_the_very_moment_of_a_persons_word_is_heard_as_well(begun):
+    session = begun(Continue(), CORRECT_LEVEL, CORRECT_LEVEL, log=Overtaken(), reversible=False, again=dict.fromkeys(
+        ("nothing", "moved", "added"), 0.5
+    ))  # fmt: skip
+    question = session.request
+    session.log.meanwhile = lambda: approve(session.log, "s", token=question.token, by="Ada", at=3.0)
+    assert session.alarm(at=3.0).kind == "perform"
+    assert session.recovery.state.alarms == 2
+    assert str(session.request.act) == "undo: clear"  # it is decided again; what was allowed is not begun any more
+
+
+def test_whoever_lost_the_session_to_another_program_is_shown_nothing_to_begin(begun, scripted):
+    session = begun(CORRECT_LEVEL)
+    clear = session.request
+    Session.resume(session.log, "s", policy=scripted.Steps([]), at=1.0)
+    for _ in range(2):
+        with pytest.raises(ForeignSession):
+            session.reply(clear.act.done(), to=clear.number, at=2.0)
+        with pytest.raises(ForeignSession):
+            session.tick(3.0)
+        assert session.request == clear

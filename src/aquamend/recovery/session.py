@@ -132,8 +132,8 @@ class Session:
         self.on_change: Callable[[], None] | None = None
         """Called after every call that may have changed the request, whoever made it."""
         self._lock = threading.RLock()
-        self._now = self._written = recovery
-        """The recovery as it stands, and as it stands in the log."""
+        self._now = recovery
+        """The recovery as it stands."""
         self._events, self._waiting = events, list[Event]()
         """How many events are in the log, and those that are not there yet."""
         self._taken: list[tuple[Act, Receipt]] = []
@@ -143,6 +143,10 @@ class Session:
         self._number = self._act_number = 0
         """Numbers of what is asked for, and of the act under way."""
         self._request: Request = Decide(0)
+        self._kept = self._standing
+        """All of this as it stands in the log."""
+        self._rival = False
+        """Whether somebody else conducts the session now, so that nothing may be begun here."""
 
     @classmethod
     def begin(
@@ -209,15 +213,13 @@ class Session:
         session = cls(
             recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart, events=len(entries)
         )
-        with session._lock:
-            session._clock = as_instant(at)
-            if recovery.ending is None:
-                session._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
-                session._turn()  # whatever is asked for now has its time from now on
-            if recovery.act is not None:
-                last = next(entry for entry in reversed(entries) if isinstance(entry.event, Intended))
-                session._act_number, session._act_began = last.number, Instant(last.time)
-            return session._left()
+        session._since = now = as_instant(at)  # whatever is asked for now has its time from now on
+        if recovery.act is not None:
+            last = next(entry for entry in reversed(entries) if isinstance(entry.event, Intended))
+            session._act_number, session._act_began = last.number, Instant(last.time)
+        session._kept = session._standing
+        session._call(now, session._take_up)
+        return session
 
     @property
     def recovery(self) -> Recovery:
@@ -245,61 +247,55 @@ class Session:
 
     def tick(self, at: Time = None) -> Request:
         """Let time pass; what somebody has written into the log is read as well. Return what is wanted now."""
-        with self._lock:
-            self._enter(at)
-            return self._left().request
+        return self._call(at, lambda: None)
 
     def alarm(self, name: str | None = None, *, at: Time = None) -> Request:
         """Take in that a monitor rang, also during an act: the act is stopped first, where the robot can.
 
         An alarm that cannot count, such as a second one that the model does not know, is noted with the reason.
         """
-        with self._lock:
-            self._enter(at)
+
+        def take() -> None:
             self._open()
             self._take_alarm(name, interrupt=True)
-            return self._left().request
+
+        return self._call(at, take)
 
     def observe(self, probe: str, value: str | float, *, at: Time = None) -> Request:
         """Take in an answer that nobody had asked for; the act under way goes on, and then it is decided again."""
-        with self._lock:
-            self._enter(at)
+
+        def take() -> None:
             self._open()
             self._now.state.probe(probe)  # one that nobody knows is refused
             outcome = value if isinstance(value, str) else float(value)
+            if isinstance(outcome, float) and not math.isfinite(outcome):
+                raise AquaMendError(f"{probe!r} cannot have shown {outcome!r}; give a finite number, or a text")
             self._note(Observed(Observation(probe, outcome, unasked=True)))
-            return self._left().request
+
+        return self._call(at, take)
 
     def cancel(self, why: str = "it was called off", *, at: Time = None) -> Request:
         """Call the recovery off: the act under way is stopped, nothing else is begun, and it ends."""
-        with self._lock:
-            self._enter(at)
+
+        def take() -> None:
             self._open()
             if self._now.cancelled is None:
                 self._note(Cancelled(why))
                 self._interrupt(why)
-            return self._left().request
+
+        return self._call(at, take)
 
     def interrupt(self, why: str, *, at: Time = None) -> Request:
         """Have the act under way stopped, since its driver has to go; the session itself goes on."""
-        with self._lock:
-            self._enter(at)
-            self._interrupt(why)
-            return self._left().request
+        return self._call(at, lambda: self._interrupt(why))
 
     def answer(self, *, granted: bool, by: str, token: str, note: str = "", at: Time = None) -> Request:
         """Take in the answer of a person to the question of this token."""
-        with self._lock:
-            self._enter(at)
-            self._note(Approved(granted, by, note, token, self._clock))
-            return self._left().request
+        return self._call(at, lambda: self._note(Approved(granted, by, note, token, self._clock)))
 
     def settle(self, *, done: bool, by: str, note: str = "", at: Time = None) -> Request:
         """Take in what a person says of an act of which nobody knew what became: done, or not."""
-        with self._lock:
-            self._enter(at)
-            self._note(Settled(done, by, note))
-            return self._left().request
+        return self._call(at, lambda: self._note(Settled(done, by, note)))
 
     # What is asked for.
 
@@ -314,11 +310,17 @@ class Session:
         nobody waits for any more is refused (``StaleReply``).
         """
         with self._lock:
-            number = self._request.number if to is None else to
-            self._enter(at)
-            if not self._replied(_understood(answer), number) and to is not None:
-                raise StaleReply(to, self._request.number, self._request.kind)
-            return self._left().request
+            number, understood = self._request.number if to is None else to, _understood(answer)
+            awaited = False
+
+            def take() -> None:
+                nonlocal awaited
+                awaited = self._replied(understood, number)
+
+            request = self._call(at, take)
+            if not awaited and to is not None:
+                raise StaleReply(to, request.number, request.kind)
+            return request
 
     @property
     def deliberation(self) -> Deliberation:
@@ -326,8 +328,11 @@ class Session:
         with self._lock:
             if not isinstance(self._request, Decide):
                 raise AquaMendError(f"nothing is to be decided now: {self._request.kind!r} is asked for")
-            now = self._now
-            return Deliberation(self._request.number, self.policy, now.policy, now.state, self.log is not None)
+            return self._deliberation(self._request.number)
+
+    def _deliberation(self, number: int) -> Deliberation:
+        now = self._now
+        return Deliberation(number, self.policy, now.policy, now.state, self.log is not None)
 
     def decide(self, *, at: Time = None) -> Request:
         """Decide here and now, where a decision is asked for."""
@@ -342,30 +347,30 @@ class Session:
 
     def _replied(self, answer: Receipt | Decided | NoReceipt, to: int) -> bool:
         """Take in an answer to the request of this number; return whether anybody waited for it."""
-        act, current = self._now.act, to == self._request.number
-        of_act = act is not None and to == self._act_number
+        act, request, phase = self._now.act, self._request, self._now.phase
+        current = to == request.number
         match answer:
-            case Receipt() if act is not None and (of_act or current):
+            case Receipt() if act is not None and self._act_number <= to <= request.number:
                 self._take(act, self._stamped(answer))
-            case NoReceipt(why) if act is not None and (of_act or current):
-                self._missed(act, why, of_act=of_act)
-            case Decided() | NoReceipt() if isinstance(self._request, Decide) and current:
+            case NoReceipt(why) if act is not None and to == self._act_number:
+                self._call_ended(act, why)
+            case NoReceipt(why) if act is not None and current and (request.kind, phase) == ("stop", Phase.STOPPING):
+                self._not_stopped(act, why)
+            case NoReceipt() if act is not None and current and (request.kind, phase) == ("verify", Phase.LOST):
+                self._give_up(act)
+            case Decided() | NoReceipt() if current and isinstance(request, Decide):
                 self._choose(answer)
             case _:
                 return False
         return True
 
-    def _missed(self, act: Act, why: str, *, of_act: bool) -> None:
-        """Take in that a call has ended without a receipt: of the act itself, of stopping it, or of verifying it."""
+    def _call_ended(self, act: Act, why: str) -> None:
+        """Take in that the call of the act under way has ended without a receipt."""
         phase = self._now.phase
-        if of_act and phase in (Phase.UNDER_WAY, Phase.AWAITED) and isinstance(act, Measure):
+        if isinstance(act, Measure) and phase in (Phase.UNDER_WAY, Phase.AWAITED):
             self._take(act, self._stamped(act.failed(why)))  # a probe that does not answer does no harm
-        elif (of_act and phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING)) or (of_act and self._now.running):
+        elif phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING) or self._now.running:
             self._lose(why, running=False)
-        elif phase is Phase.STOPPING and not of_act:
-            self._not_stopped(act, why)
-        elif phase is Phase.LOST and not of_act:
-            self._give_up(act)
 
     def _not_stopped(self, act: Act, why: str) -> None:
         now = self._now
@@ -444,14 +449,44 @@ class Session:
 
     # Time, and what a person has written.
 
-    def _enter(self, at: Time) -> None:
-        """Begin a call: the time is this, and what follows from it has happened before."""
-        self._clock = as_instant(at)
+    def _call(self, at: Time, take: Callable[[], None]) -> Request:
+        """Take in what somebody says, behind what follows from time; return what is wanted then.
+
+        All that has happened is in the log before anything is shown to be wanted, also where what is said is refused.
+        What a person has written in the very same moment comes first.
+        """
+        with self._lock:
+            self._clock, before = as_instant(at), self._request
+            for last in (False, False, False, True):
+                try:
+                    self._pass()
+                    try:
+                        take()
+                    finally:
+                        self._go_on()
+                except _Overtaken:
+                    if last:
+                        raise ForeignSession(self.name) from None
+                else:
+                    break
+                finally:
+                    if self.on_change is not None and self._request != before:
+                        self.on_change()
+            return self._request
+
+    def _pass(self) -> None:
+        """Take in what a person has written, and what follows from time alone."""
+        if self._rival:
+            raise ForeignSession(self.name)
         if self._now.ending is None:
             self._hear()
             if self._now.act is not None and self._clock.seconds_since(self._since) >= self._limit():
                 self._overdue(self._now.act)
-                self._request = self._wanted()
+
+    def _take_up(self) -> None:
+        if self._now.ending is None:
+            self._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
+            self._turn()
 
     def _limit(self) -> float:
         """Return how long what is asked for may take."""
@@ -483,13 +518,15 @@ class Session:
 
     def _hear(self) -> None:
         """Take in what a person has written into the log meanwhile."""
-        if self.log is None or self._now.asked is None or self._waiting:
+        if self.log is None or self._now.asked is None:
             return
         for entry in self.log.read(self.name, after=self._events):
             if not isinstance(entry.event, Approved | Settled):
+                self._rival = True
                 raise ForeignSession(self.name)
-            self._now = self._written = self._now.after(entry.event)
+            self._now = self._now.after(entry.event)
             self._events = entry.number
+            self._kept = self._standing
 
     def _open(self) -> None:
         if self._now.ending is not None:
@@ -497,14 +534,15 @@ class Session:
 
     # What is wanted next.
 
-    def _left(self) -> Self:
-        """End a call: go on to the next request, have everything written down, and say so."""
-        before = self._request
-        self._request = self._wanted()
-        self._write()
-        if self.on_change is not None and self._request != before:
-            self.on_change()
-        return self
+    def _go_on(self) -> None:
+        """Go on to the next request, and have everything written down before it is shown."""
+        wanted: Request | None = None
+        while wanted is None or self._waiting:
+            try:
+                wanted = self._wanted()
+            finally:
+                self._write()
+        self._request = wanted
 
     def _wanted(self) -> Request:
         while True:
@@ -602,8 +640,7 @@ class Session:
         return Decided(Escalate(), why) if why else None
 
     def _decide_here(self) -> None:
-        self._request = Decide(self._count)
-        thought = self.deliberation
+        thought = self._deliberation(self._count)
         if self.strict:
             self._note(thought.compute())
             return
@@ -645,31 +682,35 @@ class Session:
             try:
                 self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
             except ForeignSession:
-                self._rebase(self.log)
-                self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
+                self._take_back()
+                if all(isinstance(e.event, Approved | Settled) for e in self.log.read(self.name, after=self._events)):
+                    raise _Overtaken from None
+                self._rival = True
+                raise
+            except BaseException:
+                self._take_back()
+                raise
         self._events += len(self._waiting)
         self._waiting.clear()
-        self._written = self._now
+        self._kept = self._standing
         if self.tracker is not None:
             for act, receipt in self._taken:
                 self.tracker.apply(act, receipt)
         self._taken.clear()
 
-    def _rebase(self, log: Log) -> None:
-        """Let what a person has written come before what is to be written, where both make sense in that order."""
-        now, events = self._written, self._events
-        for entry in log.read(self.name, after=events):
-            if not isinstance(entry.event, Approved | Settled):
-                raise ForeignSession(self.name)
-            now, events = now.after(entry.event), entry.number
-        for event in self._waiting:
-            now = now.after(event)
-        first, moved = self._events, events - self._events
-        self._now, self._events = now, events
-        self._number += moved if self._number > first else 0
-        self._act_number += moved if self._act_number > first else 0
-        if self._request.number > first:
-            self._request = replace(self._request, number=self._request.number + moved)
+    @property
+    def _standing(self) -> tuple[Recovery, int, int, Instant, Instant]:
+        return self._now, self._number, self._act_number, self._since, self._act_began
+
+    def _take_back(self) -> None:
+        """Go back to what stands in the log: what could not be written has not happened."""
+        self._now, self._number, self._act_number, self._since, self._act_began = self._kept
+        self._waiting.clear()
+        self._taken.clear()
+
+
+class _Overtaken(Exception):
+    """A person has written into the log in the very same moment."""
 
 
 def approve(
