@@ -1,14 +1,12 @@
 """What must never happen in a session, whatever is said to it and in whatever order: each was found by attacking it."""
 
-import math
-
 import pytest
 
 from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, RollBack
 from aquamend.errors import AquaMendError, ForeignSession, InvalidData, StaleReply
 from aquamend.inference import Observation
 from aquamend.recovery import Ending, Journal, MemoryLog, NoReceipt, Recovery, Rules, Session, approve, settle
-from aquamend.recovery.events import Intended, Lost, Resumed
+from aquamend.recovery.events import Intended, Resumed
 
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
 
@@ -169,3 +167,13 @@ def test_whoever_lost_the_session_to_another_program_is_shown_nothing_to_begin(b
         with pytest.raises(ForeignSession):
             session.tick(3.0)
         assert session.request == clear
+
+
+def test_after_an_answer_that_is_none_of_its_probes_a_policy_still_decides_with_a_log(begun):
+    session = begun(*[CORRECT_LEVEL] * 3)
+    session.observe("weigh", "maybe", at=1.0)
+    session.observe("look", "there", at=2.0)
+    stopped = session.request
+    asked = session.reply(stopped.act.done(), at=3.0)
+    assert str(asked.act) == "undo: back"
+    assert session.recovery.state.contradiction == Observation("weigh", "maybe", unasked=True)

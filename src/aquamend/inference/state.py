@@ -188,6 +188,11 @@ class InformationState(Remembering):
         evidence, origin = (*self.evidence, observation), self.origin or self
         return replace(self, evidence=evidence, origin=origin, contradiction=self.contradiction or observation)
 
+    def after_hearing(self, observation: Observation) -> InformationState:
+        """Return the state after whatever a robot says: what is no answer of its probe speaks against the model."""
+        known = self.problem.model.channels[observation.probe].parse(observation.outcome) is not None
+        return self.after(observation) if known else self.contradicted_by(observation)
+
     @property
     def chance_of_evidence(self) -> float:
         """The probability, by the model, of the alarm and all answers since; zero if one is a number: it has none."""

@@ -336,7 +336,7 @@ class Recovery:
             case Measure(probe):
                 if receipt.finding is None:
                     raise AquaMendError(f"probe {probe!r} has a receipt without an answer")
-                after["decided_at"] = self._heard(Observation(probe, receipt.finding))
+                after["decided_at"] = self.decided_at.after_hearing(Observation(probe, receipt.finding))
             case Undo(_, actions):
                 # An action is undone once nothing is left to do of it.
                 waiting = {name for later in self.acts[1:] if isinstance(later, Undo) for name in later.actions}
@@ -389,16 +389,10 @@ class Recovery:
         return self._but(decided_at=alarmed, changes=(), acts=(), asked=None, allowed=None, carried_out=False)
 
     def _observed(self, observation: Observation) -> Recovery:
-        heard = self._but(decided_at=self._heard(replace(observation, unasked=True)))
+        heard = self._but(decided_at=self.decided_at.after_hearing(replace(observation, unasked=True)))
         if self.act is not None:
             return heard._but(outdated=True)
         return heard._but(acts=(), asked=None, allowed=None)
-
-    def _heard(self, observation: Observation) -> InformationState:
-        """Return what is known after an answer; one that is no answer of the probe speaks against the model."""
-        if self.decided_at.problem.model.channels[observation.probe].parse(observation.outcome) is None:
-            return self.decided_at.contradicted_by(observation)
-        return self.decided_at.after(observation)
 
 
 def _nobody_knows(act: Act) -> str:
