@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe
@@ -15,14 +16,17 @@ from aquamend.model import Discrete
 from aquamend.policies import AquaMend, Certified
 from aquamend.problem_file import problem_to_data
 from aquamend.recovery import (
+    UNATTENDED,
     Charge,
     Ending,
     Journal,
     MemoryLog,
     Receipt,
     Rules,
+    Session,
     approve,
     charged,
+    drive,
     recover,
     recover_async,
     resume,
@@ -325,15 +329,15 @@ def test_what_takes_too_long_is_stopped_and_decided_again(scripted, table):
     class Stoppable(scripted.Scripted):
         stopped = ()
 
-        def stop(self, act):
+        def stop(self, act):  # the call of the act itself comes back long after
             self.stopped += (str(act),)
-            release.set()
             return act.failed("stopped half-way")
 
     for step, act in ((Reprobe("look"), "look"), (CORRECT_LEVEL, "undo: clear")):
         release = threading.Event()
         robot = Stoppable(table(), script={act: [hanging(release, "there")]})
         recovery = recover(scripted.Steps([step, Continue()]), robot, rules=Rules(timeout_s=0.05))
+        release.set()
         assert recovery.ending is Ending.FINISHED
         assert robot.stopped == (act,)
         assert robot.did == [act, "finish the task"]
@@ -652,3 +656,24 @@ def test_timeouts_cancel_what_is_awaited(scripted, table):
     recovery = asyncio.run(recover_async(steps, robot, rules=Rules(timeout_s=0.01)))
     assert recovery.ending is Ending.STOPPED  # neither the undoing nor the hand-over came back
     assert robot.robot.did == []
+
+
+def test_patience_with_people_ends_no_wait_for_an_act_that_cannot_be_stopped(scripted, table):
+    again = {"nothing": 0.5, "moved": 0.5, "added": 0.5}
+    done = threading.Event()
+
+    class Unstoppable(scripted.Scripted):
+        def stop(self, act):
+            done.set()
+            return None
+
+    def slow(act):
+        session.alarm()
+        done.wait(PATIENCE_S)
+        return act.done()
+
+    robot = Unstoppable(table(again=again), script={"undo: clear": [slow]})
+    session = Session.begin(robot.state, scripted.Steps([CORRECT_LEVEL, Continue()]), rules=UNATTENDED)
+    recovery = drive(session, robot, wait_s=0)
+    assert recovery.ending is Ending.FINISHED
+    assert recovery.receipts[0].succeeded

@@ -177,3 +177,49 @@ def test_after_an_answer_that_is_none_of_its_probes_a_policy_still_decides_with_
     asked = session.reply(stopped.act.done(), at=3.0)
     assert str(asked.act) == "undo: back"
     assert session.recovery.state.contradiction == Observation("weigh", "maybe", unasked=True)
+
+
+def test_after_a_crash_a_probe_may_still_move_something_until_somebody_knows(begun, scripted):
+    log = begun(Reprobe("look"), CORRECT_LEVEL).log
+    session = Session.resume(log, "s", policy=scripted.Steps([CORRECT_LEVEL]), at=10.0)
+    asks = session.reply(NoReceipt("it cannot tell"), at=11.0)
+    assert (asks.kind, str(asks.in_doubt)) == ("wait", "look")
+    settle(log, "s", done=False, by="Ada", note="nothing moves", at=12.0)
+    assert str(session.tick(13.0).act) == "undo: clear"
+
+
+def test_where_probes_move_nothing_one_in_doubt_has_simply_failed(begun, scripted):
+    log = begun(Reprobe("look"), CORRECT_LEVEL, probes_move=False).log
+    session = Session.resume(log, "s", policy=scripted.Steps([CORRECT_LEVEL]), at=10.0)
+    assert str(session.reply(NoReceipt("it cannot tell"), at=11.0).act) == "undo: clear"
+
+
+def test_a_reply_that_nobody_waits_for_is_refused_whether_or_not_it_names_its_request(begun):
+    session = begun(Continue(), reversible=False)
+    asks = session.request
+    assert asks.kind == "wait"
+    with pytest.raises(StaleReply):
+        session.reply(asks.act.done(), at=1.0)
+    with pytest.raises(StaleReply):
+        session.reply(asks.act.done(), to=asks.number, at=1.0)
+    assert session.request == asks
+    assert session.recovery.receipts == ()
+
+
+def test_the_same_number_means_the_same_request_while_an_act_is_stopped(begun):
+    session = begun(CORRECT_LEVEL, again={"nothing": 0.5, "moved": 0.5, "added": 0.5})
+    act = session.request
+    stop = session.alarm(at=1.0)
+    assert (stop.kind, stop.reason) == ("stop", "an alarm rang")
+    assert session.reply(RuntimeError("bump"), to=act.number, at=2.0) == stop
+
+
+def test_an_alarm_makes_no_surprise_unsurprising(begun):
+    again = {"nothing": 0.5, "moved": 0.5, "added": 0.5}
+    steps = (Reprobe("look"), Continue(), Continue())
+    session = begun(*steps, again=again, reversible=False, ask_before_irreversible=False)
+    session.reply(session.request.act.done("maybe"), at=1.0)  # no outcome of it
+    assert "surprising" in session.request.reason
+    session.alarm(at=2.0)
+    assert session.request.kind == "wait"
+    assert "surprising" in session.request.reason

@@ -110,11 +110,22 @@ def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recove
                 calls[request.number] = _called(robot, request)
             elif (answered := next((n for n, one in calls.items() if one.done()), None)) is not None:
                 _reply(session, answered, calls.pop(answered))
-            elif isinstance(request, Wait) and time.monotonic() >= patience:
+            elif _waits_for_a_person(request) and time.monotonic() >= patience:
                 return session.recovery
             else:
                 _wait(session, robot, request, calls, changed, patience)
         return session.recovery
+
+
+def _waits_for_a_person(request: Request) -> bool:
+    return isinstance(request, Wait) and bool(request.token)
+
+
+def _pause(session: Session, request: Request, patience: float) -> float:
+    """Return after how many seconds to look again where nobody calls: for what time brings, or for a person's word."""
+    if _waits_for_a_person(request):
+        return min(session.due, max(0.0, patience - time.monotonic()), POLL_S)
+    return session.due
 
 
 def _call(robot: Any, request: _ToCall) -> Any:
@@ -161,9 +172,7 @@ def _wait(
     """Wait until a call returns, somebody has something else to say, or time has something to say."""
     for one in calls.values():
         one.add_done_callback(lambda _: changed.set())
-    pause = session.due
-    if isinstance(request, Wait):
-        pause = min(pause, max(0.0, patience - time.monotonic()), POLL_S if request.token else math.inf)
+    pause = _pause(session, request, patience)
     try:
         changed.wait(None if math.isinf(pause) else min(pause, threading.TIMEOUT_MAX))
     except KeyboardInterrupt:
@@ -198,7 +207,7 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
                 elif isinstance(request, _ToCall) and request.number not in started:
                     started.add(request.number)
                     tasks[request.number] = asyncio.ensure_future(_awaited_call(_call(robot, request), request.act))
-                elif isinstance(request, Wait) and time.monotonic() >= patience:
+                elif _waits_for_a_person(request) and time.monotonic() >= patience:
                     return session.recovery
                 else:
                     await _wait_async(session, request, tasks, changed, patience)
@@ -240,9 +249,7 @@ async def _wait_async(
     changed: asyncio.Event,
     patience: float,
 ) -> None:
-    pause = session.due
-    if isinstance(request, Wait):
-        pause = min(pause, max(0.0, patience - time.monotonic()), POLL_S if request.token else math.inf)
+    pause = _pause(session, request, patience)
     told = asyncio.ensure_future(changed.wait())
     try:
         timeout = None if math.isinf(pause) else pause

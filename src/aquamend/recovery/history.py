@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
 from aquamend.errors import AquaMendError
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import Heard, InformationState, Observation, surprises
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import (
@@ -87,6 +87,8 @@ class Recovery:
     """Whether that act is to be stopped through no fault of its own."""
     why: str = ""
     """What has come between that act and its receipt."""
+    surprise_before: Heard | None = None
+    """The last surprising answer before the last alarm."""
     alarms: tuple[str | None, ...] = ()
     """Alarms that rang during that act, and count once it has ended."""
     outdated: bool = False
@@ -170,6 +172,12 @@ class Recovery:
     def in_doubt(self) -> Act | None:
         """The act of which nobody knows what became: nothing that moves begins before that is known."""
         return self.act if self.phase is Phase.UNKNOWN else None
+
+    @property
+    def surprise(self) -> Heard | None:
+        """The last answer that was surprising by the whole model: it may lack a hypothesis."""
+        odd = surprises(self.state, below=self.rules.surprising)
+        return odd[-1] if odd else self.surprise_before
 
     @property
     def evidence(self) -> tuple[Observation, ...]:
@@ -300,7 +308,8 @@ class Recovery:
                 only_ended = self.phase is Phase.STOPPING and self.running and not running
                 phase = Phase.STOPPING if only_ended else Phase.LOST
                 # The robot is asked again; who was asked to take over answers for an act that may still be running.
-                return self._but(phase=phase, running=running, why=why, asked=None)
+                reason = self.why if only_ended else why
+                return self._but(phase=phase, running=running, why=reason, asked=None)
             case Unknown():
                 return self._but(phase=Phase.UNKNOWN)
 
@@ -386,7 +395,8 @@ class Recovery:
             if strict:
                 raise
             return self  # what changed during the act has made it impossible
-        return self._but(decided_at=alarmed, changes=(), acts=(), asked=None, allowed=None, carried_out=False)
+        fresh = {"changes": (), "acts": (), "asked": None, "allowed": None, "carried_out": False}
+        return self._but(decided_at=alarmed, surprise_before=self.surprise, **fresh)
 
     def _observed(self, observation: Observation) -> Recovery:
         heard = self._but(decided_at=self.decided_at.after_hearing(replace(observation, unasked=True)))

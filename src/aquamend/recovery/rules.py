@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from aquamend.codec import Amount, Whole
-from aquamend.inference import SURPRISING, InformationState, surprises
+from aquamend.inference import SURPRISING, Heard
 from aquamend.recovery.acts import Act
 
 
@@ -45,15 +45,14 @@ class Rules:
         """Return how long an act may take."""
         return self.timeouts.get(act.name, self.timeout_s)
 
-    def why_ask(self, act: Act, state: InformationState, *, attended: bool) -> str:
-        """Return why a person has to allow an act in a state; empty if nobody has to."""
+    def why_ask(self, act: Act, *, attended: bool, surprise: Heard | None) -> str:
+        """Return why a person has to allow an act, after this surprising answer; empty if nobody has to."""
         if act.kind == "hand over":
             return "somebody has to take over" if attended and self.ask_before_handing_over else ""
         if not act.irreversible:
             return ""
-        odd = surprises(state, below=self.surprising)
-        if odd:
-            return f"it cannot be undone, and {odd[-1].observation} was surprising (chance {odd[-1].chance:.2g})"
+        if surprise is not None:
+            return f"it cannot be undone, and {surprise.observation} was surprising (chance {surprise.chance:.2g})"
         return "it cannot be undone" if self.ask_before_irreversible else ""
 
     @property

@@ -318,8 +318,8 @@ class Session:
                 awaited = self._replied(understood, number)
 
             request = self._call(at, take)
-            if not awaited and to is not None:
-                raise StaleReply(to, request.number, request.kind)
+            if not awaited:
+                raise StaleReply(number, request.number, request.kind)
             return request
 
     @property
@@ -594,7 +594,7 @@ class Session:
 
     def _begin_act(self, act: Act) -> None:
         now = self._now
-        why = now.rules.why_ask(act, now.state, attended=now.attended)
+        why = now.rules.why_ask(act, attended=now.attended, surprise=now.surprise if act.irreversible else None)
         if why and now.allowed is not None and (stale := self._stale(now.allowed)):
             self._note(Expired(stale))
             now = self._now
