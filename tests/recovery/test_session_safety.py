@@ -223,3 +223,13 @@ def test_an_alarm_makes_no_surprise_unsurprising(begun):
     session.alarm(at=2.0)
     assert session.request.kind == "wait"
     assert "surprising" in session.request.reason
+
+
+@pytest.mark.parametrize("at", [float("nan"), float("inf"), 1.7e12])
+def test_what_is_no_time_in_seconds_is_refused_and_damages_no_journal(begun, tmp_path, at):
+    session = begun(CORRECT_LEVEL, log=Journal(tmp_path / "j.db"))
+    before = session.request
+    with pytest.raises(AquaMendError, match="seconds since 1970"):
+        session.reply(before.act.done(), at=at)
+    assert session.tick(1.0) == before
+    assert len(events(session)) == 3

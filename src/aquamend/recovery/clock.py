@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from aquamend.errors import AquaMendError
+
+
+EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
+"""Times of the years 1 to 9999, in seconds since 1970: others cannot be told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Instant:
@@ -38,9 +44,12 @@ class Instant:
 
 def as_instant(at: float | Instant | None) -> Instant:
     """Return a moment that was given as one, or in seconds; this one if none was given."""
-    if isinstance(at, Instant):
-        return at
-    return Instant.now() if at is None else Instant(float(at))
+    if at is None:
+        return Instant.now()
+    moment = at if isinstance(at, Instant) else Instant(float(at))
+    if not EARLIEST <= moment.wall <= LATEST:
+        raise AquaMendError(f"{moment.wall!r} is no time between the years 1 and 9999; give seconds since 1970")
+    return moment
 
 
 def _steady() -> float:

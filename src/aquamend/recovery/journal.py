@@ -28,6 +28,7 @@ from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownNa
 from aquamend.problem import Problem
 from aquamend.problem_file import parse_problem
 from aquamend.recovery import journal_file, seals
+from aquamend.recovery.clock import EARLIEST, LATEST
 from aquamend.recovery.events import (
     Alarmed,
     Approved,
@@ -49,8 +50,6 @@ KEPT_PROBLEMS = 8
 """Problems that are kept as they were last read, with all that was computed from them."""
 READ_AT_ONCE = 500
 LONGEST_NAME = 200
-EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
-"""Times of the years 1 to 9999, in seconds since 1970: others cannot be told."""
 
 
 class Status(StrEnum):
