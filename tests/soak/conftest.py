@@ -1,0 +1,3 @@
+from tests.recovery.conftest import table
+
+__all__ = ["table"]
