@@ -108,7 +108,7 @@ class Schedule:
         self.policy = Chooser(rng)
         self.seen: Counter[str] = Counter()
         self.calls: list[Call] = []
-        self.asked_of: dict[int, Wanted] = {}
+        self.asked_of: dict[int, Request] = {}
         self.problem_cost = self.state.problem.escalate_loss
         self.model = SessionModel(
             self.rules, self.attended, self.again, self.t, self.chosen, self.problem_cost, now=self.t
@@ -171,7 +171,7 @@ class Schedule:
         assert load(Request, plain) == request
         assert request.number >= self.newest
         self.newest = request.number
-        assert self.asked_of.setdefault(request.number, kind_of(request)) == kind_of(request)
+        assert self.asked_of.setdefault(request.number, request) == request
         if request.kind in ("measure", "perform"):
             self.begin(request)
 
