@@ -14,7 +14,7 @@ from aquamend.inference import InformationState
 from aquamend.policies import policy_named
 from aquamend.policies.policy import Committed
 from aquamend.problem import Plan
-from aquamend.recovery import Charge, Ending, Journal, MemoryLog, Recovery, Rules, charged, recover
+from aquamend.recovery import UNATTENDED, Charge, Ending, Journal, MemoryLog, Recovery, charged, recover
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
 from aquamend.recovery.retelling import expected_loss_of, retold
@@ -64,7 +64,7 @@ def problems(valued_problem, random_problem, seed):
 @pytest.mark.parametrize("seed", range(120))
 def test_it_ends_and_its_books_are_right(valued_problem, random_problem, seed):
     problem = problems(valued_problem, random_problem, seed)
-    log, rules = MemoryLog(), Rules(attempts=2, decisions=60)
+    log, rules = MemoryLog(), replace(UNATTENDED, attempts=2, decisions=60)
     recovery = recover(
         policy_named(POLICIES[seed % len(POLICIES)]),
         Careless(problem, seed, 0.3),
@@ -87,7 +87,7 @@ def test_it_ends_and_its_books_are_right(valued_problem, random_problem, seed):
 def test_every_prefix_of_the_events_gives_the_same_recovery_again(valued_problem, random_problem, seed, tmp_path):
     problem = problems(valued_problem, random_problem, seed)
     with Journal(tmp_path / "robot.journal") as log:
-        rules = Rules(attempts=2, decisions=40)
+        rules = replace(UNATTENDED, attempts=2, decisions=40)
         recovery = recover("aquamend", Careless(problem, seed, 0.3), journal=log, session="s", rules=rules)
         events = [entry.event for entry in log.read("s")]
         list(told(log.read("s")))
@@ -106,7 +106,7 @@ def test_every_prefix_of_the_events_gives_the_same_recovery_again(valued_problem
 @pytest.mark.parametrize("seed", range(20))
 def test_without_mishaps_a_recovery_costs_what_was_priced(valued_problem, random_problem, seed):
     problem = problems(valued_problem, random_problem, seed)
-    recovery = recover("aquamend", Careless(problem, seed, 0.0), strict=True)
+    recovery = recover("aquamend", Careless(problem, seed, 0.0), rules=UNATTENDED, strict=True)
     decision = recovery.decision
     undone = charged(recovery.receipts, Charge.ROLLBACK)
     known = recovery.decided_at
@@ -142,5 +142,5 @@ def test_an_operation_done_is_not_paid_again(table, scripted):
 
 def test_decided_events_stand_in_the_order_of_steps(table, scripted):
     log = MemoryLog()
-    recovery = recover("aquamend", Careless(table().problem, 3, 0.2), journal=log, session="s", rules=Rules())
+    recovery = recover("aquamend", Careless(table().problem, 3, 0.2), journal=log, session="s", rules=UNATTENDED)
     assert tuple(entry.event.step for entry in log.read("s") if isinstance(entry.event, Decided)) == recovery.steps

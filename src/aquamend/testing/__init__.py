@@ -3,15 +3,20 @@
 from aquamend.testing.fake_robot import (
     AlarmsAgain,
     Dies,
+    Doing,
     Fails,
     Failure,
     FakeRobot,
+    HoldsReceipt,
     LosesReceipt,
     NeverAnswers,
     PartlyDone,
     Raises,
+    SaysNothing,
+    Stopping,
     TimesOut,
 )
+from aquamend.testing.motions import Motion, Motions
 from aquamend.testing.policy_check import PolicyCheck, PolicyFault, check_policy, sample_problems
 from aquamend.testing.robot_check import RobotCheck, check_robot
 from aquamend.testing.watched_robot import RobotFault
@@ -19,10 +24,14 @@ from aquamend.testing.watched_robot import RobotFault
 __all__ = [
     "AlarmsAgain",
     "Dies",
+    "Doing",
     "Fails",
     "Failure",
     "FakeRobot",
+    "HoldsReceipt",
     "LosesReceipt",
+    "Motion",
+    "Motions",
     "NeverAnswers",
     "PartlyDone",
     "PolicyCheck",
@@ -30,6 +39,8 @@ __all__ = [
     "Raises",
     "RobotCheck",
     "RobotFault",
+    "SaysNothing",
+    "Stopping",
     "TimesOut",
     "check_policy",
     "check_robot",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 import numpy as np
 
@@ -13,7 +14,65 @@ from aquamend.errors import UnknownName
 from aquamend.inference import InformationState
 from aquamend.problem import Problem
 from aquamend.recovery import Act, Measure, Receipt, Recovery, Verdict, check_known
+from aquamend.testing.motions import Motions
 from aquamend.worlds import ModelWorld
+
+STOPPED = "it was stopped half-way"
+
+
+class Doing:
+    """An act under way. Call it to have the act done; ``wait`` lets it take its time before that."""
+
+    def __init__(self, act: Act, do: Callable[[], Receipt], changed: threading.Condition, motions: Motions) -> None:
+        self.act = act
+        self.came: Receipt | None = None
+        """What came of it; None while there is no telling."""
+        self.moves = self.free = self.stopped = False
+        """Whether it still moves, whether nothing holds it up any more, and whether it is to stop."""
+        self._do, self._changed, self._motions = do, changed, motions
+        self._number: int | None = None
+
+    def __call__(self) -> Receipt:
+        """Do it: nothing moves after that."""
+        receipt = self._do()
+        self.rest(receipt)
+        return receipt
+
+    def wait(self, seconds: float) -> bool:
+        """Go on moving for so long, until stopped or set free; return whether it was stopped."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.stopped or self.free, None if math.isinf(seconds) else seconds)
+            return self.stopped
+
+    def hold(self) -> None:
+        """Keep the caller waiting until the robot lets go, whatever has become of the act."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.free)
+
+    def begin(self) -> None:
+        """Begin to move."""
+        self._number, self.moves = self._motions.begin(self.act), True
+
+    def rest(self, came: Receipt | None) -> None:
+        """Come to rest, with what is known to have come of it."""
+        with self._changed:
+            self.came, self.moves = came or self.came, False
+            self._motions.end(self._number)
+            self._changed.notify_all()
+
+    def stop(self) -> Receipt | None:
+        """Have it stop, wait until it has come to rest, and return what came of it."""
+        with self._changed:
+            self.stopped = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self.moves)
+            return self.came
+
+    def set_free(self) -> None:
+        """Hold it up no longer."""
+        with self._changed:
+            self.free = True
+            self._changed.notify_all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +90,8 @@ class Failure:
         """Whether it is this act that goes wrong."""
         return self.what in (str(act), act.name, act.kind, f"{act.kind}: {act.name}")
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
-        """Return what comes of the act, or raise; ``do`` does it."""
+    def happens(self, act: Act, do: Doing) -> Receipt | None:
+        """Return what comes of the act, or raise; ``do()`` does it, and ``do.wait(seconds)`` takes so long."""
         return do()
 
 
@@ -42,7 +101,7 @@ class Fails(Failure):
 
     why: str = "it slipped"
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Return a receipt for having tried."""
         return act.failed(self.why)
 
@@ -53,7 +112,7 @@ class NeverAnswers(Failure):
 
     times: float = field(default=math.inf, kw_only=True)
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Return a receipt for having asked."""
         return act.failed("no answer")
 
@@ -62,7 +121,7 @@ class NeverAnswers(Failure):
 class PartlyDone(Failure):
     """It fails half-way: the first part was done, the second was not."""
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Return a receipt with both parts, half the price each."""
         half = (act.cost if math.isfinite(act.cost) else 0.0) / 2
         first = Receipt(act.charge, f"{act}: first half", half)
@@ -76,7 +135,7 @@ class Raises(Failure):
 
     error: Exception = field(default_factory=lambda: RuntimeError("the driver crashed"))
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Raise the error."""
         raise self.error
 
@@ -85,7 +144,7 @@ class Raises(Failure):
 class LosesReceipt(Failure):
     """It is done, but the receipt gets lost on its way."""
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Do it, and raise."""
         do()
         raise ConnectionError("the receipt got lost")
@@ -93,21 +152,43 @@ class LosesReceipt(Failure):
 
 @dataclass(frozen=True, slots=True)
 class TimesOut(Failure):
-    """It takes its time, and is done in the end: too late, where the rules allow less."""
+    """It takes its time, and is done in the end: too late, where the rules allow less.
+
+    ``math.inf`` is until somebody stops it, or the robot is told to ``let_go``.
+    """
 
     seconds: float = 1.0
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
-        """Wait, and do it."""
-        time.sleep(self.seconds)
-        return do()
+    def happens(self, act: Act, do: Doing) -> Receipt:
+        """Move for so long, and do it, unless it is stopped before that."""
+        return act.failed(STOPPED) if do.wait(self.seconds) else do()
+
+
+@dataclass(frozen=True, slots=True)
+class HoldsReceipt(Failure):
+    """It is done, but its receipt comes late: not before the robot is told to ``let_go``."""
+
+    def happens(self, act: Act, do: Doing) -> Receipt:
+        """Do it, and wait."""
+        receipt = do()
+        do.hold()
+        return receipt
+
+
+@dataclass(frozen=True, slots=True)
+class SaysNothing(Failure):
+    """It is done, and the robot returns None in place of a receipt."""
+
+    def happens(self, act: Act, do: Doing) -> None:
+        """Do it, and say nothing."""
+        do()
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmsAgain(Failure):
     """It is done, and meanwhile the monitor raises another alarm."""
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Do it; the receipt tells of the alarm."""
         receipt = do()
         return act.done(receipt.finding, cost=receipt.cost, alarm=True)
@@ -120,21 +201,39 @@ class Dies(Failure):
     done: bool = False
     """Whether the act was done before that."""
 
-    def happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def happens(self, act: Act, do: Doing) -> Receipt:
         """Do it or not, and exit."""
         if self.done:
             do()
         raise SystemExit(f"the robot's program ended during {str(act)!r}")
 
 
+class Stopping(Enum):
+    """How a fake robot stops an act under way."""
+
+    AT_ONCE = auto()
+    """As it should: it returns the receipt of the act once nothing moves any more."""
+    LATE = auto()
+    """The act is stopped, but that is not said before the robot is told to ``let_go``."""
+    SAYS_NOTHING = auto()
+    """It says None, and the act goes on: it cannot be stopped."""
+    RAISES = auto()
+    HANGS = auto()
+    """It does not return before the robot is told to ``let_go``, and the act goes on."""
+    LIES = auto()
+    """It returns a receipt although the act goes on."""
+
+
 class FakeRobot:
     """One hypothesis of a problem is true, probes answer by its kernels, and the failures given happen.
 
     The same arguments give the same answers. ``asked`` holds everything that was asked of it, ``did`` what it really
-    did. Where it ``verifies``, it can tell afterwards what came of an act.
+    did, and ``motions`` what moved when. Where it ``verifies``, it can tell afterwards what came of an act; where
+    ``stops`` says how, it can stop one.
     """
 
     verify: Callable[[Act], Receipt | None]
+    stop: Callable[[Act], Receipt | None]
 
     def __init__(
         self,
@@ -144,6 +243,7 @@ class FakeRobot:
         seed: int = 0,
         failures: Sequence[Failure] = (),
         verifies: bool = True,
+        stops: Stopping | None = None,
     ) -> None:
         state = InformationState.alarmed(start) if isinstance(start, Problem) else start
         model = state.problem.model
@@ -156,11 +256,21 @@ class FakeRobot:
         self.failures = tuple(failures)
         self.asked: list[Act] = []
         self.did: list[Act] = []
+        self.motions = Motions()
         self._world = ModelWorld(state, model.hypothesis_index[truth], (seed,))
         self._met = [0] * len(self.failures)
-        self._came_of_last: Receipt | None = None
+        self._doings: list[Doing] = []
+        self._changed = threading.Condition(threading.RLock())
+        self._lets_go = threading.Event()
         if verifies:
             self.verify = self._verify
+        if stops is not None:
+            self.stop = lambda act: self._stop(act, stops)
+
+    @property
+    def moving(self) -> bool:
+        """Whether anything moves now."""
+        return bool(self.motions.under_way)
 
     def alarm(self) -> InformationState:
         """Return the public evidence."""
@@ -180,31 +290,61 @@ class FakeRobot:
         """Own up to what was left wrong."""
         return self._world.judge(recovery)
 
+    def let_go(self) -> None:
+        """Hold nothing up any longer: what is stuck ends, and what was kept back is returned."""
+        with self._changed:
+            self._lets_go.set()
+            for doing in self._doings:
+                doing.set_free()
+
     def _verify(self, act: Act) -> Receipt | None:
         """Return what came of the last act; None while it is still under way. No other can be in doubt."""
         # An earlier one of the same name says nothing: what was undone then may have been done again since.
-        return self._came_of_last if self.asked[-1:] == [act] else act.failed("it was never begun")
+        last = self._doings[-1] if self._doings else None
+        return last.came if last is not None and last.act == act else act.failed("it was never begun")
+
+    def _stop(self, act: Act, how: Stopping) -> Receipt | None:
+        last = next((doing for doing in reversed(self._doings) if doing.act == act), None)
+        if last is None:
+            return None  # the call for it may be on its way
+        match how:
+            case Stopping.AT_ONCE:
+                return last.stop()
+            case Stopping.LATE:
+                receipt = last.stop()
+                self._lets_go.wait()
+                return receipt
+            case Stopping.SAYS_NOTHING:
+                return None
+            case Stopping.RAISES:
+                raise ConnectionError("the controller does not answer")
+            case Stopping.HANGS:
+                self._lets_go.wait()
+                return last.came
+            case Stopping.LIES:
+                return act.failed(STOPPED)
 
     def _tried(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
-        self.asked.append(act)
-        self._came_of_last, before = None, len(self.did)
-
         def done() -> Receipt:
             receipt = do()
             self.did.append(act)
-            self._came_of_last = receipt
             return receipt
 
+        doing = Doing(act, done, self._changed, self.motions)
+        with self._changed:
+            doing.free = self._lets_go.is_set()
+            doing.begin()
+            self.asked.append(act)
+            self._doings.append(doing)
         try:
-            receipt = self._happens(act, done)
+            receipt = self._happens(act, doing)
         except BaseException as error:
-            if len(self.did) == before:
-                self._came_of_last = act.failed(str(error))
+            doing.rest(None if doing.came else act.failed(str(error)))
             raise
-        self._came_of_last = receipt
-        return receipt
+        doing.rest(receipt)
+        return receipt  # type: ignore[return-value]  # it may say nothing where that is what goes wrong
 
-    def _happens(self, act: Act, do: Callable[[], Receipt]) -> Receipt:
+    def _happens(self, act: Act, do: Doing) -> Receipt | None:
         """Let the first failure happen whose turn it is; do it where there is none."""
         due = None
         for i, failure in enumerate(self.failures):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Final
 
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.errors import AquaMendError
@@ -18,6 +20,7 @@ from aquamend.policies import AquaMend, Greedy, NoReprobe, Policy, RollbackOnly
 from aquamend.policies.policy import Committed
 from aquamend.problem import Problem
 from aquamend.recovery import (
+    UNATTENDED,
     Act,
     AsyncRobot,
     Measure,
@@ -26,11 +29,13 @@ from aquamend.recovery import (
     Recovery,
     Redo,
     Robot,
-    Rules,
+    Stoppable,
     Undo,
+    Verifying,
     recover,
     resume,
 )
+from aquamend.testing.stop_check import MOVING_KINDS, CheckOver, Moving, StoppedRobot
 from aquamend.testing.watched_robot import Known, RobotFault, WatchedRobot
 
 MOST_USES = 2
@@ -38,8 +43,26 @@ MOST_USES = 2
 
 NOBODYS = "something that nobody has"
 
-UNWATCHED = Rules(decisions=500)
-"""Nobody is asked during a check."""
+UNWATCHED: Final = replace(UNATTENDED, decisions=500)
+"""Nobody is asked during a check, where robots are as harmless as simulations."""
+
+STOP_S = 10.0
+"""How long a robot may take to stop, unless said otherwise; the same as in ``Rules``."""
+
+LEAVING_S = 1.0
+"""How long to wait for an event loop to end; one that a robot blocks is left behind."""
+
+NO_STOP = (
+    "it has no stop(): an act that takes too long is in doubt, and nothing that moves is begun until its receipt comes "
+    "or a person says what became of it"
+)
+NO_VERIFY = (
+    "it has no verify(): an act whose receipt got lost is in doubt, and a person has to say what became of it or to "
+    "take over"
+)
+NEVER_CAUGHT = (
+    "no act was under way long enough to be stopped half-way: let the acts of the robot to be checked take some 0.1 s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +77,10 @@ class RobotCheck:
     """Answers in all of them."""
     acts: int
     """Receipts of everything else."""
+    stopped: int = 0
+    """Acts that were stopped half-way, after which nothing moved any more."""
+    lacks: tuple[str, ...] = ()
+    """What the robot goes without, and what that costs. None of it is a broken promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +170,48 @@ class _HarmedRobot:
 
 
 class _Blocking:
-    """An asyncio robot, called from outside of its event loop."""
+    """An asyncio robot, called from outside of its event loop, from any thread."""
 
-    def __init__(self, robot: AsyncRobot, runner: asyncio.Runner) -> None:
+    def __init__(self, robot: AsyncRobot, loop: asyncio.AbstractEventLoop) -> None:
         def waited(method: Callable[..., Any]) -> Callable[..., Any]:
-            async def call(*args: Any) -> Any:
-                answer = method(*args)
-                return await answer if inspect.isawaitable(answer) else answer
+            async def call(*args: Any) -> tuple[Any, BaseException | None]:
+                try:
+                    answer = method(*args)
+                    return await answer if inspect.isawaitable(answer) else answer, None
+                except (SystemExit, KeyboardInterrupt) as error:  # these would end the loop instead of the caller
+                    return None, error
 
-            return lambda *args: runner.run(call(*args))
+            def called(*args: Any) -> Any:
+                answer, error = asyncio.run_coroutine_threadsafe(call(*args), loop).result()
+                if error is not None:
+                    raise error
+                return answer
 
-        for name in ("alarm", "measure", "perform", "verify", "judge"):
+            return called
+
+        for name in ("alarm", "measure", "perform", "verify", "stop", "judge"):
             if hasattr(robot, name):
                 setattr(self, name, waited(getattr(robot, name)))
+
+
+@contextmanager
+def _running_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """Run an event loop in a thread of its own, so that an act under way can be stopped from outside."""
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def until_over() -> None:
+        over = asyncio.Event()
+        ready.set_result((asyncio.get_running_loop(), over))
+        await over.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(until_over()), name="robots to be checked", daemon=True)
+    thread.start()
+    loop, over = ready.result()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(timeout=LEAVING_S)
 
 
 def check_robot(
@@ -164,6 +220,8 @@ def check_robot(
     *,
     repeatable: bool = True,
     harm: bool = True,
+    stop_s: float = STOP_S,
+    moving: Moving | None = None,
 ) -> RobotCheck:
     """Follow policies through recoveries with new robots, and raise ``RobotFault`` at the first broken promise.
 
@@ -179,21 +237,28 @@ def check_robot(
     says nothing, loses its receipt, brings another alarm, or the program dies before or after it and is resumed.
     Every such recovery has to end, and what was done already is not done again.
 
+    A robot with ``stop`` also has the first act of each kind that moves stopped half-way: ``stop`` has to return
+    within ``stop_s`` with the receipt of the act, and nothing may move after that. The call for the act has to
+    end, its receipt and ``verify`` have to say the same, and ``moving``, which says whether anything moves at a robot
+    now, has to agree. A robot without ``stop`` or ``verify`` is sound; what that costs is in ``lacks``.
+
     Without policies of your own, four shipped ones are followed; two that run every probe, one that corrects all it
     can, the plans that the problem prices itself, and a restart where it has one, always are.
     """
     known, seen = Known(repeatable), _Seen()
     with ExitStack() as stack:
-        runner: list[asyncio.Runner] = []
+        loop: list[asyncio.AbstractEventLoop] = []
 
-        def made() -> WatchedRobot:
+        def made(known: Known = known) -> WatchedRobot:
             robot: Any = make_robot()
-            if inspect.iscoroutinefunction(getattr(robot, "perform", None)):
-                runner[:] = runner or [stack.enter_context(asyncio.Runner())]
-                robot = _Blocking(robot, runner[0])
-            return WatchedRobot(robot, known)
+            if not inspect.iscoroutinefunction(getattr(robot, "perform", None)):
+                return WatchedRobot(robot, known)
+            loop[:] = loop or [stack.enter_context(_running_loop())]
+            return WatchedRobot(_Blocking(robot, loop[0]), known, original=robot)  # type: ignore[arg-type]
 
-        problem = made().alarm().problem
+        first = made()
+        stoppable, verifying = isinstance(first.robot, Stoppable), isinstance(first.robot, Verifying)
+        problem = first.alarm().problem
         for act in (Measure(NOBODYS), Undo(NOBODYS, ()), Redo(NOBODYS)):
             _check_unknown(made(), act)
         for policy in _followed(problem, policies):
@@ -204,14 +269,22 @@ def check_robot(
             for how in Harm:
                 seen.add(_follow_harmed(policy, made(), kind, how))
                 seen.harmed += 1
-    return RobotCheck(seen.recoveries, seen.harmed, seen.probes, seen.acts)
+            if stoppable and kind in MOVING_KINDS:
+                # What was stopped half-way may count as a use of a probe or not.
+                robot = StoppedRobot(made(replace(known, repeatable=False)), kind, stop_s=stop_s, moving=moving)
+                seen.add(_follow_stopped(policy, robot))
+                seen.stopped += robot.caught
+    never_caught = stoppable and harm and not seen.stopped
+    lacks = {NO_STOP: not stoppable, NO_VERIFY: not verifying, NEVER_CAUGHT: never_caught}
+    told = tuple(what for what, lacking in lacks.items() if lacking)
+    return RobotCheck(seen.recoveries, seen.harmed, seen.probes, seen.acts, seen.stopped, told)
 
 
 class _Seen:
     """What was seen so far, and which policy first led to each kind of act."""
 
     def __init__(self) -> None:
-        self.recoveries = self.harmed = self.probes = self.acts = 0
+        self.recoveries = self.harmed = self.stopped = self.probes = self.acts = 0
         self.first_with: dict[type[Act], Policy] = {}
 
     def add(self, recovery: Recovery) -> None:
@@ -252,6 +325,16 @@ def _follow_harmed(policy: Policy, watched: WatchedRobot, kind: type[Act], harm:
     except SystemExit:
         recovery = resume(log, "check", robot, policy=policy)
     watched.check_ended(recovery)
+    return recovery
+
+
+def _follow_stopped(policy: Policy, robot: StoppedRobot) -> Recovery:
+    """Let a policy recover while an act is stopped half-way: the recovery goes on from there."""
+    try:
+        recovery = recover(policy, robot, rules=UNWATCHED)
+    except CheckOver as over:
+        raise (robot.watched.fault or over) from None
+    robot.watched.check_ended(recovery)
     return recovery
 
 

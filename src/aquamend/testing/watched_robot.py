@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -42,6 +43,8 @@ class Known:
     start: InformationState | None = None
     answers: dict[tuple[str, int], object] = field(default_factory=dict)
     """By probe and how many times it had been run."""
+    took: dict[str, float] = field(default_factory=dict)
+    """Seconds that each act took at most, by its text."""
 
 
 class WatchedRobot:
@@ -52,11 +55,13 @@ class WatchedRobot:
 
     verify: Callable[[Act], Receipt | None]
 
-    def __init__(self, robot: Robot, known: Known) -> None:
+    def __init__(self, robot: Robot, known: Known, *, original: object = None) -> None:
         for method in ("alarm", "measure", "perform"):
             if not callable(getattr(robot, method, None)):
                 raise RobotFault(f"{robot!r} has no {method}(); see aquamend.recovery.Robot")
         self.robot, self.known = robot, known
+        self.original = robot if original is None else original
+        """The robot as it was made, where what is called stands for it."""
         self.fault: RobotFault | None = None
         self.said: list[str] = []
         """Answers and acts so far."""
@@ -74,51 +79,59 @@ class WatchedRobot:
         """Return the public evidence, checked against that of the other robots."""
         state: object = self.robot.alarm()  # a stranger's robot may return anything
         if not isinstance(state, InformationState):
-            self._fail(f"returns {state!r} as its alarm, which is not an information state")
+            self.fail(f"returns {state!r} as its alarm, which is not an information state")
         self.given = state, _copied(state)
         if state.problem.model.alarm is not None and not state.alarm_heard:
-            self._fail("starts from a state that has not heard the alarm; use InformationState.alarmed")
+            self.fail("starts from a state that has not heard the alarm; use InformationState.alarmed")
         if not np.allclose(state.posterior, _replayed(state).posterior, rtol=1e-6, atol=1e-12):
-            self._fail("starts from a posterior other than prior, alarm (once) and evidence make")
+            self.fail("starts from a posterior other than prior, alarm (once) and evidence make")
         again: object = self.robot.alarm()
         if not isinstance(again, InformationState) or not _alike(state, again):
-            self._fail("returns another alarm when it is asked again")
+            self.fail("returns another alarm when it is asked again")
         if self.known.repeatable:
             self.known.start = self.known.start or self.given[1]
             if not _alike(state, self.known.start):
-                self._fail("returns another alarm than an earlier robot of the same situation")
+                self.fail("returns another alarm than an earlier robot of the same situation")
         return state
 
     def measure(self, step: Measure) -> Receipt:
         """Return the robot's answer, checked against the model and the other robots."""
-        receipt = self._called(self.robot.measure, step)
+        return self.took_in(step, self._called(self.robot.measure, step))
+
+    def _noted(self, step: Measure, receipt: Receipt) -> None:
         use = self.uses[step.probe] = self.uses.get(step.probe, 0) + 1
         if receipt.succeeded:
             self._check_answer(step, receipt.finding)
             before = self.known.answers.setdefault((step.probe, use), receipt.finding)
             if self.known.repeatable and before != receipt.finding:
-                self._fail(
+                self.fail(
                     f"answers {receipt.finding!r} to use {use} of {step.probe!r}, but {before!r} where else was asked "
                     "before; if its noise is real, check it with repeatable=False"
                 )
         told = f"{step} = {receipt.finding}" if receipt.succeeded else f"{step} failed"
         self.said.append(told)
-        return receipt
 
     def perform(self, act: Act) -> Receipt:
         """Return the receipt of an act, checked; where the robot verifies, before and after."""
         if isinstance(act, Undo | Redo) and str(act) not in self._done:
             self._check_not_done(act, "before it was begun")
-        receipt = self._called(self.robot.perform, act)
-        self.note(act, done=receipt.succeeded)
+        receipt = self.took_in(act, self._called(self.robot.perform, act))
         if receipt.succeeded:
             self._check_done(act)
         elif isinstance(act, Undo | Redo):
             self._check_not_done(act, "which failed by its own receipt")
         return receipt
 
+    def took_in(self, act: Act, receipt: Receipt) -> Receipt:
+        """Note what came of an act, and return it; the answer of a probe is checked."""
+        if isinstance(act, Measure):
+            self._noted(act, receipt)
+        else:
+            self.note(act, done=receipt.succeeded)
+        return receipt
+
     def note(self, act: Act, *, done: bool) -> None:
-        """Note what came of an act."""
+        """Note whether an act was done."""
         self.said.append(str(act) if done else f"{act} failed")
         if not done:
             return
@@ -133,43 +146,46 @@ class WatchedRobot:
         if self.fault is not None:
             raise self.fault
         if recovery.ending is None:
-            self._fail("has not come to an end")
+            self.fail("has not come to an end")
         if isinstance(self.robot, Judge):
             verdict: object = self.robot.judge(recovery)
             if not isinstance(verdict, Verdict):
-                self._fail(f"returns {verdict!r} as its verdict, which is none")
+                self.fail(f"returns {verdict!r} as its verdict, which is none")
             self._check_verdict(recovery, verdict)
             if self.robot.judge(recovery) != verdict:
-                self._fail("judges the same recovery differently when it is asked again")
+                self.fail("judges the same recovery differently when it is asked again")
         self._check_untouched()
 
     def _called(self, call: Callable[[Measure], Receipt] | Callable[[Act], Receipt], act: Act) -> Receipt:
         self.kinds[type(act)] = None
+        began = time.monotonic()
         try:
             receipt: object = call(act)  # type: ignore[arg-type]
         except (AquaMendError, OSError):  # what a robot may run into: a refusal, a timeout, a lost connection
             self.said.append(f"{act} raised")
             raise
         except Exception as error:  # noqa: BLE001 - a stranger's robot may raise anything
-            self._fail(f"raises {error!r} at {str(act)!r}; return act.failed(why) for what can go wrong")
-        self._check_receipt(act, receipt)
+            self.fail(f"raises {error!r} at {str(act)!r}; return act.failed(why) for what can go wrong")
+        self.known.took[str(act)] = max(self.known.took.get(str(act), 0.0), time.monotonic() - began)
+        self.check_receipt(act, receipt)
         self._check_untouched()
         return receipt  # type: ignore[return-value]
 
-    def _check_receipt(self, act: Act, receipt: object) -> None:
+    def check_receipt(self, act: Act, receipt: object) -> None:
+        """Check that a receipt is one, and of this act."""
         if fault := receipt_fault(receipt):
-            self._fail(f"at {str(act)!r}: {fault}")
+            self.fail(f"at {str(act)!r}: {fault}")
         if not isinstance(receipt, Receipt):
             return
         if (receipt.what, receipt.charge) != (str(act), act.charge):
-            self._fail(
+            self.fail(
                 f"returns a receipt of {receipt.what!r} under {receipt.charge} for {str(act)!r}, which is "
                 f"{act.charge}; return act.done(...) or act.failed(...)"
             )
         if receipt.seconds is not None and receipt.seconds < 0:
-            self._fail(f"says that {str(act)!r} ended at {receipt.end_s:g} s, before it began at {receipt.start_s:g} s")
+            self.fail(f"says that {str(act)!r} ended at {receipt.end_s:g} s, before it began at {receipt.start_s:g} s")
         if receipt.succeeded and math.isinf(receipt.cost) and math.isfinite(act.cost):
-            self._fail(f"charges infinity for {str(act)!r}, which was feasible")
+            self.fail(f"charges infinity for {str(act)!r}, which was feasible")
 
     def _check_answer(self, step: Measure, answer: object) -> None:
         if self.given is None:
@@ -177,9 +193,9 @@ class WatchedRobot:
         channel = self.given[0].problem.model.channels[step.probe]
         if isinstance(channel, Outcomes):
             if answer not in channel.outcomes:
-                self._fail(f"answers {answer!r} to {step.probe!r}, which is none of {list(channel.outcomes)}")
+                self.fail(f"answers {answer!r} to {step.probe!r}, which is none of {list(channel.outcomes)}")
         elif not isinstance(answer, Real) or not math.isfinite(answer):
-            self._fail(f"answers {answer!r} to {step.probe!r}, which is not a finite number")
+            self.fail(f"answers {answer!r} to {step.probe!r}, which is not a finite number")
 
     def _verify(self, act: Act) -> Receipt | None:
         """Return what the robot says of an act whose receipt got lost, checked."""
@@ -188,53 +204,54 @@ class WatchedRobot:
         except (AquaMendError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - a stranger's robot may raise anything
-            self._fail(f"raises {error!r} when asked to verify {str(act)!r}; return None where there is no telling")
+            self.fail(f"raises {error!r} when asked to verify {str(act)!r}; return None where there is no telling")
         if receipt is not None:
-            self._check_receipt(act, receipt)
+            self.check_receipt(act, receipt)
         return receipt  # type: ignore[return-value]
 
-    def check_verified(self, act: Act, *, done: bool) -> None:
-        """Check what the robot says of an act that it did or that never reached it; a probe may be asked again."""
+    def check_verified(self, act: Act, *, done: bool, when: str = "which never reached it") -> None:
+        """Check what the robot says of an act that it did, or did not, and why not; a probe may be asked again."""
         if done and not isinstance(act, Measure):
             self._check_done(act)
         elif isinstance(act, Undo | Redo):
-            self._check_not_done(act, "which never reached it")
+            self._check_not_done(act, when)
 
     def _check_done(self, act: Act) -> None:
         told = self._verify(act) if isinstance(self.robot, Verifying) else None
         if told is not None and not told.succeeded:
-            self._fail(f"verifies {str(act)!r} as not done ({told.finding}), which it has done")
+            self.fail(f"verifies {str(act)!r} as not done ({told.finding}), which it has done")
 
     def _check_not_done(self, act: Act, when: str) -> None:
         told = self._verify(act) if isinstance(self.robot, Verifying) else None
         if told is not None and told.succeeded:
-            self._fail(f"verifies {str(act)!r} as done, {when}")
+            self.fail(f"verifies {str(act)!r} as done, {when}")
 
     def _check_verdict(self, recovery: Recovery, verdict: Verdict) -> None:
         problem = recovery.start.problem
         unknown = [name for name in verdict.left if name not in problem.graph.belief_index]
         if unknown:
-            self._fail(f"left {unknown} wrong, which is no belief of the graph")
+            self.fail(f"left {unknown} wrong, which is no belief of the graph")
         if verdict.success and verdict.left:
-            self._fail(f"calls it a success and left {list(verdict.left)} wrong")
+            self.fail(f"calls it a success and left {list(verdict.left)} wrong")
         if verdict.success and recovery.ending is not Ending.FINISHED:
-            self._fail(f"calls it a success that was {recovery.ending}")
+            self.fail(f"calls it a success that was {recovery.ending}")
         costs = {receipt.what: receipt.cost for receipt in verdict.residual}
         foreign = any(receipt.charge is not Charge.RESIDUAL for receipt in verdict.residual)
         if foreign or not set(costs) <= set(verdict.left):
-            self._fail(f"charges {costs} for what was left wrong, which is {list(verdict.left)}")
+            self.fail(f"charges {costs} for what was left wrong, which is {list(verdict.left)}")
         if recovery.ending is Ending.FINISHED and recovery.followed is None:
             kept = [name for name in verdict.left if name not in recovery.corrected]
             declared = [name for name in verdict.left if name in recovery.corrected]
             due = {receipt.what: receipt.cost for receipt in residuals(problem, kept, declared)}
             if costs != due:
-                self._fail(f"charges {costs} for what was left wrong; by the problem it is {due}")
+                self.fail(f"charges {costs} for what was left wrong; by the problem it is {due}")
 
     def _check_untouched(self) -> None:
         if self.given is not None and not _alike(*self.given):
-            self._fail("changes the information state that it gave at the alarm")
+            self.fail("changes the information state that it gave at the alarm")
 
-    def _fail(self, what: str) -> NoReturn:
+    def fail(self, what: str) -> NoReturn:
+        """Raise the fault, and keep the first one."""
         name = "" if self.given is None else f"in {self.given[0].problem.name!r}, "
         told = f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}"
         self.fault = self.fault or RobotFault(told)
