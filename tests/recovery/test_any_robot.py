@@ -14,7 +14,19 @@ from aquamend.inference import InformationState
 from aquamend.policies import policy_named
 from aquamend.policies.policy import Committed
 from aquamend.problem import Plan
-from aquamend.recovery import UNATTENDED, Charge, Ending, Journal, MemoryLog, Recovery, charged, recover
+from aquamend.recovery import (
+    UNATTENDED,
+    Charge,
+    Ending,
+    Journal,
+    MemoryLog,
+    Recovery,
+    Session,
+    Stop,
+    Verify,
+    charged,
+    recover,
+)
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
 from aquamend.recovery.retelling import expected_loss_of, retold
@@ -144,3 +156,25 @@ def test_decided_events_stand_in_the_order_of_steps(table, scripted):
     log = MemoryLog()
     recovery = recover("aquamend", Careless(table().problem, 3, 0.2), journal=log, session="s", rules=UNATTENDED)
     assert tuple(entry.event.step for entry in log.read("s") if isinstance(entry.event, Decided)) == recovery.steps
+
+
+@pytest.mark.parametrize("stop_came", [True, False])
+@pytest.mark.parametrize("preempted", [True, False])
+def test_an_act_that_ended_without_receipt_while_it_could_not_be_stopped_is_verified(
+    table, scripted, preempted, stop_came
+):
+    log = MemoryLog()
+    rules = replace(UNATTENDED, timeout_s=5.0, stop_s=1.0)
+    policy = scripted.Steps([RollBack(("cup",))])
+    session = Session.begin(table(), policy, log=log, name="s", rules=rules, attended=False, at=0.0)
+    act = session.request
+    then = 1.0 if preempted else 5.0
+    asked = session.interrupt("look here", at=then) if preempted else session.tick(at=then)
+    assert isinstance(asked, Stop)
+    session.reply(ConnectionError("unplugged"), to=act.number, at=then + 0.1)
+    assert session.request.number == asked.number
+    wanted = session.reply(None, to=asked.number, at=then + 0.2) if stop_came else session.tick(at=then + 1.0)
+    assert isinstance(wanted, Verify)
+    events = len(list(log.read("s")))
+    assert session.tick(at=then + 1.1) == wanted
+    assert len(list(log.read("s"))) == events
