@@ -43,17 +43,16 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PROGRAM = Path(sysconfig.get_path("scripts")) / "aquamend"
 
 
-@pytest.mark.outer
-def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "your_robot"}
+def run_page(name, capsys):
+    """Run a page from top to bottom, in the present folder: files are written, and what is printed is what it says."""
+    names: dict[str, object] = {"__name__": name}
     printed = ""
-    for kind, text in BLOCK.findall((ROOT / "docs" / "your-robot.md").read_text(encoding="utf-8")):
+    for kind, text in BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8")):
         match kind:
             case "yaml":
                 Path(text.splitlines()[0].removeprefix("# ")).write_text(text, encoding="utf-8")
             case "python":
-                exec(compile(text, "your-robot.md", "exec"), names)
+                exec(compile(text, name, "exec"), names)
                 printed = capsys.readouterr().out
                 for said in re.findall(r"^ *print\(.*\)  # (.*)$", text, re.MULTILINE):
                     assert said.split(":")[0] in printed
@@ -70,6 +69,20 @@ def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, 
                     assert done.stdout, command
             case "text":  # what the block before it printed
                 assert [line.rstrip() for line in text.splitlines()] == [line.rstrip() for line in printed.splitlines()]
+
+
+@pytest.mark.outer
+def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run_page("your-robot.md", capsys)
+
+
+def test_stopping_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    guide = (ROOT / "docs" / "your-robot.md").read_text(encoding="utf-8")
+    screw = next(text for kind, text in BLOCK.findall(guide) if kind == "yaml" and text.startswith("# screw.yaml"))
+    Path("screw.yaml").write_text(screw, encoding="utf-8")
+    run_page("stopping.md", capsys)
 
 
 def test_the_picture_of_a_decision_is_what_the_program_shows():

@@ -44,7 +44,7 @@ class Known:
     answers: dict[tuple[str, int], object] = field(default_factory=dict)
     """By probe and how many times it had been run."""
     took: dict[str, float] = field(default_factory=dict)
-    """Seconds that each act took at most, by its text."""
+    """Seconds that each act took at least, by its text."""
 
 
 class WatchedRobot:
@@ -166,7 +166,7 @@ class WatchedRobot:
             raise
         except Exception as error:  # noqa: BLE001 - a stranger's robot may raise anything
             self.fail(f"raises {error!r} at {str(act)!r}; return act.failed(why) for what can go wrong")
-        self.known.took[str(act)] = max(self.known.took.get(str(act), 0.0), time.monotonic() - began)
+        self.known.took[str(act)] = min(self.known.took.get(str(act), math.inf), time.monotonic() - began)
         self.check_receipt(act, receipt)
         self._check_untouched()
         return receipt  # type: ignore[return-value]
