@@ -35,7 +35,7 @@ from aquamend.recovery import (
     recover,
     resume,
 )
-from aquamend.testing.stop_check import MOVING_KINDS, CheckOver, Moving, StoppedRobot
+from aquamend.testing.stop_check import MOVING_KINDS, Moving, StoppedRobot
 from aquamend.testing.watched_robot import Known, RobotFault, WatchedRobot
 
 MOST_USES = 2
@@ -174,17 +174,17 @@ class _Blocking:
 
     def __init__(self, robot: AsyncRobot, loop: asyncio.AbstractEventLoop) -> None:
         def waited(method: Callable[..., Any]) -> Callable[..., Any]:
-            async def call(*args: Any) -> tuple[Any, BaseException | None]:
+            async def call(*args: Any) -> tuple[Any, str | None]:
                 try:
                     answer = method(*args)
                     return await answer if inspect.isawaitable(answer) else answer, None
-                except (SystemExit, KeyboardInterrupt) as error:  # these would end the loop instead of the caller
-                    return None, error
+                except SystemExit as error:  # it would end the loop instead of the caller
+                    return None, str(error)
 
             def called(*args: Any) -> Any:
-                answer, error = asyncio.run_coroutine_threadsafe(call(*args), loop).result()
-                if error is not None:
-                    raise error
+                answer, died = asyncio.run_coroutine_threadsafe(call(*args), loop).result()
+                if died is not None:
+                    raise SystemExit(died)
                 return answer
 
             return called
@@ -332,8 +332,8 @@ def _follow_stopped(policy: Policy, robot: StoppedRobot) -> Recovery:
     """Let a policy recover while an act is stopped half-way: the recovery goes on from there."""
     try:
         recovery = recover(policy, robot, rules=UNWATCHED)
-    except CheckOver as over:
-        raise (robot.watched.fault or over) from None
+    except SystemExit as ended:
+        raise robot.watched.fault or RobotFault(f"the robot ends the program: {ended}") from None
     robot.watched.check_ended(recovery)
     return recovery
 

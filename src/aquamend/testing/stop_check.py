@@ -23,10 +23,6 @@ Moving = Callable[[Any], bool]
 """Whether anything moves at a robot now."""
 
 
-class CheckOver(BaseException):
-    """Ends a recovery at once: a robot that has not stopped is not asked for anything else."""
-
-
 class StoppedRobot:
     """A watched robot; the first act of one kind is stopped half-way, and the recovery goes on from there."""
 
@@ -56,7 +52,8 @@ class StoppedRobot:
         try:
             return self._begun_and_stopped(act)
         except RobotFault as fault:
-            raise CheckOver from fault
+            # That ends the recovery at once: a robot that has not stopped is not asked for anything else.
+            raise SystemExit(str(fault)) from fault
 
     def _begun_and_stopped(self, act: Act) -> Receipt:
         self._check_too_early(act)
@@ -130,12 +127,10 @@ class StoppedRobot:
     def _returned(self, act: Act, answer: Future[Any]) -> Receipt:
         """Return what the call of an act returned, or raise what a robot may raise."""
         error = answer.exception()
-        if isinstance(error, AquaMendError | OSError):
-            raise error
-        if error is not None:
+        if error is not None and not isinstance(error, AquaMendError | OSError):
             self.watched.fail(f"raises {error!r} at {str(act)!r}; return act.failed(why) for what can go wrong")
-        self.watched.check_receipt(act, answer.result())
         receipt: Receipt = answer.result()
+        self.watched.check_receipt(act, receipt)
         return receipt
 
     def _check_still(self, act: Act) -> None:
