@@ -709,7 +709,7 @@ class Session:
         self._taken.clear()
 
 
-class _Overtaken(Exception):
+class _Overtaken(AquaMendError):
     """A person has written into the log in the very same moment."""
 
 
