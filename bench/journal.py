@@ -117,7 +117,7 @@ def step(report: Rows) -> None:
         assert isinstance(journal, Timed)
         bare = []
         for seed in range(60):  # turn and turn about, so that both meet the same disk
-            recover("aquamend", Drawn(state, seed), journal=journal, rules=Rules())
+            recover("aquamend", Drawn(state, seed), journal=journal, rules=UNATTENDED)
             bare += [synchronised_write(file) for _ in range(3)]
         receipt, decision = median(journal.receipts), median(journal.decisions)
     report.add(
@@ -159,7 +159,7 @@ def thousand_sessions(report: Rows, sessions: int = 1_000) -> None:
         robots = [Waiting(state, i) for i in range(sessions)]
         return await asyncio.gather(
             *(
-                recover_async("aquamend", robot, journal=journal, session=name, rules=Rules())
+                recover_async("aquamend", robot, journal=journal, session=name, rules=UNATTENDED)
                 for name, robot in zip(names, robots, strict=True)
             )
         )
@@ -178,7 +178,7 @@ def million_events(report: Rows, events: int = 1_000_000) -> None:
     """Listing all sessions and showing one, of a million events."""
     state = InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml"))
     with new_journal() as journal:
-        recover("aquamend", Drawn(state, 1), journal=journal, session="first", rules=Rules())
+        recover("aquamend", Drawn(state, 1), journal=journal, session="first", rules=UNATTENDED)
         one = [entry.event for entry in journal.read("first")]
         texts, problem = journal._texts(one)
         count = events // len(one)
@@ -237,7 +237,7 @@ def memory(report: Rows, steps: int = 10_000) -> None:
         taken, session, sizes = 0, 0, []
         start = time.perf_counter()
         while taken < steps:
-            taken += len(recover(policy, Drawn(state, session), journal=journal, rules=Rules()).receipts)
+            taken += len(recover(policy, Drawn(state, session), journal=journal, rules=UNATTENDED).receipts)
             session += 1
             sizes.append((taken, _resident()))
         took = time.perf_counter() - start

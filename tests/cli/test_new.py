@@ -70,6 +70,8 @@ def test_what_is_wrong_on_standard_input_has_a_line(run_on):
 
 def test_the_schema_is_printed(run):
     assert json.loads(run("schema").stdout)["title"] == "AquaMend problem"
+    assert json.loads(run("schema", "session").stdout)["title"] == "AquaMend session"
+    assert run("schema", "robot").exit_code == 2
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -48,7 +48,7 @@ app.add_typer(session, name="session", short_help="Read the journal of a robot's
 app.command(no_args_is_help=True, short_help="Write a problem file to begin with.")(new)
 app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
 app.command(no_args_is_help=True, short_help="Say what looks odd in sound files, and what it costs.")(lint)
-app.command(short_help="Print the JSON Schema of problem files, for editors.")(schema)
+app.command(short_help="Print the JSON Schema of problem files, or of sessions.")(schema)
 app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
 app.command(no_args_is_help=True, short_help="Write the problem for other people's solvers.")(export)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,8 +88,23 @@ def _listed(what: str, said: str) -> list[str]:
     return names
 
 
-def schema() -> None:
-    """Print the JSON Schema of the problem file, by which editors complete and check what is typed."""
-    from aquamend.problem_file.format import schema_text
+class Described(StrEnum):
+    """What there is a JSON Schema of."""
 
-    typer.echo(schema_text(), nl=False)
+    PROBLEM = "problem"
+    SESSION = "session"
+
+
+def schema(
+    of: Annotated[
+        Described, typer.Argument(metavar="problem|session", help="Of which; of the problem file unless said.")
+    ] = Described.PROBLEM,
+) -> None:
+    """Print a JSON Schema: of the problem file, by which editors complete and check what is typed, or of a session.
+
+    That of a session describes what it asks for, what it is answered and what it keeps.
+    """
+    from aquamend.problem_file.format import schema_text, text_of
+    from aquamend.recovery.plain import session_schema
+
+    typer.echo(schema_text() if of is Described.PROBLEM else text_of(session_schema()), nl=False)

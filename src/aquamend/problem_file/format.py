@@ -197,4 +197,9 @@ def problem_schema() -> Schema:
 
 def schema_text() -> str:
     """Return the JSON Schema as the text of ``problem.schema.json``, which is shipped beside this module."""
-    return json.dumps(problem_schema(), indent=1, ensure_ascii=False) + "\n"
+    return text_of(problem_schema())
+
+
+def text_of(schema: Schema) -> str:
+    """Return a schema as text."""
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"

@@ -21,9 +21,9 @@ from aquamend.recovery.seals import Mark
 
 APPLICATION_ID = 0x41714D64
 """What the header of every journal says ("AqMd"), so that no other program's file is taken for one."""
-VERSION = 2
+VERSION = 3
 """Of the tables below; a file that says more was written by a later version of this program."""
-OLDEST = 2
+OLDEST = 3
 """The oldest version that is read. From this one on, all are read for ever."""
 
 _TABLES = """
