@@ -677,3 +677,26 @@ def test_patience_with_people_ends_no_wait_for_an_act_that_cannot_be_stopped(scr
     recovery = drive(session, robot, wait_s=0)
     assert recovery.ending is Ending.FINISHED
     assert recovery.receipts[0].succeeded
+
+
+def test_a_plain_robot_keeps_no_event_loop_waiting_and_is_held_to_its_timeout(scripted, table):
+    release = threading.Event()
+    robot = scripted.Scripted(table(), script={"undo: clear": [hanging(release)]})
+    ticks = []
+
+    async def run():
+        async def goes_on():
+            while True:
+                ticks.append(1)
+                await asyncio.sleep(0.001)
+
+        other = asyncio.ensure_future(goes_on())
+        recovery = await recover_async(scripted.Steps([CORRECT_LEVEL]), robot, rules=Rules(timeout_s=0.05))
+        other.cancel()
+        return recovery
+
+    recovery = asyncio.run(run())
+    release.set()
+    assert recovery.ending is Ending.STOPPED  # a thread cannot be cancelled, so the act may still be under way
+    assert robot.did == ["undo: clear"]
+    assert len(ticks) > 3

@@ -20,7 +20,7 @@ from typing import Any
 
 from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies.policy import Policy
-from aquamend.recovery.acts import Act
+from aquamend.recovery.acts import Act, Measure
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import Log
 from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
@@ -193,7 +193,7 @@ def _stop_before_leaving(session: Session, robot: Robot) -> None:
 async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: float = math.inf) -> Recovery:
     """Do what ``drive`` does, in an event loop."""
     loop, patience, changed = asyncio.get_running_loop(), time.monotonic() + wait_s, asyncio.Event()
-    tasks, started = dict[int, asyncio.Task[Any]](), set[int]()
+    tasks, started = dict[int, asyncio.Future[Any]](), set[int]()
     try:
         with _listening(session, lambda: loop.call_soon_threadsafe(changed.set)):
             while not isinstance(request := session.tick(), End):
@@ -203,10 +203,10 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
                 elif (answered := next((n for n, one in tasks.items() if one.done()), None)) is not None:
                     _reply_async(session, answered, tasks.pop(answered))
                 elif isinstance(request, Stop) and not isinstance(robot, Stoppable):
-                    await _cancelled(session, request, tasks)
+                    await _cancelled(session, request, tasks, robot)
                 elif isinstance(request, _ToCall) and request.number not in started:
                     started.add(request.number)
-                    tasks[request.number] = asyncio.ensure_future(_awaited_call(_call(robot, request), request.act))
+                    tasks[request.number] = _begun(_call(robot, request), request.act)
                 elif _waits_for_a_person(request) and time.monotonic() >= patience:
                     return session.recovery
                 else:
@@ -220,7 +220,16 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
             task.cancel()
 
 
-def _reply_async(session: Session, number: int, task: asyncio.Task[Any]) -> None:
+def _begun(call: _Call, act: Act) -> asyncio.Future[Any]:
+    """Call a method of a robot; one that is no coroutine function in a thread of its own, so that the loop goes on."""
+    if inspect.iscoroutinefunction(call):
+        return asyncio.ensure_future(call(act))
+    answer: Future[Any] = Future()
+    threading.Thread(target=_settled, args=(partial(call, act), answer), name=str(act), daemon=True).start()
+    return asyncio.ensure_future(_awaited(asyncio.wrap_future(answer)))
+
+
+def _reply_async(session: Session, number: int, task: asyncio.Future[Any]) -> None:
     error = NoReceipt("it was cancelled") if task.cancelled() else task.exception()
     if isinstance(error, BaseException) and not isinstance(error, Exception):
         raise error
@@ -228,9 +237,13 @@ def _reply_async(session: Session, number: int, task: asyncio.Task[Any]) -> None
         session.reply(task.result() if error is None else error, to=number)
 
 
-async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.Task[Any]]) -> None:
-    """Cancel the coroutine of an act that a robot without ``stop`` is to stop: it may still return its receipt."""
-    for number, task in list(tasks.items()):
+async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.Future[Any]], robot: Any) -> None:
+    """Cancel the coroutine of an act that a robot without ``stop`` is to stop: it may still return its receipt.
+
+    A call in a thread cannot be cancelled: it goes on, and is waited for.
+    """
+    method = robot.measure if isinstance(request.act, Measure) else robot.perform
+    for number, task in list(tasks.items()) if inspect.iscoroutinefunction(method) else ():
         task.cancel()
         await asyncio.wait([task], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
         if task.done():
@@ -245,7 +258,7 @@ async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.T
 async def _wait_async(
     session: Session,
     request: Request,
-    tasks: dict[int, asyncio.Task[Any]],
+    tasks: dict[int, asyncio.Future[Any]],
     changed: asyncio.Event,
     patience: float,
 ) -> None:
@@ -263,7 +276,7 @@ async def _stop_before_leaving_async(session: Session, robot: AsyncRobot | Robot
     request = session.interrupt("its task was cancelled")
     if not isinstance(request, Stop) or not isinstance(robot, Stoppable):
         return
-    stopping = asyncio.ensure_future(_awaited_call(robot.stop, request.act))
+    stopping = _begun(robot.stop, request.act)
     await asyncio.wait([stopping], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
     if stopping.done():
         _reply_async(session, request.number, stopping)
@@ -271,12 +284,11 @@ async def _stop_before_leaving_async(session: Session, robot: AsyncRobot | Robot
         stopping.cancel()
 
 
-async def _awaited_call(call: _Call, act: Act) -> Any:
-    return await _awaited(call(act))
-
-
 async def _awaited(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
+    """Return a value that has to be awaited, perhaps more than once, or need not be."""
+    while inspect.isawaitable(value):
+        value = await value
+    return value
 
 
 @contextlib.contextmanager
@@ -320,7 +332,8 @@ class Thinking:
 
 
 def _settled(call: Callable[[], Any], answer: Future[Any]) -> None:
-    """Call, and have what comes of it in a future."""
+    """Call, and have what comes of it in a future, which from now on cannot be cancelled."""
+    answer.set_running_or_notify_cancel()
     try:
         answer.set_result(call())
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits

@@ -44,7 +44,8 @@ class Stoppable(Protocol):
     def stop(self, act: Act) -> Receipt | None:
         """Stop an act, and return its receipt once nothing moves any more; None where it may still move.
 
-        The receipt says ``done`` where it had been done by then, and ``failed`` where it was not, or only partly.
+        The receipt says ``done`` where it had been done by then, and ``failed`` where it was not, or only partly. Of an
+        act that the robot does not know, return None: its call may still be on its way.
         """
 
 

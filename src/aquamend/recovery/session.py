@@ -310,7 +310,9 @@ class Session:
         nobody waits for any more is refused (``StaleReply``).
         """
         with self._lock:
-            number, understood = self._request.number if to is None else to, _understood(answer)
+            number = self._request.number if to is None else to
+            asked = self._request.kind if number == self._request.number else ""
+            understood = _understood(answer, asked)
             awaited = False
 
             def take() -> None:
@@ -746,8 +748,10 @@ def _by_name(name: str) -> Policy:
         raise AquaMendError(f"{error}; the session was begun with a policy of your own: give it as `policy`") from None
 
 
-def _understood(reply: object) -> Receipt | Decided | NoReceipt:
-    """Return a receipt in plain types, or why it is none."""
+def _understood(reply: object, asked: str) -> Receipt | Decided | NoReceipt:
+    """Return a receipt in plain types, or why it is none; None is an honest answer to who asks to stop or verify."""
+    if reply is None and asked in (Stop.kind, Verify.kind):
+        return NoReceipt(f"the robot cannot say ({asked} returned None)")
     if isinstance(reply, Decided | NoReceipt):
         return reply
     if isinstance(reply, BaseException):
