@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from tests.reference.session import Refused, SessionModel, Stage, Wanted
+from tests.reference.session import Refused, SessionModel, Stage
 from tests.soak.checks import WrittenLog, assert_same, check_log, kind_of
 
 from aquamend import InformationState
