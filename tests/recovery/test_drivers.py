@@ -377,9 +377,8 @@ def test_a_late_receipt_ends_the_doubt(scripted, table):
     robot = scripted.Scripted(table(), script={"undo: clear": [hanging(release)]})
     later = threading.Timer(0.2, release.set)
     later.start()
-    recovery = recover(
-        scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=Rules(timeout_s=0.01), wait_s=10
-    )
+    rules = Rules(timeouts={"clear": 0.01})
+    recovery = recover(scripted.Steps([CORRECT_LEVEL]), robot, journal=log, session="s", rules=rules, wait_s=10)
     later.join(timeout=10)
     assert recovery.ending is Ending.FINISHED
     assert robot.did.count("undo: clear") == 1

@@ -2,10 +2,22 @@
 
 import pytest
 
-from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, RollBack
+from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, RollBack
 from aquamend.errors import AquaMendError, ForeignSession, InvalidData, StaleReply
 from aquamend.inference import Observation
-from aquamend.recovery import Ending, Journal, MemoryLog, NoReceipt, Recovery, Rules, Session, approve, settle
+from aquamend.recovery import (
+    Ending,
+    Journal,
+    MemoryLog,
+    NoReceipt,
+    Recovery,
+    Rules,
+    Session,
+    approve,
+    drive,
+    drivers,
+    settle,
+)
 from aquamend.recovery.events import Intended, Resumed
 
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
@@ -233,3 +245,70 @@ def test_what_is_no_time_in_seconds_is_refused_and_damages_no_journal(begun, tmp
         session.reply(before.act.done(), at=at)
     assert session.tick(1.0) == before
     assert len(events(session)) == 3
+
+
+def test_a_monitor_that_keeps_ringing_keeps_nobody_from_taking_over(begun):
+    session = begun(Continue(), again={"nothing": 0.5, "moved": 0.5, "added": 0.5}, decisions=0)
+    asks = session.request
+    assert asks.reason == "somebody has to take over"
+    for second in range(5):
+        assert session.alarm(at=float(second)) == asks
+    assert str(session.answer(granted=True, by="Ada", token=asks.token, at=6.0).act) == "hand over to a person"
+    assert session.recovery.state.alarms == 6
+
+
+@pytest.mark.parametrize("word", ["settled", "taken over"])
+def test_the_list_of_sessions_knows_what_a_person_has_said_of_an_act_in_doubt(begun, tmp_path, word):
+    with Journal(tmp_path / "j.db") as journal:
+        session = begun(CORRECT_LEVEL, Continue(), log=journal, timeout_s=5)
+        question = in_doubt(session, at=10.0)
+        if word == "settled":
+            settle(journal, "s", done=False, by="Ada", at=11.0)
+        else:
+            approve(journal, "s", token=question.token, by="Ada", at=11.0)
+        session.tick(12.0)
+        (line,) = journal.sessions()
+        assert line.cost == session.recovery.cost > 0.0
+
+
+def test_an_act_whose_call_has_not_begun_is_not_begun_when_it_is_stopped(begun, monkeypatch):
+    late = []  # threads that the machine has not got round to yet
+
+    class Thread:
+        def __init__(self, *, target, name="", daemon=True):
+            self.target = target
+
+        def start(self):
+            late.append(self.target)
+            if len(late) == 1:
+                session.cancel()
+            else:
+                self.target()
+
+    class Robot:
+        did = ()
+
+        def perform(self, act):
+            self.did += (str(act),)
+            return act.done()
+
+        measure, alarm = perform, None
+
+        def stop(self, act):
+            raise AssertionError("there is nothing to stop")
+
+    monkeypatch.setattr(drivers.threading, "Thread", Thread)
+    session, robot = begun(CORRECT_LEVEL), Robot()
+    recovery = drive(session, robot)
+    late[0]()  # the first thread runs at last
+    assert recovery.ending is Ending.CANCELLED
+    assert robot.did == ()
+    assert recovery.cost == 0.0
+
+
+def test_an_alarm_while_a_person_takes_over_begins_nothing_behind_their_back(begun):
+    session = begun(Escalate(), CORRECT_LEVEL, again={"nothing": 0.5, "moved": 0.5, "added": 0.5}, attended=False)
+    hand_over = session.request.act
+    assert session.alarm(at=1.0).kind == "stop"
+    assert session.reply(hand_over.done("Ada has it"), at=2.0).kind == "end"
+    assert session.recovery.ending is Ending.HANDED_OVER

@@ -59,6 +59,8 @@ class SessionModel:
     now: float = 0.0
     steps: int = 0
     last: Step | None = None
+    forced: bool = False
+    """Whether the last decision was to call a person, and not left to the policy."""
     left: list[Act] = field(default_factory=list)
     carried_out: bool = False
     act: Act | None = None
@@ -105,7 +107,7 @@ class SessionModel:
             elif self.trouble and isinstance(self.last, Escalate):
                 self.ending = Ending.STOPPED
             elif self.trouble or self._used_up():
-                self._decided(Escalate(), [HandOver(cost=self.escalate_cost)])
+                self._decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
             elif (chosen := self.choose()) is not None:
                 self._decided(*chosen)
             else:
@@ -132,7 +134,8 @@ class SessionModel:
     def _used_up(self) -> bool:
         return self.steps >= self.rules.decisions or self.now - self.began >= self.rules.seconds
 
-    def _decided(self, step: Step, acts: Sequence[Act]) -> None:
+    def _decided(self, step: Step, acts: Sequence[Act], *, forced: bool = False) -> None:
+        self.forced = forced
         self.steps, self.last, self.left, self.carried_out = self.steps + 1, step, list(acts), False
 
     def _begin(self, act: Act) -> None:
@@ -203,7 +206,7 @@ class SessionModel:
             self._failed(act, preempted=preempted, known=known)
         if self.observed:
             self.observed, self.left = False, []
-        for _ in range(self.alarms_waiting):
+        if self.alarms_waiting and not self._handed_over:
             self._decide_again()
         self.alarms_waiting = 0
         if alarm:
@@ -276,7 +279,7 @@ class SessionModel:
 
     def policy_failed(self) -> None:
         """Take in that the policy gave no step."""
-        self._decided(Escalate(), [HandOver(cost=self.escalate_cost)])
+        self._decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
 
     # What comes from outside.
 
@@ -284,8 +287,7 @@ class SessionModel:
         """Take in that the monitor rang."""
         if self.ending is not None:
             raise Refused
-        handed_over = self.carried_out and isinstance(self.last, Escalate)
-        if not self.counts_again or handed_over:
+        if not self.counts_again or self._handed_over:
             return
         if self.act is None:
             self._decide_again()
@@ -294,7 +296,13 @@ class SessionModel:
         if interrupts:
             self.interrupt()
 
+    @property
+    def _handed_over(self) -> bool:
+        return self.carried_out and isinstance(self.last, Escalate)
+
     def _decide_again(self) -> None:
+        if self.forced and self.left:
+            return  # a person is called whatever the policy would say
         self.left, self.asked, self.allowed_at, self.carried_out = [], None, None, False
 
     def interrupt(self) -> None:

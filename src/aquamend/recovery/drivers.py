@@ -105,6 +105,9 @@ def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recove
             changed.clear()
             if isinstance(request, Decide):
                 session.decide()
+            elif isinstance(request, Stop) and (unbegun := next((n for n, one in calls.items() if one.cancel()), None)):
+                del calls[unbegun]
+                session.reply(request.act.failed("it was not begun", cost=0.0), to=unbegun)
             elif isinstance(request, _ToCall) and request.number not in started:
                 started.add(request.number)
                 calls[request.number] = _called(robot, request)
@@ -332,8 +335,9 @@ class Thinking:
 
 
 def _settled(call: Callable[[], Any], answer: Future[Any]) -> None:
-    """Call, and have what comes of it in a future, which from now on cannot be cancelled."""
-    answer.set_running_or_notify_cancel()
+    """Call, unless that was cancelled before, and have what comes of it in a future."""
+    if not answer.set_running_or_notify_cancel():
+        return
     try:
         answer.set_result(call())
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits

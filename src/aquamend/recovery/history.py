@@ -332,8 +332,9 @@ class Recovery:
         after = after._succeeded(act, receipt) if receipt.succeeded else after._failed(act, known, preempted)
         if self.outdated:
             after = after._but(outdated=False, acts=())
-        for name in self.alarms:
-            after = after._but(alarms=())._alarmed(name, strict=False)
+        after = after._but(alarms=())
+        for name in () if after.handed_over else self.alarms:
+            after = after._alarmed(name, strict=False)
         return after
 
     def _succeeded(self, act: Act, receipt: Receipt) -> Recovery:
@@ -395,8 +396,10 @@ class Recovery:
             if strict:
                 raise
             return self  # what changed during the act has made it impossible
-        fresh = {"changes": (), "acts": (), "asked": None, "allowed": None, "carried_out": False}
-        return self._but(decided_at=alarmed, surprise_before=self.surprise, **fresh)
+        heard = self._but(decided_at=alarmed, changes=(), surprise_before=self.surprise)
+        if self.steps and isinstance(self.steps[-1], Escalate) and self.reason and self.acts:
+            return heard  # a person is called whatever the policy would make of it
+        return heard._but(acts=(), asked=None, allowed=None, carried_out=False)
 
     def _observed(self, observation: Observation) -> Recovery:
         heard = self._but(decided_at=self.decided_at.after_hearing(replace(observation, unasked=True)))

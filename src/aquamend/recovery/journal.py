@@ -284,6 +284,8 @@ class Journal:
         self, connection: sqlite3.Connection, row: _Row, events: Sequence[Event], texts: Sequence[str], when: float
     ) -> None:
         row.updated = when
+        of_person = any(isinstance(event, Approved | Settled) for event in events)
+        cost = Recovery.of((*self._events_of(row), *events)).cost if of_person else None
         for event, text in zip(events, texts, strict=True):
             if isinstance(event, Alarmed) and row.events > 0:
                 raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
@@ -293,6 +295,8 @@ class Journal:
             row.cost += charged([event.receipt]) if isinstance(event, Done) else 0.0
             values = (row.id, row.events, row.updated, text, row.seal)
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", values)
+        if cost is not None:  # who says what became of an act, or takes over from it, says what it cost
+            row.cost = float(cost)
         connection.execute(
             "UPDATE sessions SET status = ?, updated = ?, events = ?, cost = ?, seal = ? WHERE id = ?",
             (row.status, row.updated, row.events, row.cost, row.seal, row.id),
@@ -437,9 +441,12 @@ class Journal:
                 seal = _seal(seal, session, number, when, text)
                 if found != number or own != seal or not isinstance(text, str) or not _is_time(when):
                     raise self._broken(row, f"event {number} of session {session!r} is not what was written")
-                yield Entry(number, when, self._event(session, number, text))
+                yield Entry(number, when, self._event(row, number, text))
         if number == row.events and seal != row.seal:
             raise self._broken(row, f"session {session!r} does not end as was written")
+
+    def _events_of(self, row: _Row) -> list[Event]:
+        return [entry.event for entry in self._entries(row, 0)]
 
     def _broken(self, row: _Row, what: str) -> AquaMendError:
         """Return what it means that events are not there: damage, unless somebody has deleted the session meanwhile."""
@@ -451,26 +458,29 @@ class Journal:
         sql = "SELECT number, time, data, seal FROM events WHERE session = ? AND number BETWEEN ? AND ? ORDER BY number"
         return self._query(sql, key, first, until)
 
-    def _event(self, session: str, number: int, text: str) -> Event:
-        try:
+    def _event(self, row: _Row, number: int, text: str) -> Event:
+        with self._sound(row, number):
             data = from_json(text)
-            problem = None
-            if isinstance(data, dict) and isinstance(data.get("problem"), str):
-                problem = self._problem(data["problem"])
+        digest = data.get("problem") if isinstance(data, dict) else None
+        problem = self._problem(row, digest) if isinstance(digest, str) else None
+        with self._sound(row, number):
             return event_from_data(data, problem=problem)
-        except BadJournal:
-            raise
-        except AquaMendError as error:
-            raise self._damaged(f"event {number} of session {session!r}: {error}") from error
 
-    def _problem(self, digest: str) -> Problem:
+    @contextmanager
+    def _sound(self, row: _Row, number: int) -> Iterator[None]:
+        try:
+            yield
+        except AquaMendError as error:
+            raise self._damaged(f"event {number} of session {row.name!r}: {error}") from error
+
+    def _problem(self, row: _Row, digest: str) -> Problem:
         with self._lock:
             if digest in self._problems:
                 return self._problem_of(digest, "")
         for (text,) in self._query("SELECT data FROM problems WHERE digest = ?", _storable(digest)):
             if isinstance(text, str) and _digest(text) == digest:
                 return self._problem_of(digest, text)
-        raise self._damaged(f"the problem {digest[:12]} is not what was written")
+        raise self._broken(row, f"the problem {digest[:12]} is not what was written")
 
     def _problem_of(self, digest: str, text: str) -> Problem:
         """Return a problem, read once for as long as it is among the last few."""

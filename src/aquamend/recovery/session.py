@@ -555,7 +555,7 @@ class Session:
                 if (wanted := self._about(now.act)) is not None:
                     return wanted
             elif now.asked is not None:
-                return Wait(self._count, now.asked.act, now.asked.reason, now.asked.token)
+                return Wait(self._number, now.asked.act, now.asked.reason, now.asked.token)
             elif now.cancelled is not None:
                 self._note(Ended(Ending.CANCELLED, now.cancelled))
             elif now.acts:
@@ -586,7 +586,7 @@ class Session:
             case Phase.LOST:
                 return Verify(self._number, act, now.why or GONE, stop_s)
             case Phase.UNKNOWN if now.asked is not None:
-                return Wait(self._count, now.asked.act, now.asked.reason, now.asked.token, act)
+                return Wait(self._number, now.asked.act, now.asked.reason, now.asked.token, act)
             case Phase.UNKNOWN:
                 take_over = HandOver(f"nobody knows whether this was done: {act}", cost=now.state.problem.escalate_loss)
                 self._ask(take_over, f"{take_over.reason} ({now.why or GONE})")
@@ -621,6 +621,7 @@ class Session:
 
     def _ask(self, act: Act, why: str) -> None:
         self._note(Asked(act, why, self._token(act)))
+        self._turn()
 
     def _token(self, act: Act) -> str:
         """Return a digest of an act and of what it rests on: what was done, heard and declared before it."""
