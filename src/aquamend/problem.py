@@ -18,7 +18,7 @@ from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
 from aquamend.model.spreads import SLACK
 from aquamend.model.validation import reference_faults
-from aquamend.remembering import Remembering
+from aquamend.remembering import Remembering, remembered
 from aquamend.text.words import counted, shown
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,8 @@ class Problem(Remembering):
         model, graph = self.model, self.graph
         faults = list(
             reference_faults(
-                model.hypotheses, model.kernels, model.alarm, model.declarations, graph.beliefs, graph.probes
+                *(model.hypotheses, model.kernels, model.alarm, model.declarations, graph.beliefs, graph.probes),
+                alarms=model.alarms,
             )
         )
         flat = None if isinstance(self.restart, Plan) else self.restart
@@ -168,6 +169,22 @@ class Problem(Remembering):
                 failed[:, index[belief]] = 0.0
         failed.setflags(write=False)
         return failed
+
+    @remembered
+    def ringing(self, monitor: str, *, again: bool = False) -> Floats | None:
+        """Return how likely a monitor is to ring under each hypothesis, ``(n_hypotheses,)``, by what is wrong now.
+
+        None where it is to ring ``again``, with nothing corrected in between, and the model does not say how likely.
+        """
+        if monitor not in self.model.monitors:
+            raise UnknownName("alarm", monitor, self.model.monitors)
+        alarm = self.model.monitors[monitor]
+        conditions = alarm.again_by if again else alarm.conditions
+        if conditions is None:
+            return (self.model.rung_again if again else self.model.rung).get(monitor)
+        index = self.graph.belief_index
+        row = conditions.row({belief: self.failed[:, index[belief]] > 0.0 for belief in conditions.beliefs})
+        return np.asarray(row, dtype=np.float64)
 
     def values_of(self, belief: int) -> tuple[NewValue, ...]:
         """Return what correcting a belief may make of it, in the order in which ties resolve.

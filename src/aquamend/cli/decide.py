@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import check_shape, problem_at, state_after
-from aquamend.cli.options import INTERRUPTED, AsJson, Files, Observations, PolicyName
+from aquamend.cli.given import Heard, check_shape, problem_at, state_after
+from aquamend.cli.options import INTERRUPTED, AsJson, Files, NoAlarm, Observations, PolicyName, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
@@ -30,6 +30,9 @@ def decide(
     *,
     policy: PolicyName = "aquamend",
     observe: Observations = [],  # noqa: B006 - typer copies it
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
     deadline: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` or `certified` may search.")
     ] = None,
@@ -49,17 +52,20 @@ def decide(
     ends a long search: the best step found by then is shown, with its bounds.
     """
     from aquamend.explanation.as_json import decision_json
+    from aquamend.explanation.report import decision_report
 
-    complaints = Complaints()
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
     with complaints.at("aquamend decide"):
         check_shape(observe)
+        monitors.check()
         make_policy(policy, deadline=deadline, gap=gap)
     complaints.exit()
     for i, file in enumerate(files):
         with complaints.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
-                report = _report(file, policy, made, observe, surprising)
+                state = state_after(problem_at(file), observe, monitors)
+                report = decision_report(state, made, name=policy, surprising=surprising)
             if as_json:
                 print_json(decision_json(report, file=file) | _safety_data(report, made))
             else:
@@ -88,12 +94,6 @@ def make_policy(name: str, *, deadline: float | None = None, gap: float | None =
 def _settings(policy: object) -> set[str]:
     """Return the names of what a policy can be made with."""
     return {field.name for field in fields(policy) if field.init} if is_dataclass(policy) else set()
-
-
-def _report(file: str, name: str, policy: Policy, observe: list[str], surprising: float) -> DecisionReport:
-    from aquamend.explanation.report import decision_report
-
-    return decision_report(state_after(problem_at(file), observe), policy, name=name, surprising=surprising)
 
 
 def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:

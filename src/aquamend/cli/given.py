@@ -1,9 +1,10 @@
-"""What commands are given: a problem, from a file or from standard input, and the answers since its alarm."""
+"""What commands are given: a problem, from a file or from standard input, what its monitors say, and answers."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName
@@ -48,11 +49,41 @@ def check_shape(given: Sequence[str]) -> None:
             raise BadObservation(text, "is not of the form PROBE=OUTCOME, such as look=high or weigh=12.5")
 
 
-def state_after(problem: Problem, given: Sequence[str]) -> InformationState:
-    """Return the state after the alarm and the answers given, in their order."""
-    from aquamend.inference import InformationState
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said of the monitors, for whatever problem."""
 
-    state = InformationState.alarmed(problem)
+    rung: Sequence[str] = ()
+    silent: Sequence[str] = ()
+    no_alarm: bool = False
+
+    def check(self) -> None:
+        """Refuse what contradicts itself in any problem."""
+        if self.no_alarm and self.rung:
+            raise BadMonitors(f"--no-alarm and --alarm {self.rung[0]!r} exclude each other; keep one of the two")
+        for name in self.silent:
+            if name in self.rung:
+                raise BadMonitors(f"{name!r} is given to --alarm and to --silent; keep one of the two")
+
+    def start(self, problem: Problem) -> InformationState:
+        """Return the state of a problem that its monitors lead to, before any answer."""
+        from aquamend.inference import InformationState
+
+        only = problem.model.only_monitor
+        if only in self.silent and not self.no_alarm:
+            said = f"{only!r} is the only alarm of this problem, and has rung unless --no-alarm is given"
+            raise BadMonitors(f"--silent {said}; add --no-alarm")
+        rung = self.rung or (() if self.no_alarm or only is None else (only,))
+        return InformationState.alarmed(problem, rung, silent=self.silent)
+
+
+class BadMonitors(AquaMendError, ValueError):
+    """Options that say of a monitor what cannot be."""
+
+
+def state_after(problem: Problem, given: Sequence[str], heard: Heard | None = None) -> InformationState:
+    """Return the state after what the monitors said and the answers given, in their order."""
+    state = (heard or Heard()).start(problem)
     for text in given:
         state = state.after(_observation(problem, text))
     return state

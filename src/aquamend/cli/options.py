@@ -28,6 +28,28 @@ Observations = Annotated[
     ),
 ]
 
+Rung = Annotated[
+    list[str],
+    typer.Option(
+        "--alarm",
+        metavar="NAME",
+        help="A monitor that has rung; the only one of a problem has, unless you say otherwise. Repeat it for several.",
+        show_default=False,
+    ),
+]
+
+Silent = Annotated[
+    list[str],
+    typer.Option(
+        "--silent",
+        metavar="NAME",
+        help="A monitor that was watching and has not rung. Repeat it for several; the others say nothing.",
+        show_default=False,
+    ),
+]
+
+NoAlarm = Annotated[bool, typer.Option("--no-alarm", help="No monitor has rung: begin with the priors.")]
+
 PolicyName = Annotated[
     str,
     typer.Option(

@@ -28,6 +28,7 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
         "name": state.problem.name,
         "unit": state.problem.unit,
         "policy": report.policy,
+        "alarms": [{"alarm": m.monitor, "rang": m.rang} for m in state.monitored],
         "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in state.evidence],
         "surprises": surprises_json(report),
         "contradiction": None if state.contradiction is None else str(state.contradiction),

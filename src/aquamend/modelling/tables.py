@@ -14,6 +14,7 @@ from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, V
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
+from aquamend.modelling.conditional import Conditional, conditional
 from aquamend.modelling.following import following, follows, mean_faults, standing_in, value_table
 from aquamend.modelling.root_causes import RootCause, generated
 from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
@@ -110,6 +111,23 @@ class Tables:
         """Return an entry for every hypothesis."""
         return table(given, self.made.vocabulary, where=where) if self.are_rules(given) else given
 
+    def alarm(self, alarm: Alarm, where: str) -> Alarm:
+        """Return an alarm with an entry for every hypothesis, and with the conditions that ask about beliefs."""
+        tables: dict[str, Any] = {}
+        faults: list[Fault] = []
+        for key, given in (("likelihood", alarm.likelihood), ("again", alarm.again)):
+            try:
+                tables |= {} if given is None else {key: self.table(given, f"{where}.{key}")}
+            except InvalidProblem as error:
+                faults += error.faults
+        if faults:
+            raise InvalidProblem(faults)
+        again_by = None if alarm.again is None else self._conditions(alarm.again)
+        return replace(alarm, **tables, conditions=self._conditions(alarm.likelihood), again_by=again_by)
+
+    def _conditions(self, given: Mapping[str, float]) -> Conditional | None:
+        return conditional(given, self.made.vocabulary) if self.are_rules(given) else None
+
     def losses(self, given: float | Mapping[str, float], where: str) -> list[float]:
         """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
         if not isinstance(given, Mapping):
@@ -182,8 +200,9 @@ def joint_model(
     kernels: Mapping[str, Kernel] | None = None,
     alarm: Alarm | None = None,
     declarations: Sequence[Declaration] = (),
+    alarms: Mapping[str, Alarm] | None = None,
 ) -> JointModel:
-    """Return the model of these causes, or of hypotheses with spreads; kernels, alarm and ``invalid_in`` by rules.
+    """Return the model of these causes, or of hypotheses with spreads; kernels, alarms and ``invalid_in`` by rules.
 
     >>> joint_model(graph, [RootCause.single("slipped", 0.1, ["pose"])],
     ...             kernels={"scan": Discrete(["fits", "differs"], {"default": [0.9, 0.1], "pose": [0.2, 0.8]})})
@@ -197,16 +216,14 @@ def joint_model(
         found = generated(causes, graph.beliefs, together=together, effects=effects)
         made, left_out = found.made, found.left_out
     tables = Tables(made, {belief.name: belief for belief in graph.beliefs})
-    if alarm is not None:
-        again = None if alarm.again is None else tables.table(alarm.again, "alarm.again")
-        alarm = replace(alarm, likelihood=tables.table(alarm.likelihood, "alarm.likelihood"), again=again)
     return JointModel(
         made.hypotheses,
         {probe: tables.kernel(kernel, f"kernels.{probe}") for probe, kernel in (kernels or {}).items()},
-        alarm,
+        None if alarm is None else tables.alarm(alarm, "alarm"),
         [d if d.invalid_in is None else replace(d, invalid_in=tables.names_where(d.invalid_in)) for d in declarations],
         left_out,
         made.grown(len(causes)),
+        {name: tables.alarm(one, f"alarms.{name}") for name, one in (alarms or {}).items()},
     )
 
 

@@ -57,7 +57,9 @@ class Draft:
         self.hypotheses: Sequence[Hypothesis] = self.written if made is None else made.hypotheses
         self.names = [hypothesis.name for hypothesis in self.hypotheses]
         self.kernels = {name: self._kernel(name, kernel) for name, kernel in file.kernels.items()}
-        self.alarm = file.alarm and self._alarm(file.alarm)
+        self.alarm = file.alarm and self._alarm(file.alarm, "alarm")
+        given: Mapping[str, Any] = file.alarms
+        self.alarms = {n: self._alarm(a, place("alarms", n)) for n, a in given.items() if a is not UNREAD}
         self.declarations = [self._declaration(i, one) for i, one in enumerate(file.declarations)]
         self.plans = [self._plan(plan, plan.name, f"plans[{i}]") for i, plan in enumerate(file.plans)]
         self.restart = (
@@ -155,15 +157,12 @@ class Draft:
             return kernel if by_name and kernel.table in vars(kernel) else None
         return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
 
-    def _alarm(self, alarm: Alarm) -> Alarm:
+    def _alarm(self, alarm: Alarm, where: str) -> Alarm:
         certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
-        likelihood = self._tabled(lambda tables: tables.table(alarm.likelihood, "alarm.likelihood"), certain)
-        if self.report.lacks("alarm.likelihood"):
-            likelihood = certain
-        again = alarm.again
-        if again is not None:
-            again = self._tabled(lambda tables: tables.table(alarm.again or {}, "alarm.again"), certain)
-        return replace(alarm, likelihood=likelihood, again=again)
+        instead = replace(alarm, likelihood=certain, again=None)
+        if self.report.lacks(f"{where}.likelihood"):
+            alarm = replace(alarm, likelihood={"default": 1.0})
+        return self._tabled(lambda tables: tables.alarm(alarm, where), instead)
 
     def _declaration(self, i: int, given: Declaration) -> Declaration:
         belief, where = self.known.get(given.belief), f"declarations[{i}]"
@@ -224,7 +223,9 @@ class Draft:
         kernels = {probe: kernel for probe, kernel in self.kernels.items() if kernel is not None}
         problem = Problem(
             graph=RecoveryGraph(file.beliefs, self.actions, self.probes, file.edges, self.operations),
-            model=JointModel(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, self._grown),
+            model=JointModel(
+                *(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, self._grown), self.alarms
+            ),
             restart=self.restart,
             plans=self.plans,
             **{key: getattr(file, key) for key in ("sensing_budget", "escalate", "corrections", "coverage")},
@@ -251,13 +252,13 @@ class Draft:
                 yield fault
 
     def _judged(self, *, all_names: bool) -> Iterator[Fault]:
-        file, alarm = self.file, self.alarm
+        file, alarm, alarms = self.file, self.alarm, self.alarms
         yield from graph_faults(file.beliefs, self.actions, self.probes, file.edges, self.operations)
-        if alarm is not None and not all_names:  # possible under a hypothesis that could not be read, for all we know
-            alarm = replace(alarm, likelihood={n: alarm.likelihood.get(n) or 1.0 for n in self.names}, again=None)
+        if not all_names:
+            alarm, alarms = alarm and self._possible(alarm), {n: self._possible(one) for n, one in alarms.items()}
         # Of hypotheses that could not all be read, neither their number nor their sum is known.
         unsure = self._lacks_priors or self.report.lacks("hypotheses") or (self.causes is not None and not all_names)
-        for fault in model_faults(self.hypotheses, {}, alarm, self.declarations):
+        for fault in model_faults(self.hypotheses, {}, alarm, self.declarations, alarms):
             if fault.where != "hypotheses" or not unsure:
                 yield fault
         for probe, kernel in self.kernels.items():
@@ -266,13 +267,19 @@ class Draft:
         kernels = dict.fromkeys(self.kernels, _ANY_KERNEL)
         if self.report.lacks("kernels"):
             kernels |= dict.fromkeys((probe.name for probe in self.probes), _ANY_KERNEL)
-        yield from reference_faults(self.hypotheses, kernels, alarm, self.declarations, file.beliefs, self.probes)
+        yield from reference_faults(
+            self.hypotheses, kernels, alarm, self.declarations, file.beliefs, self.probes, alarms
+        )
         flat, plan = (None, self.restart) if isinstance(self.restart, Plan) else (self.restart, None)
         yield from terminal_faults(file.sensing_budget, flat, file.escalate)
         executed = {action.name for action in self.actions if action.executed}
         yield from plan_faults(self.plans, plan, self.known, executed, len(self.names))
         if file.coverage is not None and not self.report.faulty("coverage"):
             yield from coverage_faults(file.coverage)
+
+    def _possible(self, alarm: Alarm) -> Alarm:
+        """Return an alarm that may be possible under a hypothesis that could not be read, for all we know."""
+        return replace(alarm, likelihood={n: alarm.likelihood.get(n) or 1.0 for n in self.names}, again=None)
 
     def _kernel_faults(self, where: str, kernel: Kernel, all_names: bool) -> Iterator[Fault]:
         """Yield what is wrong with the rows that could be read."""

@@ -154,6 +154,8 @@ class ProblemFile:
     """For every probe by its name, how it answers under each hypothesis."""
     alarm: Alarm | None = None
     """What the monitor said; it changes the priors once."""
+    alarms: Mapping[Name, Alarm] = field(default_factory=dict)
+    """Several monitors by name, in place of `alarm`: each says by itself whether it has rung."""
     declarations: Sequence[Declaration] = ()
     """Statements made from evidence, whose standing is asked."""
     sensing_budget: Cost = math.inf

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aquamend.codec import write
 from aquamend.errors import AquaMendError
+from aquamend.model import Alarm
 from aquamend.model.kernels import rows_by_name
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file.format import FORMAT, ProblemFile, Restarting, WrittenPlan
@@ -35,7 +37,8 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
             edges=graph.edges,
             hypotheses=model.hypotheses,
             kernels={probe: rows_by_name(kernel, model.names) for probe, kernel in model.kernels.items()},
-            alarm=model.alarm,
+            alarm=model.alarm and _alarm(model.alarm),
+            alarms={name: _alarm(one) for name, one in model.alarms.items()},
             declarations=model.declarations,
             restart=_restarting(problem.restart, model.names),
             plans=[_plan(plan, model.names) for plan in problem.plans],
@@ -46,6 +49,13 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
 
 
 _SAME = ("name", "unit", "sensing_budget", "escalate", "corrections", "coverage")
+
+
+def _alarm(alarm: Alarm) -> Alarm:
+    """Return an alarm by its conditions where these ask about beliefs, which may be read again; else by hypothesis."""
+    likelihood = alarm.conditions and alarm.conditions.as_listed()
+    again = alarm.again_by and alarm.again_by.as_listed()
+    return replace(alarm, likelihood=likelihood or alarm.likelihood, again=again or alarm.again)
 
 
 def _restarting(restart: float | Plan | None, names: Sequence[str]) -> float | Restarting | None:
