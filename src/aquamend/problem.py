@@ -6,13 +6,14 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import Fault, InvalidProblem, UnknownName
 from aquamend.graph import RecoveryGraph, Value
+from aquamend.model.ages import Ages
 from aquamend.model.coverage import Coverage, coverage_faults
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
@@ -76,6 +77,19 @@ class Redeclared:
     """How often the belief has been declared again."""
 
 
+class Ageing(Protocol):
+    """A problem at any age of its beliefs."""
+
+    @property
+    def ages(self) -> Ages:
+        """How old the beliefs are in the problem that it belongs to."""
+        ...
+
+    def problem(self, ages: Ages) -> Problem:
+        """Return the problem once beliefs are so old."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Problem(Remembering):
     """What may be wrong, what can be measured, and what every way of recovering costs."""
@@ -95,6 +109,8 @@ class Problem(Remembering):
     """Calibration records that tell where probes may be screened by their power; None: nowhere."""
     redeclared: Mapping[str, Redeclared] = field(default_factory=dict)
     """Beliefs declared anew while recovering: from then on, these are what may be wrong."""
+    ageing: Ageing | None = None
+    """What the problem is once beliefs have grown older; None where no cause comes at a rate."""
     name: str = "recovery problem"
     unit: str = ""
 

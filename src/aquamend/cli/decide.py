@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import Heard, check_shape, problem_at, state_after
-from aquamend.cli.options import INTERRUPTED, AsJson, Files, NoAlarm, Observations, PolicyName, Rung, Silent
+from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.options import INTERRUPTED, Age, AsJson, Files, NoAlarm, Observations, PolicyName, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
@@ -33,6 +33,7 @@ def decide(
     alarm: Rung = [],  # noqa: B006
     silent: Silent = [],  # noqa: B006
     no_alarm: NoAlarm = False,
+    age: Age = [],  # noqa: B006
     deadline: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` or `certified` may search.")
     ] = None,
@@ -58,13 +59,14 @@ def decide(
     with complaints.at("aquamend decide"):
         check_shape(observe)
         monitors.check()
+        ages = ages_of(age)
         make_policy(policy, deadline=deadline, gap=gap)
     complaints.exit()
     for i, file in enumerate(files):
         with complaints.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
-                state = state_after(problem_at(file), observe, monitors)
+                state = state_after(problem_at(file, ages), observe, monitors)
                 report = decision_report(state, made, name=policy, surprising=surprising)
             if as_json:
                 print_json(decision_json(report, file=file) | _safety_data(report, made))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import Heard, problem_at
-from aquamend.cli.options import AsJson, Files, NoAlarm, Rung, Silent
+from aquamend.cli.given import Heard, ages_of, problem_at
+from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import following
 from aquamend.errors import NotDiscrete
@@ -45,6 +45,7 @@ def evaluate(
     alarm: Rung = [],  # noqa: B006
     silent: Silent = [],  # noqa: B006
     no_alarm: NoAlarm = False,
+    age: Age = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Compare policies by the expected loss of following each to the end.
@@ -57,11 +58,12 @@ def evaluate(
     complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
     with complaints.at("aquamend evaluate"):
         monitors.check()
+        ages = ages_of(age)
     names = _known(policy, complaints)
     complaints.exit()
     for file in files:
         with complaints.at(file):
-            problem, found = problem_at(file), {}
+            problem, found = problem_at(file, ages), {}
             state = monitors.start(problem)
             for name in names:
                 with complaints.at(f"{file}: policy {name}"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +13,42 @@ from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName
 
 if TYPE_CHECKING:
     from aquamend.inference import InformationState, Observation
+    from aquamend.model.ages import Ages
     from aquamend.problem import Problem
 
 STANDARD_INPUT = "-"
 """What stands for standard input where a file is named."""
 
 
-def problem_at(file: str) -> Problem:
+def problem_at(file: str, ages: Ages | None = None) -> Problem:
     """Return the problem that a file describes, or standard input; ``InvalidProblem`` with every fault."""
     from aquamend.problem_file import load_problem, read_problem
 
-    return read_problem(_standard_input()) if file == STANDARD_INPUT else load_problem(file)
+    return read_problem(_standard_input(), ages=ages) if file == STANDARD_INPUT else load_problem(file, ages=ages)
+
+
+def ages_of(given: Sequence[str]) -> Ages:
+    """Return the ages that ``--age 120`` and ``--age level_A=60`` give."""
+    from aquamend.model.ages import Ages
+
+    every, by_belief = None, {}
+    for text in given:
+        belief, equals, said = text.rpartition("=")
+        age = float(said) if _NUMBER.fullmatch(said.strip()) else math.inf
+        if not math.isfinite(age) or (equals and not belief):
+            raise BadAge(f"--age {text!r} is no age; give a finite number of at least 0, or BELIEF=NUMBER")
+        if belief:
+            by_belief[belief] = age
+        else:
+            every = age
+    return Ages(every, by_belief)
+
+
+class BadAge(AquaMendError, ValueError):
+    """An ``--age`` that is none."""
+
+
+_NUMBER = re.compile(r"\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def _standard_input() -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import Heard, check_shape, problem_at, state_after
-from aquamend.cli.options import AsJson, Files, NoAlarm, Observations, Rung, Silent
+from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def lint(
     alarm: Rung = [],  # noqa: B006
     silent: Silent = [],  # noqa: B006
     no_alarm: NoAlarm = False,
+    age: Age = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Say what looks odd in sound problem files, warnings first, with what it costs in expected loss.
@@ -36,10 +37,11 @@ def lint(
     with complaints.at("aquamend lint"):
         check_shape(observe)
         monitors.check()
+        ages = ages_of(age)
     complaints.exit()
     for file in files:
         with complaints.at(file):
-            found = findings(state_after(problem_at(file), observe, monitors))
+            found = findings(state_after(problem_at(file, ages), observe, monitors))
             if as_json:
                 print_json({"file": file, "findings": [_data(finding) for finding in found]})
             elif not found:

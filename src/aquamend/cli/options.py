@@ -50,6 +50,16 @@ Silent = Annotated[
 
 NoAlarm = Annotated[bool, typer.Option("--no-alarm", help="No monitor has rung: begin with the priors.")]
 
+Age = Annotated[
+    list[str],
+    typer.Option(
+        "--age",
+        metavar="[BELIEF=]AGE",
+        help="How long ago beliefs were measured, for causes with a rate: all, or one by its name. Repeat it.",
+        show_default=False,
+    ),
+]
+
 PolicyName = Annotated[
     str,
     typer.Option(

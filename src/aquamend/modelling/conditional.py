@@ -6,9 +6,10 @@ as it is declared *now* is wrong. So the conditions stay with the alarm, beside 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class Conditional:
     vocabulary: Vocabulary
     beliefs: tuple[str, ...]
     """The beliefs that they ask about."""
+    read: Callable[[Mapping[str, float], Vocabulary], Iterable[float | None]] = resolved
+    """What the rules say of every hypothesis, None where they say nothing."""
 
     @cached_property
     def _pattern(self) -> NDArray[np.bool_]:
@@ -41,9 +44,9 @@ class Conditional:
         is like the first of those under which the same beliefs were wrong at first.
         """
         now = replace(self.vocabulary, words={**self.vocabulary.words, **{b: wrong[b] for b in self.beliefs}})
-        said = list(resolved(self.rules, now))
+        said = list(self.read(self.rules, now))
         if any(one is None for one in said):
-            first = list(resolved(self.rules, self.vocabulary))
+            first = list(self.read(self.rules, self.vocabulary))
             like = {key.tobytes(): first[s] for s, key in reversed([*enumerate(self._pattern)])}
             pattern = np.column_stack([wrong[belief] for belief in self.beliefs])
             said = [like.get(pattern[s].tobytes(), first[s]) if one is None else one for s, one in enumerate(said)]
@@ -65,12 +68,13 @@ class Conditional:
         names = self.vocabulary.names
         if len(names) > MOST_LISTED or any(sign in name for name in names for sign in "&|") or not self._telling(names):
             return None
+        kind: Any = type(self.rules)
         written: dict[str, float] = {}
         for condition, value in self.rules.items():
             parts = [condition] if condition.strip() == DEFAULT else list(self._parts(condition))
             if parts:
                 written[" | ".join(parts)] = value
-        return written
+        return dict(written) if kind is dict else kind(written)
 
     def _telling(self, names: Sequence[str]) -> bool:
         """Whether names of hypotheses and of beliefs cannot be taken for each other."""

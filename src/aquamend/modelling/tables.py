@@ -11,6 +11,7 @@ from aquamend.codec import key_of, place
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
+from aquamend.model.ages import Ages
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
@@ -201,6 +202,7 @@ def joint_model(
     alarm: Alarm | None = None,
     declarations: Sequence[Declaration] = (),
     alarms: Mapping[str, Alarm] | None = None,
+    ages: Ages | None = None,
 ) -> JointModel:
     """Return the model of these causes, or of hypotheses with spreads; kernels, alarms and ``invalid_in`` by rules.
 
@@ -213,7 +215,7 @@ def joint_model(
     if hypotheses:
         made, left_out = expanded_or_faults(hypotheses, graph.beliefs, effects), 0.0
     else:
-        found = generated(causes, graph.beliefs, together=together, effects=effects)
+        found = generated(causes, graph.beliefs, together=together, effects=effects, ages=ages)
         made, left_out = found.made, found.left_out
     tables = Tables(made, {belief.name: belief for belief in graph.beliefs})
     return JointModel(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from aquamend.errors import Fault, InvalidProblem
 from aquamend.graph import Action, Operation, Probe, RecoveryGraph, Value
 from aquamend.graph.validation import graph_faults
 from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
+from aquamend.model.ages import Ages
 from aquamend.model.coverage import coverage_faults
 from aquamend.model.joint_model import Grown
 from aquamend.model.kernels import rows_of, with_rows
@@ -28,12 +29,29 @@ from aquamend.modelling.rules import Vocabulary
 from aquamend.modelling.tables import Tables, expanded_or_faults
 from aquamend.modelling.truths import Expanded, expanded, has_spread
 from aquamend.problem import RESTART, Plan, Problem, plan_faults, terminal_faults
-from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan
+from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan, sections
 
 T = TypeVar("T")
 _NAMED = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
 """Sections that give names to others."""
 _ANY_KERNEL: Kernel = Gaussian({})
+
+
+@dataclass(frozen=True, slots=True)
+class Ageing:
+    """A file with causes that come at a rate: its problem at any other time."""
+
+    file: ProblemFile
+    ages: Ages
+    """Those of the problem made of it last."""
+
+    def problem(self, ages: Ages) -> Problem:
+        """Return the problem once beliefs are so old; those of which nothing is said are as old as the file says."""
+        report = FaultReport()
+        draft = Draft(self.file, report, ages)
+        if report.count:
+            raise report.error(sections())
+        return draft.problem()
 
 
 class Draft:
@@ -42,9 +60,11 @@ class Draft:
     Whatever is wrong with it is reported while it is made, or by `faults`.
     """
 
-    def __init__(self, file: ProblemFile, report: FaultReport) -> None:
+    def __init__(self, file: ProblemFile, report: FaultReport, ages: Ages | None = None) -> None:
         self.report, self.known = report, {belief.name: belief for belief in file.beliefs}
         self.file, self.delay = file, file.delay
+        report.judge(_age_faults(file, ages or Ages()))
+        self.ages = Ages(0.0) if report.faulty("age") else Ages.given(file.age).but(ages or Ages())
         report.judge(_contradictions(file, report))
         self.causes = None if file.causes is None else self._causes(file.causes)
         self.written = [replace(h, truth=self._typed(h.truth, f"hypotheses[{i}].truth"))
@@ -90,7 +110,7 @@ class Draft:
         for i, cause in enumerate(causes):
             states: Mapping[str, Any] | None = cause.states
             if states is None:
-                states = {"": CauseState(cause.prior or 0.0, cause.failed, cause.truth)}
+                states = {"": CauseState(cause.prior, cause.failed, cause.truth, cause.rate)}
             typed = {}
             for name, state in states.items():
                 at = f"causes[{i}].states.{name}.truth" if name else f"causes[{i}].truth"
@@ -108,7 +128,8 @@ class Draft:
             if self.causes is not None:
                 if self.report.faulty("causes", "together", "hypotheses"):
                     return None
-                found = generated(self.causes, beliefs, together=self.file.together, effects=self.effects)
+                together, effects = self.file.together, self.effects
+                found = generated(self.causes, beliefs, together=together, effects=effects, ages=self.ages)
                 self.left_out = found.left_out
                 return found.made
             if lacks("hypotheses") or self._lacks_priors:
@@ -229,6 +250,7 @@ class Draft:
             restart=self.restart,
             plans=self.plans,
             **{key: getattr(file, key) for key in ("sensing_budget", "escalate", "corrections", "coverage")},
+            ageing=Ageing(file, self.ages) if any(c.comes_at_a_rate for c in self.causes or ()) else None,
             name=file.name,
             unit=file.unit,
         )
@@ -312,6 +334,19 @@ def _as(kind: type[T], given: Any, **changes: Any) -> T:
     return kind(**({field.name: getattr(given, field.name) for field in fields(own)} | changes))
 
 
+def _age_faults(file: ProblemFile, given: Ages) -> Iterator[Fault]:
+    """Yield ages that are none, and those of beliefs that are not there."""
+    known, own = [belief.name for belief in file.beliefs], file.age if isinstance(file.age, Mapping) else {}
+    numbers: dict[str, Any] = {place("age", belief): age for belief, age in own.items()} or {"age": file.age}
+    for where, age in numbers.items():
+        if isinstance(age, float | int) and age < 0.0:
+            yield Fault(where, f"{age!r} is not an age", "give a number of at least 0")
+    for belief in dict.fromkeys((*own, *given.by_belief)):
+        if belief not in known:
+            where, remedy = place("age", belief), "rename or remove it"
+            yield Fault(where, f"{belief!r} is not a belief", remedy, belief, known, ("beliefs",))
+
+
 def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
     """Yield what contradicts itself within one entry, or in what the file has at all."""
     if file.hypotheses is None and file.causes is None:
@@ -326,9 +361,9 @@ def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
             said = "it is undone by operations, each of which takes its own time"
             yield Fault(f"actions[{i}].takes", said, "give `takes` to the operations instead")
     for i, cause in enumerate(file.causes or ()):
-        own = {"prior": cause.prior, "failed": cause.failed, "truth": cause.truth}
+        own = {"prior": cause.prior, "rate": cause.rate, "failed": cause.failed, "truth": cause.truth}
         for key, given in own.items() if cause.states is not None else ():
             if given:
                 yield Fault(f"causes[{i}].{key}", "the cause has states too", "say it of each state")
-        if cause.states is None and cause.prior is None:
-            yield Fault(f"causes[{i}].prior", "it is missing", "add the key 'prior', or 'states'")
+        if cause.states is None and cause.prior is None and cause.rate is None:
+            yield Fault(f"causes[{i}].prior", "it is missing", "add the key 'prior', 'rate' or 'states'")
