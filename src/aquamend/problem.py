@@ -44,6 +44,8 @@ class Plan:
     """Of the beliefs it corrects, those that may stay wrong, and how probably they do where they have failed."""
     last_resort: bool = False
     """Considered only where nothing else is admissible: stopping safely, say, with all that is wrong left wrong."""
+    compensates: bool = False
+    """Whether it was made from the problem's compensations."""
 
     @property
     def price(self) -> float:
@@ -111,6 +113,10 @@ class Problem(Remembering):
     """Beliefs declared anew while recovering: from then on, these are what may be wrong."""
     ageing: Ageing | None = None
     """What the problem is once beliefs have grown older; None where no cause comes at a rate."""
+    compensations: Sequence[Any] = ()
+    """Those that plans were made from, each a `Compensation`."""
+    before: str | None = None
+    """The action before which it is asked whether to go on; None: an alarm has rung, and an action is no question."""
     name: str = "recovery problem"
     unit: str = ""
 

@@ -9,7 +9,18 @@ import typer
 
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
-from aquamend.cli.options import INTERRUPTED, Age, AsJson, Files, NoAlarm, Observations, PolicyName, Rung, Silent
+from aquamend.cli.options import (
+    INTERRUPTED,
+    Age,
+    AsJson,
+    Before,
+    Files,
+    NoAlarm,
+    Observations,
+    PolicyName,
+    Rung,
+    Silent,
+)
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
@@ -33,6 +44,7 @@ def decide(
     alarm: Rung = [],  # noqa: B006
     silent: Silent = [],  # noqa: B006
     no_alarm: NoAlarm = False,
+    before: Before = None,
     age: Age = [],  # noqa: B006
     deadline: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` or `certified` may search.")
@@ -48,6 +60,7 @@ def decide(
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
 
+    With --before, whether an action may be done now: go on, measure first, go back or ask.
     The text shows every alternative with its expected loss, why the winner won and what would flip it. Where one of
     several files (or an answer for it) is wrong, the others are still decided, and the exit status is 2. An interrupt
     ends a long search: the best step found by then is shown, with its bounds.
@@ -55,7 +68,7 @@ def decide(
     from aquamend.explanation.as_json import decision_json
     from aquamend.explanation.report import decision_report
 
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
     with complaints.at("aquamend decide"):
         check_shape(observe)
         monitors.check()

@@ -83,9 +83,16 @@ class Heard:
     rung: Sequence[str] = ()
     silent: Sequence[str] = ()
     no_alarm: bool = False
+    before: str | None = None
+    """The action before which it is asked whether to go on: no monitor has rung then."""
 
     def check(self) -> None:
         """Refuse what contradicts itself in any problem."""
+        if self.before is not None and self.rung:
+            said = (
+                f"--before {self.before!r} asks where no alarm has rung, and --alarm {self.rung[0]!r} says that one has"
+            )
+            raise BadMonitors(f"{said}; keep one of the two")
         if self.no_alarm and self.rung:
             raise BadMonitors(f"--no-alarm and --alarm {self.rung[0]!r} exclude each other; keep one of the two")
         for name in self.silent:
@@ -96,6 +103,10 @@ class Heard:
         """Return the state of a problem that its monitors lead to, before any answer."""
         from aquamend.inference import InformationState
 
+        if self.before is not None:
+            from aquamend.modelling.guard import before_action
+
+            return InformationState.alarmed(before_action(problem, self.before), (), silent=self.silent)
         only = problem.model.only_monitor
         if only in self.silent and not self.no_alarm:
             said = f"{only!r} is the only alarm of this problem, and has rung unless --no-alarm is given"

@@ -60,6 +60,15 @@ Age = Annotated[
     ),
 ]
 
+Before = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ACTION",
+        help="Ask, without an alarm, whether this action may be done now; only beliefs that lead to it count.",
+        show_default=False,
+    ),
+]
+
 PolicyName = Annotated[
     str,
     typer.Option(

@@ -22,12 +22,14 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
     """Return one decision in the decision format, with the file it belongs to and a few further keys."""
     state = report.state
     names = labels(state.problem.declarations)
+    asked = {} if report.verdict is None else {"before": state.problem.before, "verdict": report.verdict.value}
     return {
         "format": FORMAT,
         "file": file,
         "name": state.problem.name,
         "unit": state.problem.unit,
         "policy": report.policy,
+        **asked,
         "alarms": [{"alarm": m.monitor, "rang": m.rang} for m in state.monitored],
         "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in state.evidence],
         "surprises": surprises_json(report),

@@ -72,6 +72,9 @@ def _headline(report: DecisionReport, file: str, width: int) -> Group:
 def _verdict(report: DecisionReport, table: Alternatives) -> Table:
     words, step = Wording(report.state), report.step
     grid = Table.grid(padding=(0, 2, 0, 0))
+    if report.verdict is not None:
+        asked = f"  Before {shown(report.state.problem.before or '')}"
+        grid.add_row(Text(asked, style=HEADING), Text(report.verdict.value, style=HEADING))
     grid.add_row(Text("▶ Next step", style=CHOSEN), Text(words.brief(step, most=MOST_NAMED), style=CHOSEN))
     undo = step.undo if isinstance(step, RollBack) else ()
     if isinstance(step, Restart) and report.state.problem.restart_plan is not None:
@@ -122,7 +125,7 @@ def _kept(belief: BeliefLine, unit: str) -> str:
 
 def _correcting(belief: BeliefLine, unit: str) -> str:
     if not belief.undo:
-        return "free: nothing rests on it"
+        return "impossible: nothing to undo" if belief.undo_cost == float("inf") else "free: nothing rests on it"
     cost = "impossible" if belief.undo_cost == float("inf") else quantity(belief.undo_cost, unit)
     return f"{cost}: undo {listed(belief.undo)}"
 

@@ -78,7 +78,7 @@ def parts_of(cause: RootCause, ages: Ages) -> list[Part]:
 
 
 def words_of(cause: RootCause, parts: Sequence[Part]) -> dict[str, list[int]]:
-    """Return the words for a cause's states, and for what came since a belief was measured, with the parts they mean."""
+    """Return the words for a cause's states and for what came since a belief was measured, with the parts meant."""
     found: dict[str, list[int]] = {}
     for i, part in enumerate(parts):
         found.setdefault(part.word, []).append(i)

@@ -2,9 +2,9 @@
 
     p(s) = Π_c p(state of c under s | states of earlier causes under s)
 
-over all combinations in which at most ``together`` causes are present. A cause with a rate has the probability that it has
-come since (``ageing``). What more of them at once would add is left out,
-and how probable that is stays known (``Generated.left_out``): the kept priors are divided by 1 − left out.
+over all combinations in which at most ``together`` causes are present. A cause with a rate has the probability that it
+has come since (``ageing``). What more of them at once would add is left out, and how probable that is stays known
+(``Generated.left_out``): the kept priors are divided by 1 − left out.
 """
 
 from __future__ import annotations
