@@ -65,6 +65,12 @@ def faults(folder, kind, seed):
     reference = Reference(problem, **said)
     name = f"{kind}-{seed}.json"
     (folder / name).write_text(json.dumps(problem))
+    try:
+        reference.mass(())
+    except ValueError:  # no hypothesis allows what the monitors say
+        with pytest.raises(AssertionError, match="exits with 2"):
+            comparison.ask(folder, "decide", name, *options)
+        return []
     seen = comparison.walk(reference, rng) if rng.random() < 0.5 else ()
     found = []
     for policy in POLICIES:
@@ -81,8 +87,8 @@ def test_decisions_of_a_moment_are_those_of_brute_force(tmp_path, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(10_000, 14_000, 500))
+@pytest.mark.parametrize("first", range(10_000, 13_000, 250))
 def test_many_decisions_of_a_moment_are_those_of_brute_force(tmp_path, first):
     kinds = list(MANY)
-    found = [f for seed in range(first, first + 500) for f in faults(tmp_path, kinds[seed % len(kinds)], seed)]
+    found = [f for seed in range(first, first + 250) for f in faults(tmp_path, kinds[seed % len(kinds)], seed)]
     assert not found, "\n".join([f"{len(found)} disagreements:", *found[:40]])

@@ -111,8 +111,8 @@ def generated(
 ) -> Generated:
     """Return the joint hypotheses of these causes; ``InvalidProblem`` with every fault where they cannot be.
 
-    ``together`` is how many causes may be present at once; all of them unless given. ``ages`` say how long ago beliefs were
-    measured, for causes that come at a rate.
+    ``together`` is how many causes may be present at once; all of them unless given. ``ages`` say how long ago beliefs
+    were measured, for causes that come at a rate.
     """
     ages = ages or Ages()
     faults = list(_cause_faults(causes, beliefs, effects, ages))
