@@ -73,7 +73,9 @@ def aged(problem: Problem, ages: float | dict[str, float] | None = None) -> Prob
         own = {name for _, state in states for name in (*state.get("failed", ()), *state.get("truth", {}))}
         old = {name: number(given[name] if isinstance(given, dict) else given) for name in own}
         limits = sorted(set(old.values())) or [number(given)]
-        causes.append({**cause, "stretches": list(_stretches(states, limits, old))})
+        total = math.fsum(number(state["rate"]) for _, state in states)
+        absent = math.exp(-total * limits[-1])
+        causes.append({**cause, "stretches": list(_stretches(states, limits, old)), "absent": absent})
     return {**{key: value for key, value in problem.items() if key != "age"}, **({"causes": causes} if causes else {})}
 
 

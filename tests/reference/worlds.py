@@ -216,7 +216,7 @@ def _combination(
     prior = 1.0
     for cause in causes:
         if cause not in present:
-            prior *= 1 - math.fsum(number(state["prior"]) for _, state in _states(cause))
+            prior *= cause.get("absent", 1 - math.fsum(number(state["prior"]) for _, state in _states(cause)))
     truths: dict[str, Any] = {}
     failed: set[str] = set()
     for _, state in chosen:

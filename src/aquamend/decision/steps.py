@@ -11,7 +11,7 @@ from aquamend.codec import KeyedBy, load, write
 from aquamend.graph import Value
 
 
-class Verdict(StrEnum):
+class Advice(StrEnum):
     """What a check before an action says."""
 
     GO_ON = "go on"
@@ -86,17 +86,17 @@ def step_kind(step: Step) -> str:
     return step.kind
 
 
-def verdict(step: Step) -> Verdict:
+def advice(step: Step) -> Advice:
     """Return what a step says to somebody who asks before an action."""
     match step:
         case Continue():
-            return Verdict.GO_ON
+            return Advice.GO_ON
         case Reprobe():
-            return Verdict.MEASURE_FIRST
+            return Advice.MEASURE_FIRST
         case RollBack() | Restart():
-            return Verdict.GO_BACK
+            return Advice.GO_BACK
         case Escalate():
-            return Verdict.ASK
+            return Advice.ASK
         case _:
             assert_never(step)
 

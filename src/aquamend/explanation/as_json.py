@@ -22,7 +22,7 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
     """Return one decision in the decision format, with the file it belongs to and a few further keys."""
     state = report.state
     names = labels(state.problem.declarations)
-    asked = {} if report.verdict is None else {"before": state.problem.before, "verdict": report.verdict.value}
+    asked = {} if report.advice is None else {"before": state.problem.before, "advice": report.advice.value}
     return {
         "format": FORMAT,
         "file": file,

@@ -72,9 +72,9 @@ def _headline(report: DecisionReport, file: str, width: int) -> Group:
 def _verdict(report: DecisionReport, table: Alternatives) -> Table:
     words, step = Wording(report.state), report.step
     grid = Table.grid(padding=(0, 2, 0, 0))
-    if report.verdict is not None:
+    if report.advice is not None:
         asked = f"  Before {shown(report.state.problem.before or '')}"
-        grid.add_row(Text(asked, style=HEADING), Text(report.verdict.value, style=HEADING))
+        grid.add_row(Text(asked, style=HEADING), Text(report.advice.value, style=HEADING))
     grid.add_row(Text("▶ Next step", style=CHOSEN), Text(words.brief(step, most=MOST_NAMED), style=CHOSEN))
     undo = step.undo if isinstance(step, RollBack) else ()
     if isinstance(step, Restart) and report.state.problem.restart_plan is not None:

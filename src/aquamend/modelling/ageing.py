@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from aquamend.modelling.root_causes import CauseState, RootCause
 
 Floats = NDArray[np.float64]
+LEAST = 1e-60
+"""What may have come by its rate, or may not have, stays at least so probable: only rounding makes it impossible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +97,16 @@ def since(part: Part, belief: str, parts: Sequence[Part]) -> str:
     return part.word if always else f"{part.word} (since {belief})"
 
 
-def probabilities(parts: Sequence[Part], rates: Mapping[str, Floats]) -> list[Floats]:
-    """Return the probability of each part under every hypothesis, from the rates of the states."""
+def probabilities(parts: Sequence[Part], rates: Mapping[str, Floats]) -> tuple[list[Floats], Floats]:
+    """Return the probability of each part, and that the cause has not come, under every hypothesis, from the rates."""
     total = np.sum(list(rates.values()), axis=0)
     share = {state: np.divide(rate, total, out=np.zeros_like(total), where=total > 0) for state, rate in rates.items()}
-    return [share[p.state] * np.exp(-total * p.since) * -np.expm1(-total * (p.until - p.since)) for p in parts]
+    found = []
+    for part in parts:
+        within = -np.expm1(-total * (part.until - part.since))
+        own = share[part.state] * np.exp(-total * part.since) * within
+        found.append(np.where((rates[part.state] > 0.0) & (within > 0.0), np.maximum(own, LEAST), own))
+    return found, np.maximum(np.exp(-total * max((part.until for part in parts), default=0.0)), LEAST)
 
 
 def ageing_faults(where: str, cause: RootCause, ages: Ages) -> Iterator[Fault]:

@@ -176,9 +176,8 @@ def _priors(
     """Return the probability of every combination, the left-out ones not made up for."""
     prior, earlier = np.ones(len(present)), set[str]()
     for c, cause in enumerate(causes):
-        absent = np.ones(len(present))
-        for i, p in enumerate(_part_priors(f"causes[{c}]", cause, parts[c], vocabulary, earlier), start=1):
-            absent -= p
+        own, absent = _part_priors(f"causes[{c}]", cause, parts[c], vocabulary, earlier)
+        for i, p in enumerate(own, start=1):
             prior *= np.where(present[:, c] == i, p, 1.0)
         if absent.min() < -1e-9:
             s = int(absent.argmin())
@@ -198,14 +197,19 @@ def _priors(
 
 def _part_priors(
     where: str, cause: RootCause, parts: Sequence[Part], vocabulary: Vocabulary, earlier: set[str]
-) -> list[Floats]:
-    """Return the probability of each part of a cause, given the earlier causes."""
+) -> tuple[list[Floats], Floats]:
+    """Return the probability of each part of a cause, and that it is absent, given the earlier causes."""
     key, found = "rate" if cause.comes_at_a_rate else "prior", dict[str, Floats]()
     for state, spec in cause.states.items():
         at = f"{where}.states.{state}.{key}" if state else f"{where}.{key}"
         given = spec.rate if cause.comes_at_a_rate else spec.prior
         found[state] = _conditional(at, cause, 0.0 if given is None else given, vocabulary, earlier)
-    return probabilities(parts, found) if cause.comes_at_a_rate else list(found.values())
+    if cause.comes_at_a_rate:
+        return probabilities(parts, found)
+    absent = np.ones(len(vocabulary.names))
+    for p in found.values():
+        absent -= p
+    return list(found.values()), absent
 
 
 def _conditional(

@@ -46,6 +46,8 @@ class Vocabulary:
     """Whether the hypotheses were listed, rather than made from causes."""
     beliefs: Sequence[str] = ()
     """The words that mean a belief which has failed."""
+    lenient: bool = False
+    """Whether the first of two rules decides that contradict each other: sound ones may, once beliefs are older."""
     whole: Sequence[str] = ()
     """For every hypothesis, the one as written that it is a part of, where a spread stands for several."""
 

@@ -56,7 +56,7 @@ def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Any
     if faults:
         raise InvalidProblem(faults)
     found = resolved(rules, vocabulary)
-    if found.clashes:
+    if found.clashes and not vocabulary.lenient:
         raise InvalidProblem([Fault(where, str(clash), clash.remedy) for clash in found.clashes])
     return found
 

@@ -48,7 +48,7 @@ class Ageing:
     def problem(self, ages: Ages) -> Problem:
         """Return the problem once beliefs are so old; those of which nothing is said are as old as the file says."""
         report = FaultReport()
-        draft = Draft(self.file, report, ages)
+        draft = Draft(self.file, report, self.ages.but(ages), lenient=True)
         if report.count:
             raise report.error(sections())
         return draft.problem()
@@ -60,7 +60,9 @@ class Draft:
     Whatever is wrong with it is reported while it is made, or by `faults`.
     """
 
-    def __init__(self, file: ProblemFile, report: FaultReport, ages: Ages | None = None) -> None:
+    def __init__(
+        self, file: ProblemFile, report: FaultReport, ages: Ages | None = None, *, lenient: bool = False
+    ) -> None:
         self.report, self.known = report, {belief.name: belief for belief in file.beliefs}
         self.file, self.delay = file, file.delay
         report.judge(_age_faults(file, ages or Ages()))
@@ -73,6 +75,8 @@ class Draft:
                         for i, e in enumerate(file.effects)]  # fmt: skip
         self.left_out = 0.0
         made = self._made()
+        if made is not None and lenient:
+            made = replace(made, vocabulary=replace(made.vocabulary, lenient=True))
         self.tables = None if made is None else Tables(made, self.known)
         self.hypotheses: Sequence[Hypothesis] = self.written if made is None else made.hypotheses
         self.names = [hypothesis.name for hypothesis in self.hypotheses]
