@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
@@ -17,7 +17,7 @@ from aquamend.decision.steps import Advice, Continue, Step
 from aquamend.errors import AquaMendError
 from aquamend.explanation.report import DecisionReport, decision_report
 from aquamend.explanation.wording import Wording
-from aquamend.graph import RecoveryGraph
+from aquamend.graph import Edge, RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.modelling.guard import before_action, leading_to
 from aquamend.policies import AquaMend, Policy
@@ -86,8 +86,9 @@ def checked(problem: Problem, action: str, *, silent: Sequence[str] = (), policy
     return Check(action, decision_report(state, by, name=type(by).__name__, bounded=False))
 
 
-def may_matter(graph: RecoveryGraph, action: str) -> bool:
+def may_matter(graph: RecoveryGraph, action: str, unsaid: Iterable[Edge] = ()) -> bool:
     """Whether some belief that leads to an action costs anything if it has failed, or needs support."""
+    graph = replace(graph, edges=(*graph.edges, *(edge for edge in unsaid if edge not in graph.edges)))
     leading = set(leading_to(graph, action))
     own = [belief for belief in graph.beliefs if belief.name in leading]
     return any(belief.residual > 0.0 or not belief.may_keep or belief.needs_support for belief in own)

@@ -77,6 +77,7 @@ class Tracker:
         self._checks: dict[object, Check] = {}
         """The last answers to checks, by what they hang on."""
         self._checked_at = 0
+        self._mattering: dict[tuple[str, int], bool] = {}
 
     @classmethod
     def at(cls, problem: Problem) -> Tracker:
@@ -277,10 +278,18 @@ class Tracker:
             return self._checks[key]
 
     def _checked(self, action: str, silent: tuple[str, ...], policy: Policy | None) -> Check:
-        problem = self.problem()
-        if problem.corrections and not silent and not may_matter(problem.graph, action):
+        # Of a template that is a function nothing is known before it is asked; silence has to be possible.
+        quiet = isinstance(self._template, Problem) and self._base.corrections and not silent
+        if quiet and not self._may_matter(action):
             return Check(action)
-        return checked(problem, action, silent=silent, policy=policy)
+        return checked(self.problem(), action, silent=silent, policy=policy)
+
+    def _may_matter(self, action: str) -> bool:
+        """Whether a belief that leads to an action costs anything; asked once for the dependences seen so far."""
+        key = action, len(self._record.unsaid)
+        if key not in self._mattering:
+            self._mattering[key] = may_matter(self._base.graph, action, self._record.unsaid)
+        return self._mattering[key]
 
     def guard(self, action: str, *, silent: Iterable[str] = (), policy: Policy | None = None, at: Time = None) -> Guard:
         """Guard an action, as a context manager or decorator that tracks it, or raises `NotNow` where it may not be."""
