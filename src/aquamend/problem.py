@@ -87,6 +87,11 @@ class Ageing(Protocol):
         """How old the beliefs are in the problem that it belongs to."""
         ...
 
+    @property
+    def at_rest(self) -> Sequence[str]:
+        """The causes with a rate that cannot have come at these ages."""
+        ...
+
     def problem(self, ages: Ages) -> Problem:
         """Return the problem once beliefs are so old."""
         ...

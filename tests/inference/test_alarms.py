@@ -210,6 +210,22 @@ def test_conditions_on_beliefs_survive_being_written_with_the_hypotheses_listed(
                 np.testing.assert_array_equal(*rows)
 
 
+def test_a_written_problem_says_what_its_monitors_do_by_what_is_declared_now():
+    tables = {"floor": 0.9, "shelf_moved & not floor": 0.2, "default": 0.05}
+    problem = parse_problem(data(alarms={"scan": {"likelihood": tables}}))
+    state = redeclared(InformationState.start(problem), floor=4.0)
+    beliefs = [replace(b, declared=4.0) if b.name == "floor" else b for b in problem.graph.beliefs]
+    truth = [{"floor": 3.0, **h.truth} for h in problem.model.hypotheses]
+    hypotheses = [replace(h, truth=t) for h, t in zip(problem.model.hypotheses, truth, strict=True)]
+    moved = replace(
+        problem,
+        graph=replace(problem.graph, beliefs=beliefs),
+        model=replace(problem.model, hypotheses=hypotheses),
+    )
+    assert moved.ringing("scan").tolist() == state.problem.ringing("scan").tolist()
+    assert parse_problem(problem_to_data(moved)).ringing("scan").tolist() == moved.ringing("scan").tolist()
+
+
 def random_tables(rng, problem):
     """Return an alarm table by conditions, as the reference understands them: one belief, or the causes."""
     belief = rng.choice(problem["beliefs"])["name"]

@@ -29,7 +29,7 @@ def lint(
 
     Hypotheses that no probe separates, probes that cannot pay or that read another quantity, beliefs without support or
     that nobody can correct, looks that pay only together, decisions on a knife's edge, priors that the alarm
-    contradicts. None of these is an error: the exit status is 0.
+    contradicts, monitors that tell nothing. None of these is an error: the exit status is 0.
     """
     from aquamend.lint import findings
 

@@ -79,6 +79,13 @@ def parts_of(cause: RootCause, ages: Ages) -> list[Part]:
     return found
 
 
+def may_have_come(cause: RootCause, ages: Ages) -> bool:
+    """Whether a cause with a rate can have come since what it makes wrong was measured."""
+    rates = [spec.rate for spec in cause.states.values() if spec.rate is not None]
+    numbers = [n for rate in rates for n in (rate.values() if isinstance(rate, Mapping) else (rate,))]
+    return any(number > 0.0 for number in numbers) and any(part.until > 0.0 for part in parts_of(cause, ages))
+
+
 def words_of(cause: RootCause, parts: Sequence[Part]) -> dict[str, list[int]]:
     """Return the words for a cause's states and for what came since a belief was measured, with the parts meant."""
     found: dict[str, list[int]] = {}

@@ -21,6 +21,7 @@ from aquamend.model.coverage import coverage_faults
 from aquamend.model.joint_model import Grown
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.validation import model_faults, reference_faults
+from aquamend.modelling.ageing import may_have_come
 from aquamend.modelling.compensations import Compensation, with_compensations
 from aquamend.modelling.following import standing_in
 from aquamend.modelling.persistence import with_persistent_errors
@@ -44,6 +45,13 @@ class Ageing:
     file: ProblemFile
     ages: Ages
     """Those of the problem made of it last."""
+
+    @property
+    def at_rest(self) -> tuple[str, ...]:
+        """The causes with a rate that cannot have come at these ages."""
+        causes = Draft(self.file, FaultReport(), self.ages, lenient=True).causes or ()
+        timed = [cause for cause in causes if cause.comes_at_a_rate]
+        return tuple(cause.name for cause in timed if not may_have_come(cause, self.ages))
 
     def problem(self, ages: Ages) -> Problem:
         """Return the problem once beliefs are so old; those of which nothing is said are as old as the file says."""
