@@ -200,6 +200,13 @@ def test_a_state_with_monitors_is_written_and_read_back(problem):
         InformationState.from_data(state.problem, wrong)
 
 
+def test_a_written_state_that_speaks_of_other_beliefs_is_refused(problem):
+    wrong = InformationState.alarmed(problem, "scan").to_data()
+    wrong["monitored"][0]["redeclared"] = {"mop": {"value": None, "support": [], "times": 1}}
+    with pytest.raises(InvalidData, match="has no belief 'mop'"):
+        InformationState.from_data(problem, wrong)
+
+
 def test_conditions_on_beliefs_survive_being_written_with_the_hypotheses_listed(problem):
     written = parse_problem(problem_to_data(problem))
     for monitor, again in itertools.product(problem.model.monitors, (False, True)):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.decision.steps import Advice, Continue, NewDeclaration, Reprobe, RollBack
 from aquamend.errors import AquaMendError, RungAndSilent, SecondAlarm, UnknownName
@@ -17,7 +18,9 @@ from aquamend.model.ages import Ages
 from aquamend.modelling.guard import before_action
 from aquamend.policies import AquaMend
 from aquamend.problem_file import load_problem, parse_problem
-from aquamend.recovery import Declare, Finish, Measure, NotNow, Tracker, Undo, acts_of
+from aquamend.recovery import Declare, Finish, Instant, Measure, NotNow, Rules, Tracker, Undo, acts_of
+from aquamend.recovery.events import Alarmed
+from aquamend.recovery.plain import event_from_data, event_to_data
 from aquamend.recovery.situation import Came, Change, problem_after
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +95,16 @@ def test_the_map_off_of_the_findings_stays_where_it_was_and_the_other_cause_is_b
             state.after_alarm()
         again = corrected(state, map=None).after_alarm()
         assert again.posterior == pytest.approx([0.115, 0.885], abs=5e-4)
+
+
+def test_a_recovery_that_is_read_back_hears_the_next_alarm_as_it_would_have():
+    state = delivered().alarm("scan_match", silent=["barometer"], at=3000)
+    begun = Alarmed(state, "aquamend", Rules(), Instant(3000.0))
+    again = event_from_data(json.loads(json.dumps(event_to_data(begun)))).state
+    assert again.to_data() == state.to_data()
+    for changes in ({"map": None}, {"floor": "4"}):
+        one, other = (corrected(each, **changes).after_alarm("barometer") for each in (state, again))
+        assert one.posterior.tolist() == pytest.approx(other.posterior.tolist(), abs=1e-12)
 
 
 def test_what_is_wrong_now_follows_the_values_a_task_has_declared():
@@ -294,7 +307,7 @@ def test_checks_of_many_threads_are_those_of_one():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(PATIENCE_S)
     assert len({id(answer) for answer in answers}) == 1
 
 

@@ -465,6 +465,10 @@ class InformationState(Remembering):
             if heard.monitor not in problem.model.monitors:
                 said = f"the problem {problem.name!r} has no alarm {heard.monitor!r}"
                 raise InvalidData(f"{where}.monitored[{i}].monitor", said)
+            for belief in heard.redeclared:
+                if belief not in problem.graph.belief_index:
+                    said = f"the problem {problem.name!r} has no belief {belief!r}"
+                    raise InvalidData(f"{where}.monitored[{i}].redeclared.{belief}", said)
         position, origin = given.contradiction, None
         if position is not None and position >= len(given.evidence):
             raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
