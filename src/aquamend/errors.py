@@ -95,12 +95,27 @@ class UnknownValue(AquaMendError, ValueError):
 
 
 class SecondAlarm(AquaMendError):
-    """The alarm was offered again, and the model does not say how likely one more is: it would count double."""
+    """An alarm was offered again, and the model does not say how likely one more is: it would count double."""
 
-    def __init__(self) -> None:
+    def __init__(self, monitor: str = "alarm") -> None:
+        self.monitor = monitor
+        named, place = (
+            ("alarm", "alarm.again") if monitor == "alarm" else (f"alarm {monitor!r}", f"alarms.{monitor}.again")
+        )
         super().__init__(
-            "the alarm has already been conditioned on, and counts once; "
-            "for one more to be evidence, say how likely that is under every hypothesis (alarm.again)"
+            f"the {named} has already been conditioned on, and counts once until something is corrected; "
+            f"for one more to be evidence, say how likely that is under every hypothesis ({place})"
+        )
+
+
+class RungAndSilent(AquaMendError):
+    """A monitor was said to have rung and to have stayed silent, with nothing corrected in between."""
+
+    def __init__(self, monitor: str) -> None:
+        self.monitor = monitor
+        super().__init__(
+            f"the monitor {monitor!r} cannot have rung and stayed silent with nothing corrected in between; say one of "
+            "the two"
         )
 
 

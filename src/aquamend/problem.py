@@ -6,19 +6,20 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.errors import Fault, InvalidProblem, UnknownName
 from aquamend.graph import RecoveryGraph, Value
+from aquamend.model.ages import Ages
 from aquamend.model.coverage import Coverage, coverage_faults
 from aquamend.model.declarations import Declaration
 from aquamend.model.joint_model import JointModel
 from aquamend.model.spreads import SLACK
 from aquamend.model.validation import reference_faults
-from aquamend.remembering import Remembering
+from aquamend.remembering import Remembering, remembered
 from aquamend.text.words import counted, shown
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,8 @@ class Plan:
     """Of the beliefs it corrects, those that may stay wrong, and how probably they do where they have failed."""
     last_resort: bool = False
     """Considered only where nothing else is admissible: stopping safely, say, with all that is wrong left wrong."""
+    compensates: bool = False
+    """Whether it was made from the problem's compensations."""
 
     @property
     def price(self) -> float:
@@ -76,6 +79,24 @@ class Redeclared:
     """How often the belief has been declared again."""
 
 
+class Ageing(Protocol):
+    """A problem at any age of its beliefs."""
+
+    @property
+    def ages(self) -> Ages:
+        """How old the beliefs are in the problem that it belongs to."""
+        ...
+
+    @property
+    def at_rest(self) -> Sequence[str]:
+        """The causes with a rate that cannot have come at these ages."""
+        ...
+
+    def problem(self, ages: Ages) -> Problem:
+        """Return the problem once beliefs are so old."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Problem(Remembering):
     """What may be wrong, what can be measured, and what every way of recovering costs."""
@@ -95,6 +116,12 @@ class Problem(Remembering):
     """Calibration records that tell where probes may be screened by their power; None: nowhere."""
     redeclared: Mapping[str, Redeclared] = field(default_factory=dict)
     """Beliefs declared anew while recovering: from then on, these are what may be wrong."""
+    ageing: Ageing | None = None
+    """What the problem is once beliefs have grown older; None where no cause comes at a rate."""
+    compensations: Sequence[Any] = ()
+    """Those that plans were made from, each a `Compensation`."""
+    before: str | None = None
+    """The action before which it is asked whether to go on; None: an alarm has rung, and an action is no question."""
     name: str = "recovery problem"
     unit: str = ""
 
@@ -103,7 +130,8 @@ class Problem(Remembering):
         model, graph = self.model, self.graph
         faults = list(
             reference_faults(
-                model.hypotheses, model.kernels, model.alarm, model.declarations, graph.beliefs, graph.probes
+                *(model.hypotheses, model.kernels, model.alarm, model.declarations, graph.beliefs, graph.probes),
+                alarms=model.alarms,
             )
         )
         flat = None if isinstance(self.restart, Plan) else self.restart
@@ -168,6 +196,22 @@ class Problem(Remembering):
                 failed[:, index[belief]] = 0.0
         failed.setflags(write=False)
         return failed
+
+    @remembered
+    def ringing(self, monitor: str, *, again: bool = False) -> Floats | None:
+        """Return how likely a monitor is to ring under each hypothesis, ``(n_hypotheses,)``, by what is wrong now.
+
+        None where it is to ring ``again``, with nothing corrected in between, and the model does not say how likely.
+        """
+        if monitor not in self.model.monitors:
+            raise UnknownName("alarm", monitor, self.model.monitors)
+        alarm = self.model.monitors[monitor]
+        conditions = alarm.again_by if again else alarm.conditions
+        if conditions is None:
+            return (self.model.rung_again if again else self.model.rung).get(monitor)
+        index = self.graph.belief_index
+        row = conditions.row({belief: self.failed[:, index[belief]] > 0.0 for belief in conditions.beliefs})
+        return np.asarray(row, dtype=np.float64)
 
     def values_of(self, belief: int) -> tuple[NewValue, ...]:
         """Return what correcting a belief may make of it, in the order in which ties resolve.

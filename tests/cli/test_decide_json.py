@@ -14,6 +14,7 @@ def test_looking_first_is_worth_it_and_every_number_is_the_one_worked_out_by_han
         "name": "is the lid on",
         "unit": "s",
         "policy": "aquamend",
+        "alarms": [],
         "evidence": [],
         "surprises": [],
         "contradiction": None,

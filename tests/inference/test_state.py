@@ -247,6 +247,7 @@ def test_an_unknown_probe_outcome_or_reading_lists_what_is_valid(start):
 
 def test_suspects_are_those_flagged_and_those_that_may_have_failed(start):
     flagged = start({}, bad=0.0, alarm=(0.5, 0.5))
-    assert flagged.suspects == ("b",)
+    assert flagged.suspects == ()
+    assert flagged.after_alarm().suspects == ("b",)
     assert start({}, bad=0.5).suspects == ("b",)
     assert start({}, bad=0.0).suspects == ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aquamend.graph import Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation, chance_of, heard, surprises
+from aquamend.inference import InformationState, Monitored, Observation, chance_of, heard, surprises
 from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
 from aquamend.problem import Problem
 
@@ -57,4 +57,4 @@ def test_an_answer_that_is_no_outcome_has_no_chance_and_contradicts_the_model(st
 
 def test_the_alarm_itself_is_no_surprise(state):
     assert heard(state) == ()
-    assert surprises(replace(state, alarms=1)) == ()
+    assert surprises(replace(state, monitored=(Monitored("alarm"),))) == ()

@@ -242,3 +242,15 @@ def test_a_finding_counts_as_a_whole_where_errors_persist():
     assert found.records == len(records)
     assert found.log_score > -6.0
     assert found.readings == 2 * len(records)
+
+
+def test_rates_and_alarms_by_name_stay_as_they_were_and_that_is_said():
+    data = copy.deepcopy(TRUE)
+    data["causes"].append({"name": "aged", "rate": 0.01, "failed": ["pose"]})
+    data |= {"age": 5, "alarms": {"bell": data.pop("alarm")}}
+    found = learned(data, [Record("slip"), Record("nothing", alarm=False), Record("aged")])
+    assert found.data["causes"][-1] == data["causes"][-1]
+    assert found.data["alarms"] == data["alarms"]
+    said = " ".join(found.warnings)
+    assert "the rate of cause 'aged' stays as it was" in said
+    assert "alarms by name stay as they were" in said

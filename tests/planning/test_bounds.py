@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import InformationState, Monitored, Observation
 from aquamend.planning import exact
 from aquamend.planning.bounds import (
     Bounds,
@@ -137,7 +137,7 @@ def test_a_set_of_hypotheses_that_settles_leaves_one_decision_best_under_every_m
         assert not (ruled and found.any()), seed  # what may be done then also hangs on who has spoken
         for members in allowed[found]:
             weights = rng.dirichlet(np.ones(n)) * (members & (state.posterior > 0))
-            mixed = InformationState(state.problem, weights / weights.sum(), alarms=1)
+            mixed = InformationState(state.problem, weights / weights.sum(), monitored=(Monitored("alarm"),))
             known = float(mixed.posterior @ informed_losses(state))
             assert best_terminal(mixed).loss == pytest.approx(known, abs=1e-9), seed
             settled += 1

@@ -41,7 +41,10 @@ def test_listed_hypotheses_may_have_defaults_and_rules_on_beliefs(sound_2):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: d["causes"][1].pop("prior"), "causes[1].prior: it is missing; add the key 'prior', or 'states'"),
+        (
+            lambda d: d["causes"][1].pop("prior"),
+            "causes[1].prior: it is missing; add the key 'prior', 'rate' or 'states'",
+        ),
         (lambda d: d["causes"][0].update(prior=0.1), "causes[0].prior: the cause has states too"),
         (
             lambda d: d["causes"][1].update(failed=["cod"]),

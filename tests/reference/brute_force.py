@@ -9,12 +9,13 @@ Readings the format leaves open are marked "Reading:" where they are made.
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from tests.reference.continuous import crossings, integral_of_least, points, share_above
+from tests.reference.moments import aged, before, heard, rung_unless_said
 from tests.reference.worlds import (
     SLACK,
     Continuous,
@@ -158,7 +159,7 @@ def cuts_of(problem: Problem) -> list[Cut]:
     Reading: a belief that is compensated is corrected, as one whose undoing may fail is. Where there are no
     corrections, compensations are left, without any undoing.
     """
-    beliefs = [belief["name"] for belief in problem["beliefs"]]
+    beliefs = [belief["name"] for belief in problem["beliefs"] if not belief.get("fixed")]
     below = {name: downstream(problem, name) for name in beliefs}
     given, found = problem.get("compensations", []), []
     for used in itertools.chain.from_iterable(itertools.combinations(given, k) for k in range(len(given) + 1)):
@@ -194,9 +195,21 @@ def depth_of(policy: str) -> float:
 class Reference:
     """One problem, its values and its policies; values are remembered by the evidence they depend on."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        rung: Sequence[str] | None = None,
+        silent: Sequence[str] = (),
+        ages: float | dict[str, float] | None = None,
+        guarded: str | None = None,
+    ) -> None:
+        problem = aged(problem, ages)
+        if guarded is not None:
+            problem, rung = before(problem, guarded), rung or ()
         self.problem = problem
         self.worlds = worlds_of(problem)
+        self.heard = heard(problem, self.worlds, rung_unless_said(problem) if rung is None else rung, silent)
         self.names = [world.name for world in self.worlds]
         self.kernels = {
             probe["name"]: kernel_of(problem, self.worlds, probe["name"]) for probe in problem.get("probes", [])
@@ -232,12 +245,10 @@ class Reference:
     # What is probable.
 
     def mass(self, seen: Seen) -> np.ndarray:
-        """Return the probability of every world after the alarm (once) and the observations, shape (n_worlds,)."""
+        """Return the probability of every world after the alarms and the observations, shape (n_worlds,)."""
         if seen not in self._masses:
             weights = np.array([world.prior for world in self.worlds])
-            if "alarm" in self.problem:
-                table = self.problem["alarm"]["likelihood"]
-                weights = weights * [number(row_of(self.problem, table, world)) for world in self.worlds]
+            weights = weights * self.heard
             for probe, outcome in seen:
                 kernel = self.kernels[probe]
                 if isinstance(kernel, Listed):

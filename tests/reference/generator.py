@@ -707,6 +707,24 @@ def _caused_problem(dice: Dice) -> Problem:
     return problem
 
 
+def aged_problem(rng: random.Random) -> Problem:
+    """Return a problem with causes, some of which come at a rate and make several beliefs of different ages wrong."""
+    dice = Dice(rng, ties=rng.random() < 0.35)
+    problem = _caused_problem(dice)
+    names, plain = _names(problem["beliefs"]), [b["name"] for b in problem["beliefs"] if "declared" not in b]
+    for cause in problem["causes"]:
+        if dice.chance(0.3):
+            continue
+        for state in cause["states"].values() if "states" in cause else [cause]:
+            del state["prior"]
+            state["rate"] = rng.choice([0.0, 0.01, 0.1, 1.0])
+            others = [name for name in plain if name not in state.get("failed", ())]
+            state["failed"] = [*state.get("failed", ()), *dice.some(others, 0.5)]
+    ages = [0, 0.5, 2, 10]
+    problem["age"] = rng.choice(ages) if dice.chance(0.3) else {name: rng.choice(ages) for name in names}
+    return problem
+
+
 def _broken(dice: Dice, values: dict[str, Values], beliefs: list[str]) -> dict[str, Any]:
     """Return what a cause breaks."""
     truth = {name: values[name].wrong(dice, spread=0.4, most=4) for name in beliefs if name in values}

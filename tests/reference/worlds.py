@@ -183,6 +183,8 @@ def _listed(problem: Problem) -> list[World]:
 
 def _states(cause: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the ways in which a cause can be present, each with what it is called."""
+    if "stretches" in cause:
+        return [(f"{cause['name']}={state}" if state else cause["name"], entry) for state, entry in cause["stretches"]]
     if "states" in cause:
         return [(f"{cause['name']}={state}", entry) for state, entry in cause["states"].items()]
     return [(cause["name"], cause)]
@@ -214,7 +216,7 @@ def _combination(
     prior = 1.0
     for cause in causes:
         if cause not in present:
-            prior *= 1 - math.fsum(number(state["prior"]) for _, state in _states(cause))
+            prior *= cause.get("absent", 1 - math.fsum(number(state["prior"]) for _, state in _states(cause)))
     truths: dict[str, Any] = {}
     failed: set[str] = set()
     for _, state in chosen:
@@ -226,7 +228,8 @@ def _combination(
     labels = [label for label, _ in chosen]
     kinds = {cause.get("kind", "unknown") for cause in present} or {"false_alarm"}
     kind = kinds.pop() if len(kinds) == 1 else "unknown"
-    name = " + ".join(labels) or "nothing"
+    told = [f"{label} since {entry['since']}" if entry.get("since") else label for label, entry in chosen]
+    name = " + ".join(told) or "nothing"
     names = frozenset({name, *labels, *(cause["name"] for cause in present)})
     return prior, World(name, names, prior, kind, frozenset(failed)), truths
 

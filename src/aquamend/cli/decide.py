@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import check_shape, problem_at, state_after
-from aquamend.cli.options import INTERRUPTED, AsJson, Files, Observations, PolicyName
+from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.options import (
+    INTERRUPTED,
+    Age,
+    AsJson,
+    Before,
+    Files,
+    NoAlarm,
+    Observations,
+    PolicyName,
+    Rung,
+    Silent,
+)
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
@@ -30,6 +41,11 @@ def decide(
     *,
     policy: PolicyName = "aquamend",
     observe: Observations = [],  # noqa: B006 - typer copies it
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
+    before: Before = None,
+    age: Age = [],  # noqa: B006
     deadline: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` or `certified` may search.")
     ] = None,
@@ -44,22 +60,27 @@ def decide(
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
 
+    With --before, whether an action may be done now: go on, measure first, go back or ask.
     The text shows every alternative with its expected loss, why the winner won and what would flip it. Where one of
     several files (or an answer for it) is wrong, the others are still decided, and the exit status is 2. An interrupt
     ends a long search: the best step found by then is shown, with its bounds.
     """
     from aquamend.explanation.as_json import decision_json
+    from aquamend.explanation.report import decision_report
 
-    complaints = Complaints()
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
     with complaints.at("aquamend decide"):
         check_shape(observe)
+        monitors.check()
+        ages = ages_of(age)
         make_policy(policy, deadline=deadline, gap=gap)
     complaints.exit()
     for i, file in enumerate(files):
         with complaints.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
-                report = _report(file, policy, made, observe, surprising)
+                state = state_after(problem_at(file, ages), observe, monitors)
+                report = decision_report(state, made, name=policy, surprising=surprising)
             if as_json:
                 print_json(decision_json(report, file=file) | _safety_data(report, made))
             else:
@@ -88,12 +109,6 @@ def make_policy(name: str, *, deadline: float | None = None, gap: float | None =
 def _settings(policy: object) -> set[str]:
     """Return the names of what a policy can be made with."""
     return {field.name for field in fields(policy) if field.init} if is_dataclass(policy) else set()
-
-
-def _report(file: str, name: str, policy: Policy, observe: list[str], surprising: float) -> DecisionReport:
-    from aquamend.explanation.report import decision_report
-
-    return decision_report(state_after(problem_at(file), observe), policy, name=name, surprising=surprising)
 
 
 def _safety_data(report: DecisionReport, policy: Policy) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import problem_at
-from aquamend.cli.options import AsJson, Files
+from aquamend.cli.given import Heard, ages_of, problem_at
+from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import following
 from aquamend.errors import NotDiscrete
 
 if TYPE_CHECKING:
+    from aquamend.inference import InformationState
     from aquamend.policies import Evaluation
     from aquamend.problem import Problem
 
@@ -41,6 +42,10 @@ def evaluate(
     episodes: Annotated[
         int, typer.Option(metavar="N", min=2, help="Recoveries to sample where a policy runs probes that read numbers.")
     ] = 2_000,
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
+    age: Age = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Compare policies by the expected loss of following each to the end.
@@ -50,15 +55,19 @@ def evaluate(
     files or policies cannot be evaluated, the others still are, nobody is named best, and the exit status is 2. An
     interrupt gives one up, and says what it costs at least.
     """
-    complaints = Complaints()
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
+    with complaints.at("aquamend evaluate"):
+        monitors.check()
+        ages = ages_of(age)
     names = _known(policy, complaints)
     complaints.exit()
     for file in files:
         with complaints.at(file):
-            problem, found = problem_at(file), {}
+            problem, found = problem_at(file, ages), {}
+            state = monitors.start(problem)
             for name in names:
                 with complaints.at(f"{file}: policy {name}"):
-                    found[name] = _evaluated(problem, name, deadline, episodes)
+                    found[name] = _evaluated(state, name, deadline, episodes)
                     if as_json:
                         print_json(_as_data(file, name, found[name]))
             if found and not as_json:
@@ -76,13 +85,12 @@ def _known(given: list[str], complaints: Complaints) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _evaluated(problem: Problem, name: str, deadline: float | None, episodes: int) -> Evaluation:
-    from aquamend.inference import InformationState
+def _evaluated(state: InformationState, name: str, deadline: float | None, episodes: int) -> Evaluation:
     from aquamend.policies import Exact, policy_named
     from aquamend.policies import evaluate as evaluated
     from aquamend.policies.sampling import sampled
 
-    policy, state = policy_named(name), InformationState.alarmed(problem)
+    policy = policy_named(name)
     try:
         with following(f"evaluate {name}") as told:
             return evaluated(policy, state, deadline_s=math.inf if deadline is None else deadline, told=told)

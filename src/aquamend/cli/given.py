@@ -1,26 +1,54 @@
-"""What commands are given: a problem, from a file or from standard input, and the answers since its alarm."""
+"""What commands are given: a problem, from a file or from standard input, what its monitors say, and answers."""
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName
 
 if TYPE_CHECKING:
     from aquamend.inference import InformationState, Observation
+    from aquamend.model.ages import Ages
     from aquamend.problem import Problem
 
 STANDARD_INPUT = "-"
 """What stands for standard input where a file is named."""
 
 
-def problem_at(file: str) -> Problem:
+def problem_at(file: str, ages: Ages | None = None) -> Problem:
     """Return the problem that a file describes, or standard input; ``InvalidProblem`` with every fault."""
     from aquamend.problem_file import load_problem, read_problem
 
-    return read_problem(_standard_input()) if file == STANDARD_INPUT else load_problem(file)
+    return read_problem(_standard_input(), ages=ages) if file == STANDARD_INPUT else load_problem(file, ages=ages)
+
+
+def ages_of(given: Sequence[str]) -> Ages:
+    """Return the ages that ``--age 120`` and ``--age level_A=60`` give."""
+    from aquamend.model.ages import Ages
+
+    every, by_belief = None, {}
+    for text in given:
+        belief, equals, said = text.rpartition("=")
+        age = float(said) if _NUMBER.fullmatch(said.strip()) else math.inf
+        if not math.isfinite(age) or (equals and not belief):
+            raise BadAge(f"--age {text!r} is no age; give a finite number of at least 0, or BELIEF=NUMBER")
+        if belief:
+            by_belief[belief] = age
+        else:
+            every = age
+    return Ages(every, by_belief)
+
+
+class BadAge(AquaMendError, ValueError):
+    """An ``--age`` that is none."""
+
+
+_NUMBER = re.compile(r"\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def _standard_input() -> str:
@@ -48,11 +76,52 @@ def check_shape(given: Sequence[str]) -> None:
             raise BadObservation(text, "is not of the form PROBE=OUTCOME, such as look=high or weigh=12.5")
 
 
-def state_after(problem: Problem, given: Sequence[str]) -> InformationState:
-    """Return the state after the alarm and the answers given, in their order."""
-    from aquamend.inference import InformationState
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said of the monitors, for whatever problem."""
 
-    state = InformationState.alarmed(problem)
+    rung: Sequence[str] = ()
+    silent: Sequence[str] = ()
+    no_alarm: bool = False
+    before: str | None = None
+    """The action before which it is asked whether to go on: no monitor has rung then."""
+
+    def check(self) -> None:
+        """Refuse what contradicts itself in any problem."""
+        if self.before is not None and self.rung:
+            said = (
+                f"--before {self.before!r} asks where no alarm has rung, and --alarm {self.rung[0]!r} says that one has"
+            )
+            raise BadMonitors(f"{said}; keep one of the two")
+        if self.no_alarm and self.rung:
+            raise BadMonitors(f"--no-alarm and --alarm {self.rung[0]!r} exclude each other; keep one of the two")
+        for name in self.silent:
+            if name in self.rung:
+                raise BadMonitors(f"{name!r} is given to --alarm and to --silent; keep one of the two")
+
+    def start(self, problem: Problem) -> InformationState:
+        """Return the state of a problem that its monitors lead to, before any answer."""
+        from aquamend.inference import InformationState
+
+        if self.before is not None:
+            from aquamend.modelling.guard import before_action
+
+            return InformationState.alarmed(before_action(problem, self.before), (), silent=self.silent)
+        only = problem.model.only_monitor
+        if only in self.silent and not self.no_alarm:
+            said = f"{only!r} is the only alarm of this problem, and has rung unless --no-alarm is given"
+            raise BadMonitors(f"--silent {said}; add --no-alarm")
+        rung = self.rung or (() if self.no_alarm or only is None else (only,))
+        return InformationState.alarmed(problem, rung, silent=self.silent)
+
+
+class BadMonitors(AquaMendError, ValueError):
+    """Options that say of a monitor what cannot be."""
+
+
+def state_after(problem: Problem, given: Sequence[str], heard: Heard | None = None) -> InformationState:
+    """Return the state after what the monitors said and the answers given, in their order."""
+    state = (heard or Heard()).start(problem)
     for text in given:
         state = state.after(_observation(problem, text))
     return state

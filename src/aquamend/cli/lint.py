@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import check_shape, problem_at, state_after
-from aquamend.cli.options import AsJson, Files, Observations
+from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -19,23 +19,29 @@ def lint(
     files: Files,
     *,
     observe: Observations = [],  # noqa: B006 - typer copies it
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
+    age: Age = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Say what looks odd in sound problem files, warnings first, with what it costs in expected loss.
 
     Hypotheses that no probe separates, probes that cannot pay or that read another quantity, beliefs without support or
     that nobody can correct, looks that pay only together, decisions on a knife's edge, priors that the alarm
-    contradicts. None of these is an error: the exit status is 0.
+    contradicts, monitors that tell nothing. None of these is an error: the exit status is 0.
     """
     from aquamend.lint import findings
 
-    complaints = Complaints()
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
     with complaints.at("aquamend lint"):
         check_shape(observe)
+        monitors.check()
+        ages = ages_of(age)
     complaints.exit()
     for file in files:
         with complaints.at(file):
-            found = findings(state_after(problem_at(file), observe))
+            found = findings(state_after(problem_at(file, ages), observe, monitors))
             if as_json:
                 print_json({"file": file, "findings": [_data(finding) for finding in found]})
             elif not found:

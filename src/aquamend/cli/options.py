@@ -28,6 +28,47 @@ Observations = Annotated[
     ),
 ]
 
+Rung = Annotated[
+    list[str],
+    typer.Option(
+        "--alarm",
+        metavar="NAME",
+        help="A monitor that has rung; the only one of a problem has, unless you say otherwise. Repeat it for several.",
+        show_default=False,
+    ),
+]
+
+Silent = Annotated[
+    list[str],
+    typer.Option(
+        "--silent",
+        metavar="NAME",
+        help="A monitor that was watching and has not rung. Repeat it for several; the others say nothing.",
+        show_default=False,
+    ),
+]
+
+NoAlarm = Annotated[bool, typer.Option("--no-alarm", help="No monitor has rung: begin with the priors.")]
+
+Age = Annotated[
+    list[str],
+    typer.Option(
+        "--age",
+        metavar="[BELIEF=]AGE",
+        help="How long ago beliefs were measured, for causes with a rate: all, or one by its name. Repeat it.",
+        show_default=False,
+    ),
+]
+
+Before = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ACTION",
+        help="Ask, without an alarm, whether this action may be done now; only beliefs that lead to it count.",
+        show_default=False,
+    ),
+]
+
 PolicyName = Annotated[
     str,
     typer.Option(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import problem_at
-from aquamend.cli.options import AsJson, Files
+from aquamend.cli.given import ages_of, problem_at
+from aquamend.cli.options import Age, AsJson, Files
 from aquamend.cli.output import print_json
 from aquamend.errors import InvalidProblem
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from aquamend.problem import Problem
 
 
-def validate(files: Files, *, as_json: AsJson = False) -> None:
+def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  # noqa: B006
     """Check problem files; print every fault found: where it stands, the value, what to do."""
     complaints = Complaints()
+    with complaints.at("aquamend validate"):
+        ages = ages_of(age)
+    complaints.exit()
     for file in files:
         try:
-            problem = problem_at(file)
+            problem = problem_at(file, ages)
         except InvalidProblem as error:
             complaints.about(file, error)
             if as_json:

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, assert_never
 
 from aquamend.codec import KeyedBy, load, write
 from aquamend.graph import Value
+
+
+class Advice(StrEnum):
+    """What a check before an action says."""
+
+    GO_ON = "go on"
+    MEASURE_FIRST = "measure first"
+    GO_BACK = "go back"
+    """Correct something first, by undoing or by declaring another value; or start over."""
+    ASK = "ask"
+    """Hand over to a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +84,21 @@ Step = Reprobe | Decision
 def step_kind(step: Step) -> str:
     """Return the step's name in the decision format."""
     return step.kind
+
+
+def advice(step: Step) -> Advice:
+    """Return what a step says to somebody who asks before an action."""
+    match step:
+        case Continue():
+            return Advice.GO_ON
+        case Reprobe():
+            return Advice.MEASURE_FIRST
+        case RollBack() | Restart():
+            return Advice.GO_BACK
+        case Escalate():
+            return Advice.ASK
+        case _:
+            assert_never(step)
 
 
 def step_to_data(step: Step) -> dict[str, Any]:

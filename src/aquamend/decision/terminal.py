@@ -108,6 +108,7 @@ def price(state: InformationState, decision: Decision) -> Stop:
             graph = state.problem.graph
             undone = {*graph.closure(correct), *undo}
             recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
+            recovery = math.inf if any(name in graph.fixed for name in correct) else recovery
             return Stop(decision, recovery, _residual(state, here, decision))
         case RollBack():
             state.problem.plan_named(str(decision.plan))

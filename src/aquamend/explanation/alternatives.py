@@ -222,7 +222,8 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
         for i, belief in enumerate(report.beliefs):
             what = f"roll back {shown(belief.name)}"
             if belief.suspected and math.isinf(belief.undo_cost):
-                found.append(Unavailable(what, _cannot_undo(graph, belief.undo)))
+                why = _cannot_undo(graph, belief.undo) if belief.undo else "nothing that was done rests on it"
+                found.append(Unavailable(what, why))
             elif _lacks_value(state, i) and (belief.suspected or not may_be_kept(state, i)):
                 found.append(Unavailable(what, "the evidence supports no value to declare"))
     if problem.restart is not None and graph.irreversible_executed:

@@ -22,12 +22,15 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
     """Return one decision in the decision format, with the file it belongs to and a few further keys."""
     state = report.state
     names = labels(state.problem.declarations)
+    asked = {} if report.advice is None else {"before": state.problem.before, "advice": report.advice.value}
     return {
         "format": FORMAT,
         "file": file,
         "name": state.problem.name,
         "unit": state.problem.unit,
         "policy": report.policy,
+        **asked,
+        "alarms": [{"alarm": m.monitor, "rang": m.rang} for m in state.monitored],
         "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in state.evidence],
         "surprises": surprises_json(report),
         "contradiction": None if state.contradiction is None else str(state.contradiction),

@@ -17,7 +17,8 @@ from aquamend.decision.support import usable
 from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
 from aquamend.explanation.report import BeliefLine, DecisionReport, labels
 from aquamend.explanation.wording import Wording, certificate, flips, reasons, told, told_left_out
-from aquamend.inference import surprises
+from aquamend.inference import InformationState, surprises
+from aquamend.model.joint_model import UNNAMED
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
@@ -71,6 +72,9 @@ def _headline(report: DecisionReport, file: str, width: int) -> Group:
 def _verdict(report: DecisionReport, table: Alternatives) -> Table:
     words, step = Wording(report.state), report.step
     grid = Table.grid(padding=(0, 2, 0, 0))
+    if report.advice is not None:
+        asked = f"  Before {shown(report.state.problem.before or '')}"
+        grid.add_row(Text(asked, style=HEADING), Text(report.advice.value, style=HEADING))
     grid.add_row(Text("▶ Next step", style=CHOSEN), Text(words.brief(step, most=MOST_NAMED), style=CHOSEN))
     undo = step.undo if isinstance(step, RollBack) else ()
     if isinstance(step, Restart) and report.state.problem.restart_plan is not None:
@@ -121,7 +125,7 @@ def _kept(belief: BeliefLine, unit: str) -> str:
 
 def _correcting(belief: BeliefLine, unit: str) -> str:
     if not belief.undo:
-        return "free: nothing rests on it"
+        return "impossible: nothing to undo" if belief.undo_cost == float("inf") else "free: nothing rests on it"
     cost = "impossible" if belief.undo_cost == float("inf") else quantity(belief.undo_cost, unit)
     return f"{cost}: undo {listed(belief.undo)}"
 
@@ -177,8 +181,7 @@ def _evidence(report: DecisionReport) -> Group:
     why = " · ".join(f"{cause.value.replace('_', ' ')} {percent(p)}" for p, cause in causes)
     if state.attributed_to is None:
         why = f"unresolved, none is likelier than not: {why}"
-    alarm = state.problem.model.alarm
-    seen = [f"alarm on {listed(alarm.suspects)}" if alarm.suspects else "alarm"] if alarm else []
+    seen = list(_monitored(state))
     seen += [shown(observation) for observation in state.evidence[-MOST_NOTES:]]
     hidden = len(state.evidence) - MOST_NOTES
     earlier = f"{hidden} earlier answers · " if hidden > 0 else ""
@@ -190,6 +193,18 @@ def _evidence(report: DecisionReport) -> Group:
         said += "Is a hypothesis missing, or the kernel too narrow?"
         grid.add_row(Text("Warning", style=HEADING), Text(said))
     return Group(grid)
+
+
+def _monitored(state: InformationState) -> Iterator[str]:
+    """Yield what monitors have said, an unnamed one as the alarm."""
+    monitors = state.problem.model.monitors
+    for one in state.monitored:
+        suspects = monitors[one.monitor].suspects
+        name = "alarm" if one.monitor == UNNAMED else f"alarm {shown(one.monitor)}"
+        if one.rang:
+            yield f"{name} on {listed(suspects)}" if suspects else name
+        else:
+            yield f"{shown(one.monitor)} stayed silent"
 
 
 def _alternatives(report: DecisionReport, table: Alternatives, *, narrow: bool) -> Group:

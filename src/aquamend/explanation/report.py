@@ -14,7 +14,7 @@ from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
 from aquamend.decision.standings import DeclarationStanding, standings
-from aquamend.decision.steps import Reprobe, RollBack, Step
+from aquamend.decision.steps import Advice, Reprobe, RollBack, Step, advice
 from aquamend.decision.terminal import Stop, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.graph import Probe
@@ -148,6 +148,11 @@ class DecisionReport(Remembering):
     def declarations(self) -> tuple[DeclarationStanding, ...]:
         """Every declaration in force, and what the evidence now supports in its place."""
         return standings(self.state)
+
+    @property
+    def advice(self) -> Advice | None:
+        """What the step says of going on with the action asked about; None where no action is."""
+        return None if self.state.problem.before is None else advice(self.step)
 
     @cached_property
     def least(self) -> Step:

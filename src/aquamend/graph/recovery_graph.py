@@ -28,10 +28,12 @@ class RecoveryGraph(Remembering):
     probes: Sequence[Probe] = ()
     edges: Sequence[Edge | tuple[str, str, str]] = ()
     operations: Sequence[Operation] = field(default=())
+    fixed: Sequence[str] = field(default=())
+    """Beliefs that cannot be corrected although nothing executed rests on them."""
 
     def __post_init__(self) -> None:
         edges = parsed_edges(self.edges)
-        for name in ("beliefs", "actions", "probes", "operations"):
+        for name in ("beliefs", "actions", "probes", "operations", "fixed"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "edges", edges)
         faults = graph_faults(self.beliefs, self.actions, self.probes, edges, self.operations)
@@ -118,19 +120,22 @@ class RecoveryGraph(Remembering):
 
     @cached_property
     def charges(self) -> tuple[Operation, ...]:
-        """All that undoing something may charge: the shared operations, each action's own, and doing it again."""
+        """All that undoing something may charge: the shared operations, each action's own, and doing it again.
+
+        At the end, what would correct a belief that cannot be: no cost is enough.
+        """
         own = [
             Operation(action.name, action.undo or 0.0 if action.reversible else math.inf)
             for action in self.executed
             if not action.operations or not action.reversible
         ]
         again = [Operation(action.name, action.redo) for action in self.executed if action.redo > 0.0]
-        return (*self.operations, *own, *again)
+        return (*self.operations, *own, *again, *(Operation(name, math.inf) for name in self.fixed))
 
     @cached_property
     def n_operations(self) -> int:
         """How many of the ``charges`` are operations of undoing; the others are for doing again."""
-        return len(self.charges) - sum(action.redo > 0.0 for action in self.executed)
+        return len(self.charges) - len(self.fixed) - sum(action.redo > 0.0 for action in self.executed)
 
     @cached_property
     def action_charges(self) -> tuple[tuple[int, ...], ...]:
@@ -150,9 +155,9 @@ class RecoveryGraph(Remembering):
     def belief_charges(self) -> tuple[int, ...]:
         """For every belief, the charges of undoing its D_i, as a bit mask over ``charges``."""
         action_masks = [sum(1 << c for c in paid) for paid in self.action_charges]
-        masks = []
+        masks, barred = [], {name: 1 << len(self.charges) - k for k, name in enumerate(reversed(self.fixed), start=1)}
         for belief in self.beliefs:
-            mask = 0
+            mask = barred.get(belief.name, 0)
             for i in bits(self._reach[belief.name]):
                 mask |= action_masks[i]
             masks.append(mask)
@@ -185,7 +190,8 @@ class RecoveryGraph(Remembering):
 
     def correction_cost(self, beliefs: Iterable[str]) -> float:
         """Return B(S), the cost of undoing the minimal upper closure of a set of beliefs."""
-        return self.rollback_cost(self.closure(beliefs))
+        names = tuple(beliefs)
+        return math.inf if any(name in self.fixed for name in names) else self.rollback_cost(self.closure(names))
 
     @cached_property
     def direct_probes(self) -> dict[str, tuple[str, ...]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -12,11 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.codec import Whole, load, write
-from aquamend.errors import AquaMendError, IllegalProbe, ImpossibleEvidence, InvalidData, SecondAlarm, UnknownName
+from aquamend.errors import (
+    AquaMendError,
+    IllegalProbe,
+    ImpossibleEvidence,
+    InvalidData,
+    RungAndSilent,
+    SecondAlarm,
+    UnknownName,
+)
 from aquamend.graph import Probe
 from aquamend.model.hypotheses import Cause
+from aquamend.model.joint_model import UNNAMED
 from aquamend.model.kernels import Answer, Channel, Outcomes
-from aquamend.problem import Problem
+from aquamend.problem import Problem, Redeclared
 from aquamend.remembering import Remembering
 from aquamend.text.html import table_html
 from aquamend.text.words import counted, percent, shown
@@ -97,20 +106,30 @@ class ProbeView:
         return min(self.uses_left, affordable if affordable > 1e15 else math.floor(affordable))
 
 
+@dataclass(frozen=True, slots=True)
+class Monitored:
+    """What one monitor has said: that it rang, or that it was watching and stayed silent."""
+
+    monitor: str
+    rang: bool = True
+    redeclared: Mapping[str, Redeclared] = field(default_factory=dict)
+    """What had been declared again by then: it spoke of what was wrong with that."""
+
+
 @dataclass(frozen=True, eq=False)
 class InformationState(Remembering):
     """Posterior, evidence, uses and spending so far; immutable.
 
-    Start with ``InformationState.start(problem)``, hear the alarm once with ``after_alarm()``, then fold in answers
-    with ``after(observation)``. The truth is nowhere in here.
+    Start with ``InformationState.alarmed(problem)``, which hears every alarm once, then fold in answers with
+    ``after(observation)``, and more alarms with ``after_alarm(name)``. The truth is nowhere in here.
     """
 
     problem: Problem
     posterior: Floats
     """p(s | x), shape ``(n_hypotheses,)``; sums to one; read-only."""
     evidence: tuple[Observation, ...] = ()
-    alarms: int = 0
-    """How many alarms have been conditioned on."""
+    monitored: tuple[Monitored, ...] = ()
+    """What monitors have said, in the order in which it was conditioned on."""
     contradiction: Observation | None = None
     """The observation that no hypothesis allowed, if one came: the posterior then means nothing any more."""
     origin: InformationState | None = None
@@ -140,30 +159,100 @@ class InformationState(Remembering):
         return cls(problem, problem.model.prior)
 
     @classmethod
-    def alarmed(cls, problem: Problem) -> InformationState:
-        """Return the state a recovery starts from: the prior, conditioned on the problem's alarm if it has one."""
-        state = cls.start(problem)
-        return state if problem.model.alarm is None else state.after_alarm()
+    def alarmed(
+        cls, problem: Problem, rung: str | Iterable[str] | None = None, *, silent: str | Iterable[str] = ()
+    ) -> InformationState:
+        """Return the state a recovery starts from: the prior, conditioned on what the monitors say.
 
-    def after_alarm(self) -> InformationState:
-        """Return the state conditioned on the alarm, or on one more where the model says how likely that is."""
-        model = self.problem.model
-        if model.alarm is None:
-            raise AquaMendError("this problem has no alarm to hear; its recovery starts from the prior")
-        likelihood = model.repeated_alarm_likelihood if self.alarms else model.alarm_likelihood
+        ``rung`` are those that have rung, one named twice twice; unless given, the problem's only monitor, if it has
+        just one. ``silent`` are those that were watching and have not rung; the others say nothing.
+        """
+        state, only = cls.start(problem), problem.model.only_monitor
+        if rung is None:
+            rung = () if only is None else (only,)
+        for name in (rung,) if isinstance(rung, str) else rung:
+            state = state.after_alarm(name)
+        for name in dict.fromkeys((silent,) if isinstance(silent, str) else silent):
+            state = state.after_silence(name)
+        return state
+
+    def after_alarm(self, monitor: str | None = None) -> InformationState:
+        """Return the state after one more alarm, by its name where there are several.
+
+        It counts once, and again only where the model says how likely that is. Once something has been corrected, it
+        is new evidence: its conditions on beliefs ask what is wrong by then. So is one that rings after it was silent.
+        """
+        name = self._monitor(monitor)
+        likelihood = self.problem.ringing(name, again=name in self.rung)
         if likelihood is None:
-            raise SecondAlarm
+            raise SecondAlarm(name)
+        return self._monitored(name, likelihood, rang=True)
+
+    def after_silence(self, monitor: str | None = None) -> InformationState:
+        """Return the state in which a monitor was watching and has not rung: 1 − likelihood under each hypothesis.
+
+        Said a second time, with nothing corrected in between, it tells nothing more.
+        """
+        name = self._monitor(monitor)
+        if name in self.rung:
+            raise RungAndSilent(name)
+        if name in self.silent:
+            return self
+        return self._monitored(name, 1.0 - np.asarray(self.problem.ringing(name)), rang=False)
+
+    def _monitor(self, name: str | None) -> str:
+        """Return the name of a monitor, where it was left out that of the only one."""
+        monitors = self.problem.model.monitors
+        if not monitors:
+            raise AquaMendError("this problem has no alarm to hear; its recovery starts from the prior")
+        if name is None and len(monitors) > 1:
+            raise AquaMendError(f"this problem has several alarms; say which one: {', '.join(map(repr, monitors))}")
+        if name is not None and name not in monitors:
+            raise UnknownName("alarm", name, monitors)
+        return next(iter(monitors)) if name is None else name
+
+    def _monitored(self, name: str, likelihood: Floats, *, rang: bool) -> InformationState:
+        heard = (*self.monitored, Monitored(name, rang, self.problem.redeclared))
+        if self.contradiction is not None:
+            return replace(self, monitored=heard, origin=None if rang else self.origin)
         posterior = conditioned(self.posterior, likelihood)
         if posterior is None:
+            said = "an alarm" if rang else "silence"
+            which = "the alarm" if name == UNNAMED and rang else f"{said} of {name!r}"
             raise ImpossibleEvidence(
-                "the alarm has probability 0 under every hypothesis that the evidence so far allows; "
+                f"{which} has probability 0 under every hypothesis that the evidence so far allows; "
                 "condition on it first, or add the missing hypothesis"
             )
-        return replace(self, posterior=posterior, alarms=self.alarms + 1, origin=None)
+        # Silence is part of what was known when the alarm rang; only an alarm begins a new account of answers.
+        origin = None if rang or self.origin is None else self.origin._monitored(name, likelihood, rang=False)
+        return replace(self, posterior=posterior, monitored=heard, origin=origin)
+
+    @property
+    def alarms(self) -> int:
+        """How many alarms have been conditioned on."""
+        return sum(one.rang for one in self.monitored)
+
+    @property
+    def rung(self) -> tuple[str, ...]:
+        """The monitors that have rung since something was last corrected, in that order."""
+        return tuple(one.monitor for one in self._lately if one.rang)
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """The monitors that were watching and have been silent since something was last corrected."""
+        return tuple(one.monitor for one in self._lately if not one.rang and one.monitor not in self.rung)
+
+    @property
+    def _lately(self) -> tuple[Monitored, ...]:
+        """What monitors have said with nothing corrected since."""
+        if not self.monitored:
+            return ()
+        now = {belief: new.times for belief, new in self.problem.redeclared.items()}
+        return tuple(m for m in self.monitored if {b: new.times for b, new in m.redeclared.items()} == now)
 
     @property
     def alarm_heard(self) -> bool:
-        """Whether the posterior holds the alarm."""
+        """Whether the posterior holds an alarm."""
         return self.alarms > 0
 
     def after(self, observation: Observation) -> InformationState:
@@ -199,9 +288,13 @@ class InformationState(Remembering):
         model, mass = self.problem.model, self.problem.model.prior
         if self.contradiction is not None:
             return 0.0
-        for alarm in range(self.alarms):
-            likelihood = model.repeated_alarm_likelihood if alarm else model.alarm_likelihood
-            mass = mass if likelihood is None else mass * likelihood
+        for k, one in enumerate(self.monitored):
+            earlier = any((m.monitor, m.redeclared) == (one.monitor, one.redeclared) for m in self.monitored[:k])
+            then = self.problem if one.redeclared == self.problem.redeclared else None
+            then = then or replace(self.problem, redeclared=one.redeclared)
+            likelihood = then.ringing(one.monitor, again=one.rang and earlier)
+            if likelihood is not None:
+                mass = mass * (likelihood if one.rang else 1.0 - likelihood)
         for observation in self.evidence:
             if not isinstance(model.channels[observation.probe], Outcomes):
                 return 0.0
@@ -343,8 +436,8 @@ class InformationState(Remembering):
     @property
     def suspects(self) -> tuple[str, ...]:
         """The beliefs under suspicion: those the monitor flagged and those that may have failed, in graph order."""
-        alarm = self.problem.model.alarm
-        flagged = set(alarm.suspects) if alarm else set()
+        monitors = self.problem.model.monitors
+        flagged = {belief for one in self.monitored if one.rang for belief in monitors[one.monitor].suspects}
         beliefs = self.problem.graph.beliefs
         return tuple(
             b.name for b, q in zip(beliefs, self.failure_probabilities, strict=True) if q > 0.0 or b.name in flagged
@@ -359,7 +452,7 @@ class InformationState(Remembering):
     def _written(self) -> _Written:
         position = None if self.contradiction is None else self.evidence.index(self.contradiction)
         origin = None if self.origin is None else self.origin._written
-        return _Written(FORMAT, tuple(self.posterior.tolist()), self.alarms, self.evidence, position, origin)
+        return _Written(FORMAT, tuple(self.posterior.tolist()), self.monitored, self.evidence, position, origin)
 
     @classmethod
     def from_data(cls, problem: Problem, data: object, *, where: str = "state") -> InformationState:
@@ -371,6 +464,14 @@ class InformationState(Remembering):
         for i, one in enumerate(given.evidence):
             if one.probe not in problem.graph.probe_index:
                 raise InvalidData(f"{where}.evidence[{i}]", f"the problem {problem.name!r} has no probe {one.probe!r}")
+        for i, heard in enumerate(given.monitored):
+            if heard.monitor not in problem.model.monitors:
+                said = f"the problem {problem.name!r} has no alarm {heard.monitor!r}"
+                raise InvalidData(f"{where}.monitored[{i}].monitor", said)
+            for belief in heard.redeclared:
+                if belief not in problem.graph.belief_index:
+                    said = f"the problem {problem.name!r} has no belief {belief!r}"
+                    raise InvalidData(f"{where}.monitored[{i}].redeclared.{belief}", said)
         position, origin = given.contradiction, None
         if position is not None and position >= len(given.evidence):
             raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
@@ -380,7 +481,7 @@ class InformationState(Remembering):
                 raise InvalidData(f"{where}.origin", "it has an origin of its own")
         contradiction = None if position is None else given.evidence[position]
         posterior = _posterior(problem, given.posterior, f"{where}.posterior")
-        return cls(problem, posterior, given.evidence, given.alarms, contradiction, origin)
+        return cls(problem, posterior, given.evidence, given.monitored, contradiction, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +490,7 @@ class _Written:
 
     format: Literal["aquamend-state/1"]
     posterior: tuple[float, ...]
-    alarms: Whole
+    monitored: tuple[Monitored, ...]
     evidence: tuple[Observation, ...]
     contradiction: Whole | None
     origin: _Written | None

@@ -133,7 +133,11 @@ def _plain(data: Any) -> Any:
 def _priors(fit: _Fit) -> None:
     if "causes" in fit.data:
         for c, cause in enumerate(fit.data["causes"]):
-            _cause_prior(fit, f"causes[{c}]", cause)
+            if any("rate" in state for state in (cause.get("states") or {"": cause}).values()):
+                said = "stays as it was: no record tells how old beliefs were"
+                fit.warnings.append(f"the rate of cause {cause['name']!r} {said}")
+            else:
+                _cause_prior(fit, f"causes[{c}]", cause)
         return
     hypotheses = fit.data["hypotheses"]
     wrote = [causes_in(str(h["name"])) for h in hypotheses]
@@ -187,6 +191,8 @@ def _alone(fit: _Fit, counts: Mapping[str, Any], k: int, estimate: Estimate, pri
 
 def _alarm(fit: _Fit) -> None:
     alarm = fit.data.get("alarm")
+    if fit.data.get("alarms"):
+        fit.warnings.append("alarms by name stay as they were: no record tells which of them rang")
     if alarm is None:
         return
     if all(record.alarm for record in fit.records):

@@ -18,6 +18,7 @@ from aquamend.decision.terminal import expected_loss, listed_endings
 from aquamend.inference import InformationState
 from aquamend.lint.finding import Finding, Severity, amount
 from aquamend.lint.holes import lacking_support, odd_instruments, pays_together
+from aquamend.lint.moments import causes_at_rest, odd_monitors, unquestioned_actions
 from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import AquaMend
 from aquamend.problem import Plan
@@ -49,6 +50,9 @@ def findings(state: InformationState) -> list[Finding]:
         *lacking_support(state),
         *pays_together(state),
         *odd_instruments(state),
+        *odd_monitors(state),
+        *causes_at_rest(state),
+        *unquestioned_actions(state),
     ]
     return sorted(found, key=lambda finding: (finding.severity is Severity.NOTE, -(finding.cost or 0.0)))
 

@@ -1,5 +1,6 @@
 """The finite joint model: what may be true, and how alarms and probes answer if it is."""
 
+from aquamend.model.ages import Ages
 from aquamend.model.coverage import Coverage, FitGroup
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
@@ -8,6 +9,7 @@ from aquamend.model.kernels import Discrete, Gaussian, Kernel, Mixture, Outcomes
 from aquamend.model.spreads import Normal, OneOf, Spread, Uniform
 
 __all__ = [
+    "Ages",
     "Alarm",
     "Cause",
     "Coverage",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability
 from aquamend.graph.nodes import Belief, Value
@@ -51,6 +54,27 @@ class Hypothesis:
         return value if isinstance(value, str | float | int) else None
 
 
+class Conditions(Protocol):
+    """Numbers given by conditions, some of which ask whether a belief is wrong: it may be another one later."""
+
+    @property
+    def beliefs(self) -> Sequence[str]:
+        """The beliefs that they ask about."""
+        ...
+
+    def row(self, wrong: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
+        """Return a number for every hypothesis, where each of these beliefs is wrong under these hypotheses."""
+        ...
+
+    def taken(self, origin: Sequence[int], names: Sequence[str]) -> Conditions:
+        """Return the same for other hypotheses, each made from one of these."""
+        ...
+
+    def as_listed(self) -> Mapping[str, float] | None:
+        """Return them as they are written beside a list of hypotheses; None where that cannot be said."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Alarm:
     """How likely the monitor was to raise this alarm under every hypothesis."""
@@ -61,3 +85,7 @@ class Alarm:
     """Beliefs that the monitor flags."""
     again: Mapping[Name, Probability] | None = None
     """How probable one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""
+    conditions: Annotated[Any, NOT_WRITTEN] = None
+    """The `Conditions` that the likelihood was given by, where they ask about beliefs; None: it stays as it is."""
+    again_by: Annotated[Any, NOT_WRITTEN] = None
+    """Those of ``again``, likewise."""

@@ -17,6 +17,9 @@ from aquamend.model.kernels.kernel import Channel, Kernel, frozen
 from aquamend.model.validation import model_faults
 from aquamend.remembering import Remembering
 
+UNNAMED = "alarm"
+"""What the only monitor is called where the problem gives it no name."""
+
 
 class Grown(NamedTuple):
     """What made more hypotheses than were written."""
@@ -33,16 +36,19 @@ class JointModel(Remembering):
     hypotheses: Sequence[Hypothesis]
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     alarm: Alarm | None = None
+    """What the only monitor said, which goes without a name."""
     declarations: Sequence[Declaration] = ()
     left_out: float = 0.0
     """Prior probability of what is not among the hypotheses: more causes at once than were asked for."""
     grown: Sequence[Grown] = ()
     """What multiplied the hypotheses, one after the other: causes, spreads, errors that persist."""
+    alarms: Mapping[str, Alarm] = field(default_factory=dict)
+    """Several monitors by name, in place of ``alarm``; independent given the hypothesis."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
         object.__setattr__(self, "declarations", tuple(self.declarations))
-        faults = model_faults(self.hypotheses, self.kernels, self.alarm, self.declarations)
+        faults = model_faults(self.hypotheses, self.kernels, self.alarm, self.declarations, self.alarms)
         if faults:
             raise InvalidProblem(faults)
 
@@ -62,15 +68,30 @@ class JointModel(Remembering):
         prior = np.array([hypothesis.prior for hypothesis in self.hypotheses], dtype=float)
         return frozen(prior / prior.sum())
 
-    @cached_property
-    def alarm_likelihood(self) -> NDArray[np.float64] | None:
-        """Shape ``(n_hypotheses,)``; None where the problem has no alarm."""
-        return None if self.alarm is None else self._row(self.alarm.likelihood)
+    @property
+    def monitors(self) -> Mapping[str, Alarm]:
+        """Every monitor by its name; one that goes without is called ``alarm``."""
+        return self.alarms if self.alarm is None else {UNNAMED: self.alarm}
+
+    @property
+    def only_monitor(self) -> str | None:
+        """The name of the only monitor, which has rung unless somebody says that it has not; None: none, or several."""
+        return next(iter(self.monitors)) if len(self.monitors) == 1 else None
 
     @cached_property
-    def repeated_alarm_likelihood(self) -> NDArray[np.float64] | None:
-        """Shape ``(n_hypotheses,)``; None where the model does not say how likely one more alarm is."""
-        return None if self.alarm is None or self.alarm.again is None else self._row(self.alarm.again)
+    def alarm_likelihood(self) -> NDArray[np.float64] | None:
+        """Of the only monitor, shape ``(n_hypotheses,)``; None where there is none, or several."""
+        return None if self.only_monitor is None else self.rung[self.only_monitor]
+
+    @cached_property
+    def rung(self) -> Mapping[str, NDArray[np.float64]]:
+        """How likely each monitor was to ring, shape ``(n_hypotheses,)``."""
+        return {name: self._row(alarm.likelihood) for name, alarm in self.monitors.items()}
+
+    @cached_property
+    def rung_again(self) -> Mapping[str, NDArray[np.float64]]:
+        """How likely each is to ring once more, shape ``(n_hypotheses,)``, where the model says so."""
+        return {name: self._row(a.again) for name, a in self.monitors.items() if a.again is not None}
 
     def _row(self, by_name: Mapping[str, float]) -> NDArray[np.float64]:
         return frozen(np.array([by_name[name] for name in self.names], dtype=float))

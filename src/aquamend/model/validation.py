@@ -22,14 +22,18 @@ def model_faults(
     kernels: Mapping[str, Kernel],
     alarm: Alarm | None,
     declarations: Sequence[Declaration],
+    alarms: Mapping[str, Alarm] | None = None,
 ) -> list[Fault]:
     """Return every fault of the model by itself."""
     names = [hypothesis.name for hypothesis in hypotheses]
     faults = list(hypothesis_faults(hypotheses))
     for probe, kernel in kernels.items():
         faults += kernel.faults(f"kernels.{probe}", names)
-    if alarm is not None:
-        faults += _alarm_faults(alarm, hypotheses)
+    monitors = monitors_at(alarm, alarms)
+    if alarm is not None and alarms:
+        faults.append(Fault("alarms", "there is an `alarm` too", "keep one of the two: give that alarm a name here"))
+    for where, one in monitors.items():  # the only one has rung, unless somebody says that it has not
+        faults += _alarm_faults(where, one, hypotheses, rung=len(monitors) == 1)
     faults += _declaration_faults(declarations, dict.fromkeys(names))
     return faults
 
@@ -57,19 +61,25 @@ def hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
         yield Fault("hypotheses", f"the priors sum to {total:.9g}", "make them sum to 1")
 
 
-def _alarm_faults(alarm: Alarm, hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
+def monitors_at(alarm: Alarm | None, alarms: Mapping[str, Alarm] | None) -> dict[str, Alarm]:
+    """Return every monitor by its place in a problem."""
+    named = {f"alarms.{name}": one for name, one in (alarms or {}).items()}
+    return named if alarm is None else {"alarm": alarm, **named}
+
+
+def _alarm_faults(where: str, alarm: Alarm, hypotheses: Sequence[Hypothesis], *, rung: bool) -> Iterator[Fault]:
     names = [hypothesis.name for hypothesis in hypotheses]
     for key, row in (("likelihood", alarm.likelihood), ("again", alarm.again)):
         if row is None:
             continue
-        yield from row_name_faults(f"alarm.{key}", row, names)
+        yield from row_name_faults(f"{where}.{key}", row, names)
         for name, value in row.items():
             if not 0.0 <= value <= 1.0:
-                yield Fault(f"alarm.{key}.{name}", f"{value!r} is not a probability", "give a number from 0 to 1")
+                yield Fault(f"{where}.{key}.{name}", f"{value!r} is not a probability", "give a number from 0 to 1")
     # Not by their product, which may be smaller than any number: what is improbable is possible.
-    if hypotheses and all(h.prior == 0.0 or alarm.likelihood.get(h.name) == 0.0 for h in hypotheses):
+    if rung and hypotheses and all(h.prior == 0.0 or alarm.likelihood.get(h.name) == 0.0 for h in hypotheses):
         yield Fault(
-            "alarm.likelihood",
+            f"{where}.likelihood",
             "the alarm has probability 0 under every hypothesis with a positive prior",
             "an alarm that was raised must be possible: raise a likelihood or add the missing hypothesis",
         )
@@ -99,6 +109,7 @@ def reference_faults(
     declarations: Sequence[Declaration],
     beliefs: Sequence[Belief],
     probes: Sequence[Probe],
+    alarms: Mapping[str, Alarm] | None = None,
 ) -> Iterator[Fault]:
     """Yield what a model says of beliefs and probes that the graph does not have, or the other way round."""
     known_beliefs, known_probes = {b.name: b for b in beliefs}, dict.fromkeys(p.name for p in probes)
@@ -112,9 +123,11 @@ def reference_faults(
     for i, spec in enumerate(probes):
         if spec.name not in kernels:
             yield Fault(f"probes[{i}]", f"{spec.name!r} has no kernel", "say in kernels how it answers, or remove it")
-    for j, belief in enumerate(alarm.suspects if alarm else ()):
-        if belief not in known_beliefs:
-            where = f"alarm.suspects[{j}]"
+    for at, one in monitors_at(alarm, alarms).items():
+        for j, belief in enumerate(one.suspects):
+            if belief in known_beliefs:
+                continue
+            where = f"{at}.suspects[{j}]"
             yield Fault(where, f"{belief!r} is not a belief", "rename or remove it", belief, known_beliefs, BELIEFS)
     for i, declaration in enumerate(declarations):
         if declaration.belief not in known_beliefs:

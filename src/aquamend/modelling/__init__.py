@@ -4,6 +4,7 @@ Causes become joint hypotheses, rules tables, compensations plans, and errors th
 """
 
 from aquamend.modelling.compensations import Compensation, with_compensations
+from aquamend.modelling.guard import before_action
 from aquamend.modelling.left_out import LeftOut, effect_of_left_out
 from aquamend.modelling.persistence import with_persistent_errors
 from aquamend.modelling.root_causes import CauseState, Generated, RootCause, generated
@@ -21,6 +22,7 @@ __all__ = [
     "LeftOut",
     "RootCause",
     "Vocabulary",
+    "before_action",
     "effect_of_left_out",
     "expanded",
     "generated",

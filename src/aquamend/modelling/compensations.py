@@ -46,7 +46,7 @@ def with_compensations(problem: Problem, compensations: Sequence[Compensation]) 
     faults = list(compensation_faults(problem, compensations))
     if faults:
         raise InvalidProblem(faults)
-    return replace(problem, plans=(*problem.plans, *_plans(problem, compensations)))
+    return replace(problem, plans=(*problem.plans, *_plans(problem, compensations)), compensations=tuple(compensations))
 
 
 def compensation_faults(problem: Problem, compensations: Sequence[Compensation]) -> Iterator[Fault]:
@@ -141,4 +141,5 @@ def _plan(
         name += " and correct " + ", ".join(graph.beliefs[i].name for i in undone)
     correct = tuple(belief.name for belief in graph.beliefs if belief.name in corrected)
     unsure = {graph.beliefs[i].name: float(left[i]) for i in sorted(made) if left[i] > 0.0}
-    return Plan(name, loss, correct, graph.closure([graph.beliefs[i].name for i in undone]), unsure)
+    undo = graph.closure([graph.beliefs[i].name for i in undone])
+    return Plan(name, loss, correct, undo, unsure, compensates=True)

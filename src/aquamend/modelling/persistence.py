@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Mixture, Outcomes, Readings
+from aquamend.model import Alarm, Discrete, Gaussian, Hypothesis, JointModel, Mixture, Outcomes, Readings
 from aquamend.model.joint_model import Grown
 from aquamend.model.kernels import Channel, Kernel, rows_of, with_rows
 from aquamend.model.kernels.kernel import by_name
@@ -166,17 +166,19 @@ def _renamed(
     def plan(given: Plan) -> Plan:
         return replace(given, loss=np.asarray(given.loss)[origin])
 
-    alarm = model.alarm
-    if alarm is not None:
+    def rung(alarm: Alarm) -> Alarm:
         again = None if alarm.again is None else spread(alarm.again)
-        alarm = replace(alarm, likelihood=spread(alarm.likelihood), again=again)
+        by = [None if said is None else said.taken(origin, new) for said in (alarm.conditions, alarm.again_by)]
+        return replace(alarm, likelihood=spread(alarm.likelihood), again=again, conditions=by[0], again_by=by[1])
+
+    alarm, alarms = model.alarm and rung(model.alarm), {name: rung(one) for name, one in model.alarms.items()}
     declarations = [
         d if d.invalid_in is None else replace(d, invalid_in=tuple(n for old in d.invalid_in for n in of[old]))
         for d in model.declarations
     ]
     return replace(
         problem,
-        model=JointModel(hypotheses, kernels, alarm, declarations, model.left_out),
+        model=JointModel(hypotheses, kernels, alarm, declarations, model.left_out, alarms=alarms),
         restart=plan(problem.restart) if isinstance(problem.restart, Plan) else problem.restart,
         plans=tuple(map(plan, problem.plans)),
     )

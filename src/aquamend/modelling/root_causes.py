@@ -2,8 +2,9 @@
 
     p(s) = Π_c p(state of c under s | states of earlier causes under s)
 
-over all combinations in which at most ``together`` causes are present. What more of them at once would add is left out,
-and how probable that is stays known (``Generated.left_out``): the kept priors are divided by 1 − left out.
+over all combinations in which at most ``together`` causes are present. A cause with a rate has the probability that it
+has come since (``ageing``). What more of them at once would add is left out, and how probable that is stays known
+(``Generated.left_out``): the kept priors are divided by 1 − left out.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.codec import TRUE_VALUE, Name, Probability
+from aquamend.codec import TRUE_VALUE, Finite, Name, Probability
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Cause, Hypothesis
+from aquamend.model.ages import Ages
 from aquamend.model.spreads import Spread
 from aquamend.model.validation import truth_faults
+from aquamend.modelling.ageing import Part, ageing_faults, parts_of, probabilities, since, words_of
 from aquamend.modelling.rules import Bools, Clash, Vocabulary, resolved
 from aquamend.modelling.truths import MOST_HYPOTHESES, UNKNOWN, Effect, Expanded, expanded
 
@@ -36,12 +39,14 @@ Truth = Value | Spread
 class CauseState:
     """One way in which a cause may be present."""
 
-    prior: Probability | Mapping[Name, Probability]
+    prior: Probability | Mapping[Name, Probability] | None = None
     """Its probability; or rules for it, by conditions on causes listed before."""
     failed: Sequence[Name] = ()
     """Beliefs that it makes wrong, of those that declare no value."""
     truth: Mapping[Name, Annotated[Value, TRUE_VALUE] | Spread] = field(default_factory=dict)
     """What it makes true of beliefs that declare a value."""
+    rate: Finite | Mapping[Name, Finite] | None = None
+    """In place of a prior, how often it comes in a unit of time; or rules for it. What is older is likelier wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,11 @@ class RootCause:
         """Return a cause that is either present or not."""
         return cls(name, {"": CauseState(prior, tuple(failed), dict(truth or {}))}, kind)
 
+    @property
+    def comes_at_a_rate(self) -> bool:
+        """Whether its probability follows from the age of beliefs."""
+        return any(spec.rate is not None for spec in self.states.values())
+
     def label(self, state: str) -> str:
         """Return how a state of it is called: ``shelf=moved``, or the cause's own name where it has but one."""
         return f"{self.name}={state}" if state else self.name
@@ -76,7 +86,7 @@ class Generated:
 
     made: Expanded
     present: NDArray[np.intp]
-    """Shape ``(n_hypotheses, n_causes)``; in which of its states each cause is, counted from 1; 0 where absent."""
+    """Shape ``(n_hypotheses, n_causes)``; in which of its parts each cause is, counted from 1; 0 where absent."""
     left_out: float
     """Prior probability of all combinations that were not generated."""
 
@@ -97,67 +107,77 @@ def generated(
     *,
     together: int | None = None,
     effects: Sequence[Effect] = (),
+    ages: Ages | None = None,
 ) -> Generated:
     """Return the joint hypotheses of these causes; ``InvalidProblem`` with every fault where they cannot be.
 
-    ``together`` is how many causes may be present at once; all of them unless given.
+    ``together`` is how many causes may be present at once; all of them unless given. ``ages`` say how long ago beliefs
+    were measured, for causes that come at a rate.
     """
-    faults = [*_cause_faults(causes, beliefs, effects), *_size_faults(causes, together)]
+    ages = ages or Ages()
+    faults = list(_cause_faults(causes, beliefs, effects, ages))
+    parts = [parts_of(cause, ages) for cause in causes]
+    faults += _size_faults(parts, together)
     if faults:
         raise InvalidProblem(faults)
-    present = _combinations(causes, len(causes) if together is None else together)
-    words = _cause_words(causes, present)
-    names = _names(causes, present)
+    present = _combinations(parts, len(causes) if together is None else together)
+    words = _cause_words(causes, parts, present)
+    names = _names(parts, present)
     vocabulary = Vocabulary(names, words)
-    prior = _priors(causes, present, vocabulary)
+    prior = _priors(causes, parts, present, vocabulary)
     kept = prior > 0.0
     present, prior, names = present[kept], prior[kept], [name for name, k in zip(names, kept, strict=True) if k]
     vocabulary = Vocabulary(names, {word: holds[kept] for word, holds in words.items()})
     total = float(prior.sum())
     if not total > 0.0:
         raise InvalidProblem([Fault("causes", "no combination has a probability above 0", "correct the priors")])
-    written, contested = _written(causes, beliefs, present, prior / total, vocabulary)
+    written, contested = _written(causes, parts, beliefs, present, prior / total, vocabulary)
     made = expanded(written, beliefs, effects, words=vocabulary.words, contested=contested)
     complete = together is None or together >= len(causes)  # then the sum lacks at most what rounding took
     left_out = 0.0 if complete else max(0.0, 1.0 - total)
     return Generated(made, present[made.origin], left_out)
 
 
-def _combinations(causes: Sequence[RootCause], together: int) -> NDArray[np.intp]:
-    """Return, shape ``(n_combinations, n_causes)``, which state each cause is in; 0 where it is absent."""
+def _combinations(parts: Sequence[Sequence[Part]], together: int) -> NDArray[np.intp]:
+    """Return, shape ``(n_combinations, n_causes)``, which part of each cause is present; 0 where it is absent."""
     rows: list[list[int]] = []
-    for count in range(min(together, len(causes)) + 1):
-        for chosen in combinations(range(len(causes)), count):
-            for states in product(*(range(1, len(causes[c].states) + 1) for c in chosen)):
-                row = [0] * len(causes)
+    for count in range(min(together, len(parts)) + 1):
+        for chosen in combinations(range(len(parts)), count):
+            for states in product(*(range(1, len(parts[c]) + 1) for c in chosen)):
+                row = [0] * len(parts)
                 for c, state in zip(chosen, states, strict=True):
                     row[c] = state
                 rows.append(row)
-    return np.array(rows, dtype=np.intp).reshape(len(rows), len(causes))
+    return np.array(rows, dtype=np.intp).reshape(len(rows), len(parts))
 
 
-def _cause_words(causes: Sequence[RootCause], present: NDArray[np.intp]) -> dict[str, Bools]:
+def _cause_words(
+    causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], present: NDArray[np.intp]
+) -> dict[str, Bools]:
     words: dict[str, Bools] = {NOTHING: np.asarray((present == 0).all(axis=1))}
     for c, cause in enumerate(causes):
         words[cause.name] = present[:, c] > 0
-        for i, state in enumerate(cause.states, start=1):
-            words[cause.label(state)] = present[:, c] == i
+        for word, own in words_of(cause, parts[c]).items():
+            words[word] = np.isin(present[:, c] - 1, own)
     return words
 
 
-def _names(causes: Sequence[RootCause], present: NDArray[np.intp]) -> list[str]:
-    labels = [["", *(cause.label(state) for state in cause.states)] for cause in causes]
+def _names(parts: Sequence[Sequence[Part]], present: NDArray[np.intp]) -> list[str]:
+    labels = [["", *(part.name for part in own)] for own in parts]
     return [" + ".join(labels[c][state] for c, state in enumerate(row) if state) or NOTHING for row in present.tolist()]
 
 
-def _priors(causes: Sequence[RootCause], present: NDArray[np.intp], vocabulary: Vocabulary) -> Floats:
+def _priors(
+    causes: Sequence[RootCause],
+    parts: Sequence[Sequence[Part]],
+    present: NDArray[np.intp],
+    vocabulary: Vocabulary,
+) -> Floats:
     """Return the probability of every combination, the left-out ones not made up for."""
     prior, earlier = np.ones(len(present)), set[str]()
     for c, cause in enumerate(causes):
-        absent = np.ones(len(present))
-        for i, (state, spec) in enumerate(cause.states.items(), start=1):
-            p = _conditional(f"causes[{c}]", cause, state, spec, vocabulary, earlier)
-            absent -= p
+        own, absent = _part_priors(f"causes[{c}]", cause, parts[c], vocabulary, earlier)
+        for i, p in enumerate(own, start=1):
             prior *= np.where(present[:, c] == i, p, 1.0)
         if absent.min() < -1e-9:
             s = int(absent.argmin())
@@ -175,16 +195,32 @@ def _priors(causes: Sequence[RootCause], present: NDArray[np.intp], vocabulary: 
     return prior
 
 
+def _part_priors(
+    where: str, cause: RootCause, parts: Sequence[Part], vocabulary: Vocabulary, earlier: set[str]
+) -> tuple[list[Floats], Floats]:
+    """Return the probability of each part of a cause, and that it is absent, given the earlier causes."""
+    key, found = "rate" if cause.comes_at_a_rate else "prior", dict[str, Floats]()
+    for state, spec in cause.states.items():
+        at = f"{where}.states.{state}.{key}" if state else f"{where}.{key}"
+        given = spec.rate if cause.comes_at_a_rate else spec.prior
+        found[state] = _conditional(at, cause, 0.0 if given is None else given, vocabulary, earlier)
+    if cause.comes_at_a_rate:
+        return probabilities(parts, found)
+    absent = np.ones(len(vocabulary.names))
+    for p in found.values():
+        absent -= p
+    return list(found.values()), absent
+
+
 def _conditional(
-    where: str, cause: RootCause, state: str, spec: CauseState, vocabulary: Vocabulary, earlier: set[str]
+    at: str, cause: RootCause, given: float | Mapping[str, float], vocabulary: Vocabulary, earlier: set[str]
 ) -> Floats:
     n = len(vocabulary.names)
-    if not isinstance(spec.prior, Mapping):
-        return np.full(n, float(spec.prior))
-    at = f"{where}.states.{state}.prior" if state else f"{where}.prior"
+    if not isinstance(given, Mapping):
+        return np.full(n, float(given))
     known = Vocabulary(vocabulary.names, {w: h for w, h in vocabulary.words.items() if w in earlier}, by_name=False)
     try:
-        found = resolved(spec.prior, known)
+        found = resolved(given, known)
     except UnknownCondition as error:
         listed = ", ".join(sorted(earlier)) or "none"
         remedy = f"give conditions on causes listed before {cause.name!r}: {listed}"
@@ -200,6 +236,7 @@ def _conditional(
 
 def _written(
     causes: Sequence[RootCause],
+    parts: Sequence[Sequence[Part]],
     beliefs: Sequence[Belief],
     present: NDArray[np.intp],
     prior: Floats,
@@ -212,16 +249,15 @@ def _written(
     valued = {belief.name for belief in beliefs if belief.declared is not None}
     failed: dict[str, Bools] = {}
     rules: dict[str, dict[str, Truth | None]] = {}
-    for cause in causes:
-        for state, spec in cause.states.items():
-            when = cause.label(state)
-            for belief in spec.failed:
-                none = np.zeros(len(vocabulary.names), dtype=bool)
+    for own_parts in parts:
+        for part in own_parts:
+            for belief in part.spec.failed:
+                when, none = since(part, belief, own_parts), np.zeros(len(vocabulary.names), dtype=bool)
                 failed[belief] = failed.get(belief, none) | vocabulary.where(when)
                 if belief in valued:
                     rules.setdefault(belief, {})[when] = UNKNOWN
-            for belief, value in spec.truth.items():
-                rules.setdefault(belief, {})[when] = value
+            for belief, value in part.spec.truth.items():
+                rules.setdefault(belief, {})[since(part, belief, own_parts)] = value
     truth = {belief: resolved(own, vocabulary) for belief, own in rules.items()}
     values = {belief: list(found) for belief, found in truth.items()}
     unknown = {b: np.array([v is None for v in own]) & (truth[b].chosen >= 0) for b, own in values.items()}
@@ -237,7 +273,9 @@ def _written(
     return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
 
 
-def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief], effects: Sequence[Effect]) -> Iterator[Fault]:
+def _cause_faults(
+    causes: Sequence[RootCause], beliefs: Sequence[Belief], effects: Sequence[Effect], ages: Ages
+) -> Iterator[Fault]:
     if not causes:
         yield Fault("causes", "there are none", "list at least one")
     known, seen = {belief.name: belief for belief in beliefs}, set[str]()
@@ -260,20 +298,21 @@ def _cause_faults(causes: Sequence[RootCause], beliefs: Sequence[Belief], effect
             spec, at = cause.states[state], f"{where}.states.{state}" if state else where
             yield from _prior_faults(f"{at}.prior", spec)
             yield from truth_faults(at, spec.failed, spec.truth, known)
+        yield from ageing_faults(where, cause, ages)
 
 
 def _prior_faults(at: str, spec: CauseState) -> Iterator[Fault]:
     for condition, p in spec.prior.items() if isinstance(spec.prior, Mapping) else [("", spec.prior)]:
-        if not 0.0 <= p <= 1.0:
+        if p is not None and not 0.0 <= p <= 1.0:
             place = f"{at}.{condition}" if condition else at
             yield Fault(place, f"{p!r} is not a probability", "give a number from 0 to 1")
 
 
-def _size_faults(causes: Sequence[RootCause], together: int | None) -> Iterator[Fault]:
+def _size_faults(parts: Sequence[Sequence[Part]], together: int | None) -> Iterator[Fault]:
     if together is not None and together < 1:
         yield Fault("together", f"{together!r} leaves no cause", "give a whole number of at least 1")
         return
-    sizes = [len(cause.states) for cause in causes]
+    sizes = [len(own) for own in parts]
     most = len(sizes) if together is None else min(together, len(sizes))
     # The coefficients of Π (1 + states · x): how many combinations there are of each size.
     counted = min(most, 20)  # twenty causes together are a million combinations already

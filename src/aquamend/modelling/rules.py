@@ -44,6 +44,10 @@ class Vocabulary:
     """For every belief with a value, what is true of it under each hypothesis; None where it failed without one."""
     listed: bool = False
     """Whether the hypotheses were listed, rather than made from causes."""
+    beliefs: Sequence[str] = ()
+    """The words that mean a belief which has failed."""
+    lenient: bool = False
+    """Whether the first of two rules decides that contradict each other: sound ones may, once beliefs are older."""
     whole: Sequence[str] = ()
     """For every hypothesis, the one as written that it is a part of, where a spread stands for several."""
 

@@ -11,9 +11,11 @@ from aquamend.codec import key_of, place
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
+from aquamend.model.ages import Ages
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
+from aquamend.modelling.conditional import Conditional, conditional
 from aquamend.modelling.following import following, follows, mean_faults, standing_in, value_table
 from aquamend.modelling.root_causes import RootCause, generated
 from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
@@ -54,7 +56,7 @@ def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Any
     if faults:
         raise InvalidProblem(faults)
     found = resolved(rules, vocabulary)
-    if found.clashes:
+    if found.clashes and not vocabulary.lenient:
         raise InvalidProblem([Fault(where, str(clash), clash.remedy) for clash in found.clashes])
     return found
 
@@ -109,6 +111,23 @@ class Tables:
     def table(self, given: Mapping[str, T], where: str) -> Mapping[str, T]:
         """Return an entry for every hypothesis."""
         return table(given, self.made.vocabulary, where=where) if self.are_rules(given) else given
+
+    def alarm(self, alarm: Alarm, where: str) -> Alarm:
+        """Return an alarm with an entry for every hypothesis, and with the conditions that ask about beliefs."""
+        tables: dict[str, Any] = {}
+        faults: list[Fault] = []
+        for key, given in (("likelihood", alarm.likelihood), ("again", alarm.again)):
+            try:
+                tables |= {} if given is None else {key: self.table(given, f"{where}.{key}")}
+            except InvalidProblem as error:
+                faults += error.faults
+        if faults:
+            raise InvalidProblem(faults)
+        again_by = None if alarm.again is None else self._conditions(alarm.again)
+        return replace(alarm, **tables, conditions=self._conditions(alarm.likelihood), again_by=again_by)
+
+    def _conditions(self, given: Mapping[str, float]) -> Conditional | None:
+        return conditional(given, self.made.vocabulary) if self.are_rules(given) else None
 
     def losses(self, given: float | Mapping[str, float], where: str) -> list[float]:
         """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
@@ -182,8 +201,10 @@ def joint_model(
     kernels: Mapping[str, Kernel] | None = None,
     alarm: Alarm | None = None,
     declarations: Sequence[Declaration] = (),
+    alarms: Mapping[str, Alarm] | None = None,
+    ages: Ages | None = None,
 ) -> JointModel:
-    """Return the model of these causes, or of hypotheses with spreads; kernels, alarm and ``invalid_in`` by rules.
+    """Return the model of these causes, or of hypotheses with spreads; kernels, alarms and ``invalid_in`` by rules.
 
     >>> joint_model(graph, [RootCause.single("slipped", 0.1, ["pose"])],
     ...             kernels={"scan": Discrete(["fits", "differs"], {"default": [0.9, 0.1], "pose": [0.2, 0.8]})})
@@ -194,19 +215,17 @@ def joint_model(
     if hypotheses:
         made, left_out = expanded_or_faults(hypotheses, graph.beliefs, effects), 0.0
     else:
-        found = generated(causes, graph.beliefs, together=together, effects=effects)
+        found = generated(causes, graph.beliefs, together=together, effects=effects, ages=ages)
         made, left_out = found.made, found.left_out
     tables = Tables(made, {belief.name: belief for belief in graph.beliefs})
-    if alarm is not None:
-        again = None if alarm.again is None else tables.table(alarm.again, "alarm.again")
-        alarm = replace(alarm, likelihood=tables.table(alarm.likelihood, "alarm.likelihood"), again=again)
     return JointModel(
         made.hypotheses,
         {probe: tables.kernel(kernel, f"kernels.{probe}") for probe, kernel in (kernels or {}).items()},
-        alarm,
+        None if alarm is None else tables.alarm(alarm, "alarm"),
         [d if d.invalid_in is None else replace(d, invalid_in=tables.names_where(d.invalid_in)) for d in declarations],
         left_out,
         made.grown(len(causes)),
+        {name: tables.alarm(one, f"alarms.{name}") for name, one in (alarms or {}).items()},
     )
 
 

@@ -197,15 +197,16 @@ class _Table:
 
     def vocabulary(self, plain: Vocabulary) -> Vocabulary:
         """Return the words with one for every belief, that it has failed, and what is true of it for comparing."""
-        words = dict(plain.words)
+        words, beliefs = dict(plain.words), list[str]()
         hidden = {*plain.names, *plain.words} if plain.listed else set[str]()  # listed hypotheses come before beliefs
         for name, belief in self.known.items():
             failed = self.failed[name]
             if belief.declared is not None:
                 failed = np.array([differs(value, belief.declared, belief.tolerance) for value in self.truth[name]])
-            if name not in hidden:
-                words.setdefault(name, failed.astype(bool))
-        return replace(plain, words=words, truth=self.truth)
+            if name not in hidden and name not in words:
+                words[name] = failed.astype(bool)
+                beliefs.append(name)
+        return replace(plain, words=words, truth=self.truth, beliefs=beliefs)
 
     def hypotheses(self, rows: Sequence[Hypothesis], effects: Sequence[Effect]) -> tuple[Hypothesis, ...]:
         """Return the hypotheses with what is true under each."""

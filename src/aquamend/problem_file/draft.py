@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,10 +16,12 @@ from aquamend.errors import Fault, InvalidProblem
 from aquamend.graph import Action, Operation, Probe, RecoveryGraph, Value
 from aquamend.graph.validation import graph_faults
 from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
+from aquamend.model.ages import Ages
 from aquamend.model.coverage import coverage_faults
 from aquamend.model.joint_model import Grown
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.validation import model_faults, reference_faults
+from aquamend.modelling.ageing import may_have_come
 from aquamend.modelling.compensations import Compensation, with_compensations
 from aquamend.modelling.following import standing_in
 from aquamend.modelling.persistence import with_persistent_errors
@@ -28,12 +30,36 @@ from aquamend.modelling.rules import Vocabulary
 from aquamend.modelling.tables import Tables, expanded_or_faults
 from aquamend.modelling.truths import Expanded, expanded, has_spread
 from aquamend.problem import RESTART, Plan, Problem, plan_faults, terminal_faults
-from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan
+from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan, sections
 
 T = TypeVar("T")
 _NAMED = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
 """Sections that give names to others."""
 _ANY_KERNEL: Kernel = Gaussian({})
+
+
+@dataclass(frozen=True, slots=True)
+class Ageing:
+    """A file with causes that come at a rate: its problem at any other time."""
+
+    file: ProblemFile
+    ages: Ages
+    """Those of the problem made of it last."""
+
+    @property
+    def at_rest(self) -> tuple[str, ...]:
+        """The causes with a rate that cannot have come at these ages."""
+        causes = Draft(self.file, FaultReport(), self.ages, lenient=True).causes or ()
+        timed = [cause for cause in causes if cause.comes_at_a_rate]
+        return tuple(cause.name for cause in timed if not may_have_come(cause, self.ages))
+
+    def problem(self, ages: Ages) -> Problem:
+        """Return the problem once beliefs are so old; those of which nothing is said are as old as the file says."""
+        report = FaultReport()
+        draft = Draft(self.file, report, self.ages.but(ages), lenient=True)
+        if report.count:
+            raise report.error(sections())
+        return draft.problem()
 
 
 class Draft:
@@ -42,9 +68,13 @@ class Draft:
     Whatever is wrong with it is reported while it is made, or by `faults`.
     """
 
-    def __init__(self, file: ProblemFile, report: FaultReport) -> None:
+    def __init__(
+        self, file: ProblemFile, report: FaultReport, ages: Ages | None = None, *, lenient: bool = False
+    ) -> None:
         self.report, self.known = report, {belief.name: belief for belief in file.beliefs}
         self.file, self.delay = file, file.delay
+        report.judge(_age_faults(file, ages or Ages()))
+        self.ages = Ages(0.0) if report.faulty("age") else Ages.given(file.age).but(ages or Ages())
         report.judge(_contradictions(file, report))
         self.causes = None if file.causes is None else self._causes(file.causes)
         self.written = [replace(h, truth=self._typed(h.truth, f"hypotheses[{i}].truth"))
@@ -53,11 +83,15 @@ class Draft:
                         for i, e in enumerate(file.effects)]  # fmt: skip
         self.left_out = 0.0
         made = self._made()
+        if made is not None and lenient:
+            made = replace(made, vocabulary=replace(made.vocabulary, lenient=True))
         self.tables = None if made is None else Tables(made, self.known)
         self.hypotheses: Sequence[Hypothesis] = self.written if made is None else made.hypotheses
         self.names = [hypothesis.name for hypothesis in self.hypotheses]
         self.kernels = {name: self._kernel(name, kernel) for name, kernel in file.kernels.items()}
-        self.alarm = file.alarm and self._alarm(file.alarm)
+        self.alarm = file.alarm and self._alarm(file.alarm, "alarm")
+        given: Mapping[str, Any] = file.alarms
+        self.alarms = {n: self._alarm(a, place("alarms", n)) for n, a in given.items() if a is not UNREAD}
         self.declarations = [self._declaration(i, one) for i, one in enumerate(file.declarations)]
         self.plans = [self._plan(plan, plan.name, f"plans[{i}]") for i, plan in enumerate(file.plans)]
         self.restart = (
@@ -88,7 +122,7 @@ class Draft:
         for i, cause in enumerate(causes):
             states: Mapping[str, Any] | None = cause.states
             if states is None:
-                states = {"": CauseState(cause.prior or 0.0, cause.failed, cause.truth)}
+                states = {"": CauseState(cause.prior, cause.failed, cause.truth, cause.rate)}
             typed = {}
             for name, state in states.items():
                 at = f"causes[{i}].states.{name}.truth" if name else f"causes[{i}].truth"
@@ -106,7 +140,8 @@ class Draft:
             if self.causes is not None:
                 if self.report.faulty("causes", "together", "hypotheses"):
                     return None
-                found = generated(self.causes, beliefs, together=self.file.together, effects=self.effects)
+                together, effects = self.file.together, self.effects
+                found = generated(self.causes, beliefs, together=together, effects=effects, ages=self.ages)
                 self.left_out = found.left_out
                 return found.made
             if lacks("hypotheses") or self._lacks_priors:
@@ -155,15 +190,12 @@ class Draft:
             return kernel if by_name and kernel.table in vars(kernel) else None
         return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
 
-    def _alarm(self, alarm: Alarm) -> Alarm:
+    def _alarm(self, alarm: Alarm, where: str) -> Alarm:
         certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
-        likelihood = self._tabled(lambda tables: tables.table(alarm.likelihood, "alarm.likelihood"), certain)
-        if self.report.lacks("alarm.likelihood"):
-            likelihood = certain
-        again = alarm.again
-        if again is not None:
-            again = self._tabled(lambda tables: tables.table(alarm.again or {}, "alarm.again"), certain)
-        return replace(alarm, likelihood=likelihood, again=again)
+        instead = replace(alarm, likelihood=certain, again=None)
+        if self.report.lacks(f"{where}.likelihood"):
+            alarm = replace(alarm, likelihood={"default": 1.0})
+        return self._tabled(lambda tables: tables.alarm(alarm, where), instead)
 
     def _declaration(self, i: int, given: Declaration) -> Declaration:
         belief, where = self.known.get(given.belief), f"declarations[{i}]"
@@ -224,10 +256,13 @@ class Draft:
         kernels = {probe: kernel for probe, kernel in self.kernels.items() if kernel is not None}
         problem = Problem(
             graph=RecoveryGraph(file.beliefs, self.actions, self.probes, file.edges, self.operations),
-            model=JointModel(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, self._grown),
+            model=JointModel(
+                *(self.hypotheses, kernels, self.alarm, self.declarations, self.left_out, self._grown), self.alarms
+            ),
             restart=self.restart,
             plans=self.plans,
             **{key: getattr(file, key) for key in ("sensing_budget", "escalate", "corrections", "coverage")},
+            ageing=Ageing(file, self.ages) if any(c.comes_at_a_rate for c in self.causes or ()) else None,
             name=file.name,
             unit=file.unit,
         )
@@ -251,13 +286,13 @@ class Draft:
                 yield fault
 
     def _judged(self, *, all_names: bool) -> Iterator[Fault]:
-        file, alarm = self.file, self.alarm
+        file, alarm, alarms = self.file, self.alarm, self.alarms
         yield from graph_faults(file.beliefs, self.actions, self.probes, file.edges, self.operations)
-        if alarm is not None and not all_names:  # possible under a hypothesis that could not be read, for all we know
-            alarm = replace(alarm, likelihood={n: alarm.likelihood.get(n) or 1.0 for n in self.names}, again=None)
+        if not all_names:
+            alarm, alarms = alarm and self._possible(alarm), {n: self._possible(one) for n, one in alarms.items()}
         # Of hypotheses that could not all be read, neither their number nor their sum is known.
         unsure = self._lacks_priors or self.report.lacks("hypotheses") or (self.causes is not None and not all_names)
-        for fault in model_faults(self.hypotheses, {}, alarm, self.declarations):
+        for fault in model_faults(self.hypotheses, {}, alarm, self.declarations, alarms):
             if fault.where != "hypotheses" or not unsure:
                 yield fault
         for probe, kernel in self.kernels.items():
@@ -266,13 +301,19 @@ class Draft:
         kernels = dict.fromkeys(self.kernels, _ANY_KERNEL)
         if self.report.lacks("kernels"):
             kernels |= dict.fromkeys((probe.name for probe in self.probes), _ANY_KERNEL)
-        yield from reference_faults(self.hypotheses, kernels, alarm, self.declarations, file.beliefs, self.probes)
+        yield from reference_faults(
+            self.hypotheses, kernels, alarm, self.declarations, file.beliefs, self.probes, alarms
+        )
         flat, plan = (None, self.restart) if isinstance(self.restart, Plan) else (self.restart, None)
         yield from terminal_faults(file.sensing_budget, flat, file.escalate)
         executed = {action.name for action in self.actions if action.executed}
         yield from plan_faults(self.plans, plan, self.known, executed, len(self.names))
         if file.coverage is not None and not self.report.faulty("coverage"):
             yield from coverage_faults(file.coverage)
+
+    def _possible(self, alarm: Alarm) -> Alarm:
+        """Return an alarm that may be possible under a hypothesis that could not be read, for all we know."""
+        return replace(alarm, likelihood={n: alarm.likelihood.get(n) or 1.0 for n in self.names}, again=None)
 
     def _kernel_faults(self, where: str, kernel: Kernel, all_names: bool) -> Iterator[Fault]:
         """Yield what is wrong with the rows that could be read."""
@@ -305,6 +346,19 @@ def _as(kind: type[T], given: Any, **changes: Any) -> T:
     return kind(**({field.name: getattr(given, field.name) for field in fields(own)} | changes))
 
 
+def _age_faults(file: ProblemFile, given: Ages) -> Iterator[Fault]:
+    """Yield ages that are none, and those of beliefs that are not there."""
+    known, own = [belief.name for belief in file.beliefs], file.age if isinstance(file.age, Mapping) else {}
+    numbers: dict[str, Any] = {place("age", belief): age for belief, age in own.items()} or {"age": file.age}
+    for where, age in numbers.items():
+        if isinstance(age, float | int) and age < 0.0:
+            yield Fault(where, f"{age!r} is not an age", "give a number of at least 0")
+    for belief in dict.fromkeys((*own, *given.by_belief)):
+        if belief not in known:
+            where, remedy = place("age", belief), "rename or remove it"
+            yield Fault(where, f"{belief!r} is not a belief", remedy, belief, known, ("beliefs",))
+
+
 def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
     """Yield what contradicts itself within one entry, or in what the file has at all."""
     if file.hypotheses is None and file.causes is None:
@@ -319,9 +373,9 @@ def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
             said = "it is undone by operations, each of which takes its own time"
             yield Fault(f"actions[{i}].takes", said, "give `takes` to the operations instead")
     for i, cause in enumerate(file.causes or ()):
-        own = {"prior": cause.prior, "failed": cause.failed, "truth": cause.truth}
+        own = {"prior": cause.prior, "rate": cause.rate, "failed": cause.failed, "truth": cause.truth}
         for key, given in own.items() if cause.states is not None else ():
             if given:
                 yield Fault(f"causes[{i}].{key}", "the cause has states too", "say it of each state")
-        if cause.states is None and cause.prior is None:
-            yield Fault(f"causes[{i}].prior", "it is missing", "add the key 'prior', or 'states'")
+        if cause.states is None and cause.prior is None and cause.rate is None:
+            yield Fault(f"causes[{i}].prior", "it is missing", "add the key 'prior', 'rate' or 'states'")

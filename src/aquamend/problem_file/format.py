@@ -13,6 +13,7 @@ from aquamend.codec import (
     UNREAD,
     Cost,
     FaultReport,
+    Finite,
     Form,
     Label,
     Loss,
@@ -103,6 +104,8 @@ class WrittenCause:
     """Who is to blame; unknown unless given."""
     prior: Probability | Mapping[Name, Probability] | None = None
     """How probable it is; or rules for that, by conditions on causes listed before."""
+    rate: Finite | Mapping[Name, Finite] | None = None
+    """In place of a prior, how often it comes in a unit of time; or rules for it. What is older is likelier wrong."""
     failed: Sequence[Name] = ()
     """The beliefs that it makes wrong, of those that declare no value."""
     truth: Mapping[Name, Annotated[Value, TRUE_VALUE] | Spread] = field(default_factory=dict)
@@ -148,12 +151,16 @@ class ProblemFile:
     """What may have happened, in place of hypotheses, which follow."""
     together: int | None = None
     """How many causes may be present at once; all of them unless given."""
+    age: Finite | Mapping[Name, Finite] | None = None
+    """How long ago beliefs were measured, all or each by its name, for causes with a rate."""
     effects: Sequence[Effect] = ()
     """What follows from conditions, in this order: the last that holds decides."""
     kernels: Mapping[Name, Annotated[Kernel, KERNEL]] = field(default_factory=dict)
     """For every probe by its name, how it answers under each hypothesis."""
     alarm: Alarm | None = None
     """What the monitor said; it changes the priors once."""
+    alarms: Mapping[Name, Alarm] = field(default_factory=dict)
+    """Several monitors by name, in place of `alarm`: each says by itself whether it has rung."""
     declarations: Sequence[Declaration] = ()
     """Statements made from evidence, whose standing is asked."""
     sensing_budget: Cost = math.inf

@@ -11,6 +11,7 @@ from aquamend.recovery.drivers import (
     resume,
     resume_async,
 )
+from aquamend.recovery.guard import Check, Guard, NotNow
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.journal import Journal, SessionLine, Status
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
@@ -40,12 +41,14 @@ __all__ = [
     "ActionStatus",
     "AsyncRobot",
     "Charge",
+    "Check",
     "Decide",
     "Declare",
     "End",
     "Ending",
     "Finish",
     "Follow",
+    "Guard",
     "HandOver",
     "Instant",
     "Journal",
@@ -55,6 +58,7 @@ __all__ = [
     "Measure",
     "MemoryLog",
     "NoReceipt",
+    "NotNow",
     "Perform",
     "Receipt",
     "Recovery",

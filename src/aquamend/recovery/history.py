@@ -391,7 +391,7 @@ class Recovery:
         if self.act is not None:
             return self._but(alarms=(*self.alarms, name))
         try:
-            alarmed = self.state.after_alarm()
+            alarmed = self.state.after_alarm(name)
         except AquaMendError:
             if strict:
                 raise

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from aquamend.errors import AquaMendError, Fault, UnknownValue
 from aquamend.graph import Action, Belief, Edge, RecoveryGraph, Value
 from aquamend.model import Declaration, Hypothesis
+from aquamend.model.ages import Ages
 from aquamend.model.spreads import differs
 from aquamend.problem import Plan, Problem
 from aquamend.recovery.situation import still
@@ -40,11 +41,15 @@ class Moment:
     """Operations of executed actions that have been performed already."""
     unsaid: tuple[Edge, ...] = ()
     """Dependences that the template does not know."""
+    ages: Ages | None = None
+    """How long ago beliefs were measured; None where nobody counts."""
 
 
 def problem_at(template: Template, moment: Moment) -> Problem:
     """Return the problem of a moment."""
     problem = base_problem(template, {b: d.value for b, d in moment.declared.items() if d.value is not None})
+    if problem.ageing is not None and moment.ages is not None:
+        problem = problem.ageing.problem(moment.ages)
     graph = problem.graph
     beliefs = tuple(_declared(belief, moment) for belief in graph.beliefs)
     edges = (*graph.edges, *(edge for edge in moment.unsaid if edge not in graph.edges))

@@ -25,7 +25,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Self, assert_never
 
@@ -160,18 +160,26 @@ class Session:
         attended: bool | None = None,
         strict: bool = False,
         decide_apart: bool = False,
+        rung: str | Iterable[str] = (),
+        silent: str | Iterable[str] = (),
         at: Time = None,
     ) -> Self:
         """Begin a recovery from a state, or from the alarm of a tracker, which is then told of all that is done.
+
+        Of several monitors, ``rung`` names those that have rung, and ``silent`` those that were watching and have not;
+        both are for a tracker, since a state has heard them already.
 
         With a ``log`` it survives the end of this program, under its ``name``. ``attended`` says whether there is
         somebody who can be asked; unless given, there is where there is a log. What goes wrong in the policy ends in a
         hand-over, or is raised if ``strict``. With ``decide_apart`` a decision is asked for like everything else.
         """
         tracker = start if isinstance(start, Tracker) else None
-        state = tracker.alarm() if tracker is not None else start
+        rung, silent = ((names,) if isinstance(names, str) else tuple(names) for names in (rung, silent))
+        state = start if tracker is None else tracker.alarm(*rung, silent=silent, at=at)
         if not isinstance(state, InformationState):
             raise AquaMendError(f"a recovery begins with an information state or a tracker, not with {state!r}")
+        if tracker is None and (rung or silent):
+            raise AquaMendError("a state has heard its alarms already; rung and silent go with a tracker")
         if isinstance(policy, str):
             title, policy = policy, policy_named(policy)
         else:  # a name to resume by is worth looking for only where somebody may resume
@@ -433,7 +441,7 @@ class Session:
         if self._now.handed_over:
             return "a person has taken over"
         try:
-            self._now.state.after_alarm()
+            self._now.state.after_alarm(name)
         except AquaMendError as error:
             return str(error)
         return None

@@ -11,14 +11,20 @@ from aquamend.codec import Key, Whole, load, write
 from aquamend.errors import AquaMendError, InvalidData, UnknownName
 from aquamend.graph import Edge, EdgeKind, Value
 from aquamend.model import Declaration
+from aquamend.model.ages import Ages
 from aquamend.problem import Problem
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
+from aquamend.recovery.clock import Instant
 from aquamend.recovery.moment import Moment, assumed, leads_to
 
 FORMAT: Final = "aquamend-tracker/1"
 
 MOST_VERSIONS = 1_000
 """Versions of a belief that are remembered, beside those that an executed action has read."""
+
+
+LEAST_AGE_S = 1e-3
+"""No belief is younger: what may have come within no time at all would not even be thought of."""
 
 
 class ActionStatus(StrEnum):
@@ -43,11 +49,31 @@ class Run:
     """Operations of its undoing that were performed, while others are left."""
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """When a belief was measured, or how old it was at some moment."""
+
+    at: Instant
+    age: float = 0.0
+    """How old it was then, in seconds."""
+
+    def age_at(self, now: Instant) -> float:
+        """Return how old it is now."""
+        return self.age + now.seconds_since(self.at)
+
+
 class TaskRecord:
     """What has happened in a task, by the names of its template."""
 
-    def __init__(self, base: Problem) -> None:
+    def __init__(self, base: Problem, began: Instant | None = None) -> None:
         self.graph, self._base = base.graph, base
+        self.ageing = base.ageing is not None
+        """Whether times matter: nothing else depends on a clock."""
+        self.began = began if self.ageing else None
+        self.dated: dict[str, Measured] = {}
+        """Of beliefs that were declared, when they were measured, where times matter."""
+        self.changes = 0
+        """How often something has changed that may matter to a decision."""
         self.actions = {action.name: action for action in base.graph.actions}
         self.versions: dict[str, list[Declaration]] = {}
         self.runs: dict[str, Run] = {}
@@ -86,6 +112,24 @@ class TaskRecord:
             read = {run.reads.get(belief) for run in self.runs.values()}
             del versions[next(i for i, old in enumerate(versions) if old.version not in read)]
         return new
+
+    def date(self, belief: str, now: Instant, *, sources: Sequence[str] = ()) -> None:
+        """Note that a belief was measured now; one that was derived is as old as the oldest of its sources."""
+        if self.ageing:
+            old = [self._measured(source, now) for source in sources]
+            self.dated[belief] = max(old, key=lambda one: one.age_at(now), default=Measured(now))
+
+    def _measured(self, belief: str, now: Instant) -> Measured:
+        """Return when a belief was measured: before the task began, where nobody has declared it since."""
+        before = self._base.ageing.ages.of(belief) if self._base.ageing is not None else None
+        return self.dated.get(belief) or Measured(self.began or now, before or 0.0)
+
+    def ages(self, now: Instant) -> Ages:
+        """Return how old every belief is, in seconds, and how long ago the task began."""
+        given = self._base.ageing.ages if self._base.ageing is not None else Ages()
+        own = {belief.name: self._measured(belief.name, now).age_at(now) for belief in self.graph.beliefs}
+        since = (given.all or 0.0) + now.seconds_since(self.began or now)
+        return Ages(max(since, LEAST_AGE_S), {belief: max(age, LEAST_AGE_S) for belief, age in own.items()})
 
     def infer(self, sources: Sequence[str], belief: str) -> None:
         """Note that a belief was derived from others: from all of them, or from none where one would be circular."""
@@ -150,10 +194,12 @@ class TaskRecord:
 
     # Recovering
 
-    def take(self, act: Act, *, failed: bool = False) -> None:
+    def take(self, act: Act, now: Instant, *, failed: bool = False) -> None:
         """Take in an act of a recovery."""
         match act:
             case Redo() | Finish():
+                if isinstance(act, Finish) and not failed:
+                    self._date_kept(now)
                 for name in (act.action,) if isinstance(act, Redo) else act.actions:
                     if self.status(name) is not ActionStatus.DONE:  # else whoever did it has said so
                         self.end(name, ActionStatus.INTERRUPTED if failed else ActionStatus.DONE)
@@ -164,7 +210,7 @@ class TaskRecord:
             case Undo():
                 self._undo(act)
             case Declare():
-                self._redeclare(act)
+                self._redeclare(act, now)
             case Follow():
                 for name in act.undo:
                     self.runs.pop(self.action(name), None)
@@ -181,26 +227,34 @@ class TaskRecord:
             if set(self.actions[name].operations) <= set(run.undone):
                 del self.runs[name]
 
-    def _redeclare(self, act: Declare) -> None:
+    def _date_kept(self, now: Instant) -> None:
+        """Note that beliefs which a recovery has measured and kept are young again."""
+        for belief, probes in self.graph.detecting_probes.items():
+            if any(probe in self.measured for probe in probes):
+                self.date(belief, now)
+
+    def _redeclare(self, act: Declare, now: Instant) -> None:
         """Take in what was declared; the same on the same evidence is no new version."""
-        now = self.in_force(act.belief)
-        value = now.value if act.value is None else act.value
+        old = self.in_force(act.belief)
+        value = old.value if act.value is None else act.value
         support = self._fresh_support(act.belief)
-        if now.version == 0 or (value, support) != (now.value, tuple(now.support)):
+        if old.version == 0 or (value, support) != (old.value, tuple(old.support)):
             self.declare(act.belief, value, support)
+            self.date(act.belief, now)
 
     def _fresh_support(self, belief: str) -> tuple[str, ...]:
         """Return the probes that have answered on a belief since the alarm; else what it rested on before."""
         fresh = [probe for probe in self.graph.supporting_probes[belief] if probe in self.measured]
         return tuple(fresh or self.in_force(belief).support)
 
-    def moment(self) -> Moment:
-        """Return what of this matters to a recovery."""
+    def moment(self, now: Instant) -> Moment:
+        """Return what of this matters to a recovery that begins now."""
         return Moment(
             {belief: versions[-1] for belief, versions in self.versions.items()},
             tuple(self.runs),
             {name: run.undone for name, run in self.runs.items() if run.undone},
             tuple(self.unsaid),
+            self.ages(now) if self.ageing else None,
         )
 
     # As plain data
@@ -211,7 +265,15 @@ class TaskRecord:
             belief: tuple(_Version(d.version, d.value, tuple(d.support)) for d in own)
             for belief, own in self.versions.items()
         }
-        books = _Books(FORMAT, versions, tuple(self.runs.values()), tuple(self.unsaid), tuple(self.measured))
+        books = _Books(
+            FORMAT,
+            versions,
+            tuple(self.runs.values()),
+            tuple(self.unsaid),
+            tuple(self.measured),
+            self.began,
+            self.dated,
+        )
         data: dict[str, Any] = write(books, complete=True)
         return data
 
@@ -237,6 +299,9 @@ class TaskRecord:
                 _known("node", end, self.graph.successors)
             self.unsaid[edge] = None
         self.measured = {self.probe(name): None for name in books.measured}
+        if self.ageing:
+            self.began = books.began or self.began
+            self.dated = {self.belief(belief): one for belief, one in books.dated.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +322,8 @@ class _Books:
     actions: tuple[Run, ...]
     unsaid: tuple[Edge, ...]
     measured: tuple[str, ...]
+    began: Instant | None = None
+    dated: Mapping[str, Measured] = field(default_factory=dict)
 
 
 def _known(kind: str, name: str, names: Mapping[str, object]) -> str:

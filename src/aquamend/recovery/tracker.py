@@ -16,9 +16,12 @@ from aquamend.errors import AquaMendError, InvalidProblem
 from aquamend.graph import Edge, Value
 from aquamend.inference import InformationState
 from aquamend.model import Declaration
+from aquamend.policies import Policy
 from aquamend.problem import Problem
 from aquamend.records import write_atomically
 from aquamend.recovery.acts import Act
+from aquamend.recovery.clock import Instant, as_instant
+from aquamend.recovery.guard import Check, Guard, checked, may_matter
 from aquamend.recovery.moment import (
     Template,
     base_problem,
@@ -34,6 +37,9 @@ from aquamend.recovery.task_record import ActionStatus, Run, TaskRecord
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+Time = float | Instant | None
+"""A moment, in seconds since 1970 or as both clocks tell it; None: now."""
 
 _UNDER_WAY: ContextVar[tuple[Run, ...]] = ContextVar("_UNDER_WAY", default=())
 """What is under way in this thread or asyncio task, outermost first."""
@@ -53,16 +59,25 @@ class Tracker:
     All methods may be called from any thread. What is under way is kept for each thread and each asyncio task, and is
     inherited by asyncio tasks and ``asyncio.to_thread``; a bare thread names the action (``value(..., by="grasp")``).
     What the values of a template mean is told in ``aquamend.recovery.moment``.
+
+    Where causes of the template come at a rate (per second), the tracker knows how old each belief is: since it was
+    declared, or, where it was derived, as old as the oldest that it was derived from. What nobody has declared is as
+    old as the template says, and has aged since the tracker was made. Every time may be given, as an `Instant` or in
+    seconds since 1970; unless given, it is now.
     """
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, *, at: Time = None) -> None:
         self._template = template
         self._base = base_problem(template, {})
         if faults := list(template_faults(self._base)):
             raise InvalidProblem(faults)
         self._lock = threading.RLock()
-        self._record = TaskRecord(self._base)
+        self._record = TaskRecord(self._base, as_instant(at))
         self._path: Path | None = None
+        self._checks: dict[object, Check] = {}
+        """The last answers to checks, by what they hang on."""
+        self._checked_at = 0
+        self._mattering: dict[tuple[str, int], bool] = {}
 
     @classmethod
     def at(cls, problem: Problem) -> Tracker:
@@ -73,6 +88,7 @@ class Tracker:
             tracker._record.versions[d.belief] = [now]
         for action in problem.graph.executed:
             tracker._record.end(action.name, ActionStatus.DONE)
+        tracker._record.changes += 1
         return tracker
 
     @classmethod
@@ -95,6 +111,7 @@ class Tracker:
         *,
         evidence: Iterable[str] = (),
         inferred_from: Iterable[str] = (),
+        at: Time = None,
     ) -> Declaration:
         """Declare a belief from now on, in a new version, resting on these probes and derived from these beliefs.
 
@@ -107,7 +124,9 @@ class Tracker:
             support = dict.fromkeys(record.probe(name) for name in evidence)
             if value is not None and value != now.value:
                 self._check(belief, value)
-            record.infer([record.belief(source) for source in inferred_from], belief)
+            sources = [record.belief(source) for source in inferred_from]
+            record.infer(sources, belief)
+            record.date(belief, as_instant(at), sources=() if support else sources)
             return record.declare(belief, value, support)
 
     def value(self, belief: str, *, by: str | None = None) -> Value:
@@ -120,6 +139,7 @@ class Tracker:
             here = [run.action for run in _UNDER_WAY.get() if record.going(run)]
             new = [record.read(action, now) for action in (here if by is None else [record.action(by)])]
             if any(new):
+                record.changes += 1
                 self._write()
             return now.value
 
@@ -218,19 +238,66 @@ class Tracker:
 
     # Recovering
 
-    def problem(self) -> Problem:
+    def problem(self, *, at: Time = None) -> Problem:
         """Return the problem of this moment."""
         with self._lock:
-            moment = self._record.moment()
+            moment = self._record.moment(as_instant(at))
         return problem_at(self._template, moment)
 
-    def alarm(self) -> InformationState:
-        """Return the state that a recovery starts from: the problem of this moment, the alarm conditioned on."""
+    def alarm(self, *rung: str, silent: Iterable[str] = (), at: Time = None) -> InformationState:
+        """Return the state that a recovery starts from: the problem of this moment, and what its monitors say.
+
+        ``rung`` may be left out where there is only one; ``silent`` were watching and have not rung.
+        """
+        problem = self.problem(at=at)
+        if not rung and len(problem.model.monitors) > 1:
+            listed = ", ".join(map(repr, problem.model.monitors))
+            raise AquaMendError(f"this problem has several alarms; say which one has rung: {listed}")
+        state = InformationState.alarmed(problem, rung or None, silent=silent)
         with self._changing() as record:
             record.measured.clear()
-        return InformationState.alarmed(self.problem())
+        return state
 
-    def apply(self, act: Act, receipt: Receipt | None = None) -> None:
+    def check(self, action: str, *, silent: Iterable[str] = (), policy: Policy | None = None, at: Time = None) -> Check:
+        """Return whether an action may be done now, though no alarm has rung: go on, measure first, go back or ask.
+
+        Only beliefs that lead to it count, at the price of going on with them where they have failed. While nothing
+        has changed since, the answer is remembered, unless beliefs age; by the one-step policy unless one is given.
+        """
+        with self._lock:
+            record = self._record
+            if record.action(action) in record.runs:
+                raise AquaMendError(f"{action!r} is executed already; check it before it begins")
+            key = action, tuple(silent), policy
+            if record.ageing:
+                return checked(self.problem(at=at), action, silent=key[1], policy=policy)
+            if self._checked_at != record.changes:
+                self._checks, self._checked_at = {}, record.changes
+            if key not in self._checks:
+                self._checks[key] = self._checked(action, key[1], policy)
+            return self._checks[key]
+
+    def _checked(self, action: str, silent: tuple[str, ...], policy: Policy | None) -> Check:
+        # Of a template that is a function nothing is known before it is asked; silence has to be possible.
+        quiet = isinstance(self._template, Problem) and self._base.corrections and not silent
+        if quiet and not self._may_matter(action):
+            return Check(action)
+        return checked(self.problem(), action, silent=silent, policy=policy)
+
+    def _may_matter(self, action: str) -> bool:
+        """Whether a belief that leads to an action costs anything; asked once for the dependences seen so far."""
+        key = action, len(self._record.unsaid)
+        if key not in self._mattering:
+            self._mattering[key] = may_matter(self._base.graph, action, self._record.unsaid)
+        return self._mattering[key]
+
+    def guard(self, action: str, *, silent: Iterable[str] = (), policy: Policy | None = None, at: Time = None) -> Guard:
+        """Guard an action, as a context manager or decorator that tracks it, or raises `NotNow` where it may not be."""
+        self._record.action(action)
+        quiet = tuple(silent)
+        return Guard(self, action, lambda: self.check(action, silent=quiet, policy=policy, at=at))
+
+    def apply(self, act: Act, receipt: Receipt | None = None, *, at: Time = None) -> None:
         """Take in what a recovery has done, so that the problem of the next alarm is right.
 
         Call it once the act is done; with a receipt, what failed is taken in as that: something that was to be undone
@@ -239,7 +306,7 @@ class Tracker:
         again, where a program has died and nobody knows whether it got that far.
         """
         with self._changing() as record:
-            record.take(act, failed=receipt is not None and not receipt.succeeded)
+            record.take(act, as_instant(at), failed=receipt is not None and not receipt.succeeded)
 
     def to_data(self) -> dict[str, Any]:
         """Return all of it as plain data, without its template."""
@@ -260,6 +327,7 @@ class Tracker:
     def _changing(self) -> Iterator[TaskRecord]:
         """Give the record to change it; the change is on disk before anybody else sees it."""
         with self._lock:
+            self._record.changes += 1
             yield self._record
             self._write()
 

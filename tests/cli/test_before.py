@@ -1,0 +1,112 @@
+"""``aquamend decide --before``: may this action be done now?"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from aquamend.decision.steps import Advice
+
+ROOT = Path(__file__).parents[2]
+DELIVERY = "examples/delivery.yaml"
+PAGE = (ROOT / "docs" / "problem-format.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def pouring(tmp_path, **rest):
+    """Return a file in which a cup may be gone before pouring, with nothing done yet that rests on it."""
+    file = {
+        "format": "aquamend-problem/1",
+        "beliefs": [{"name": "cup", "residual": 30}, {"name": "door", "residual": 50, "may_keep": False}],
+        "actions": [{"name": "pour", "reversible": False}, {"name": "leave"}],
+        "probes": [{"name": "look", "cost": 1}],
+        "edges": [
+            ["look", "cup", "detection"],
+            ["cup", "pour", "belief_to_action"],
+            ["door", "leave", "belief_to_action"],
+        ],
+        "hypotheses": [
+            {"name": "fine", "prior": 0.8},
+            {"name": "gone", "prior": 0.1, "failed": ["cup"]},
+            {"name": "shut", "prior": 0.1, "failed": ["door"]},
+        ],
+        "kernels": {"look": {"outcomes": ["y", "n"], "likelihood": {"default": [1, 0], "gone": [0, 1]}}},
+        "alarm": {"likelihood": {"default": 0.1, "gone": 0.9}},
+        "escalate": 20,
+    } | rest
+    path = tmp_path / "pour.json"
+    path.write_text(json.dumps(file))
+    return str(path)
+
+
+def test_only_beliefs_that_lead_to_the_action_count_and_no_alarm_has_rung(decided, tmp_path):
+    said = decided(pouring(tmp_path), "--before", "pour")
+    assert said["alarms"] == []
+    assert said["marginals"] == {"cup": pytest.approx(0.1), "door": pytest.approx(0.1)}
+    assert said["stop"] == {"kind": "continue", "correct": [], "undo": [], "loss": pytest.approx(3.0)}
+    assert (said["before"], said["advice"]) == ("pour", "go on")
+    assert said["probes"][0]["expected_loss"] == pytest.approx(1 + 0.1 * 20)
+
+
+def test_a_failure_that_may_not_be_kept_and_cannot_be_repaired_is_handed_over(decided, tmp_path):
+    said = decided(pouring(tmp_path), "--before", "leave", "--policy", "no-reprobe")
+    assert (said["step"], said["advice"]) == ({"kind": "escalate", "loss": 20.0}, "ask")
+
+
+def test_an_answer_or_a_plan_changes_what_is_advised(decided, tmp_path):
+    file = pouring(tmp_path)
+    assert decided(file, "--before", "pour", "--observe", "look=n")["advice"] == "ask"
+    assert decided(file, "--before", "pour", "--observe", "look=y")["advice"] == "go on"
+    fetched = [{"name": "fetch a cup", "cost": 4, "correct": ["cup"]}]
+    said = decided(pouring(tmp_path, compensations=fetched), "--before", "pour", "--observe", "look=n")
+    assert (said["stop"]["plan"], said["stop"]["loss"], said["advice"]) == ("fetch a cup", 4.0, "go back")
+
+
+def test_a_belief_with_a_value_is_declared_again_where_there_is_nothing_to_undo(decided):
+    said = decided(DELIVERY, "--before", "hand_over", "--observe", "scan_badge=ward_14")
+    assert (said["step"]["correct"], said["step"]["undo"]) == (["recipient"], [])
+    assert said["step"]["declare"] == {"recipient": {"value": "ward_14"}}
+    assert said["advice"] == Advice.GO_BACK
+
+
+def test_silence_and_age_count(decided):
+    assert decided(DELIVERY, "--before", "hand_over")["advice"] == "measure first"
+    assert decided(DELIVERY, "--before", "hand_over", "--age", "60")["advice"] == "go on"
+    silent = [part for name in ("scan_match", "barometer", "door_camera") for part in ("--silent", name)]
+    assert decided(DELIVERY, "--before", "hand_over", *silent)["advice"] == "go on"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--before", "drive"], "'drive' is executed already"),
+        (["--before", "hand_ovr"], "did you mean 'hand_over'?"),
+        (["--before", "hand_over", "--alarm", "barometer"], "keep one of the two"),
+        (["--age", "recipient"], "is no age"),
+        (["--age", "=3"], "is no age"),
+        (["--age", "-1"], "is no age"),
+        (["--age", "nan"], "is no age"),
+        (["--age", "recipent=3"], "did you mean 'recipient'?"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(run, options, said):
+    result = run("decide", DELIVERY, *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_text_of_the_page_is_what_is_printed(run):
+    shown = re.search(r"\$ aquamend decide examples/delivery\.yaml --before hand_over\n(.*?)```", PAGE, re.DOTALL)[1]
+    assert run("decide", DELIVERY, "--before", "hand_over").stdout.startswith(shown)
+
+
+def test_what_cannot_be_corrected_says_why(run, tmp_path):
+    said = run("decide", pouring(tmp_path), "--before", "pour").stdout
+    assert "impossible: nothing to undo" in said
+    assert "Not available: roll back cup (nothing that was done rests on it)" in said
