@@ -242,3 +242,20 @@ def test_a_finding_counts_as_a_whole_where_errors_persist():
     assert found.records == len(records)
     assert found.log_score > -6.0
     assert found.readings == 2 * len(records)
+
+
+def test_rules_in_a_list_are_learned_as_the_same_rules_in_a_mapping(records):
+    listed = copy.deepcopy(GUESS)
+    rows = listed["kernels"]["scan"]["likelihood"]
+    listed["kernels"]["scan"]["likelihood"] = [
+        [rule, rows[rule]] for rule in ("code & lamp", "code", "lamp", "default")
+    ]
+    listed["kernels"]["range"]["gaussian"] = [["pose", [1.4, 0.5]], ["default", [1.2, 0.5]]]
+    listed["causes"][2]["prior"] = [["slip", 0.5], ["default", 0.5]]
+    listed["alarm"]["likelihood"] = [["nothing", 0.5], ["default", 0.5]]
+    found, same = learned(listed, records).data, learned(GUESS, records).data
+    assert dict(found["kernels"]["scan"]["likelihood"]) == same["kernels"]["scan"]["likelihood"]
+    assert [rule for rule, _ in found["kernels"]["scan"]["likelihood"]] == ["code & lamp", "code", "lamp", "default"]
+    assert dict(found["kernels"]["range"]["gaussian"]) == same["kernels"]["range"]["gaussian"]
+    assert dict(found["causes"][2]["prior"]) == same["causes"][2]["prior"]
+    assert dict(found["alarm"]["likelihood"]) == same["alarm"]["likelihood"]

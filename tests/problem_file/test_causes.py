@@ -58,7 +58,7 @@ def test_listed_hypotheses_may_have_defaults_and_rules_on_beliefs(sound_2):
         (lambda d: d.update(effects=[{"when": "hevy", "failed": ["code"]}]), "effects[0].when: 'hevy' names no cause"),
         (
             lambda d: d["kernels"]["scan"]["likelihood"].update(heavy=[0, 1]),
-            "kernels.scan.likelihood: 'misread' and 'heavy' both hold under 'misread + heavy'",
+            "kernels.scan.likelihood: 'shelf=gone & not misread' and 'heavy' both hold under 'shelf=gone + heavy'",
         ),
         (
             lambda d: d["kernels"]["scan"]["likelihood"].update(mesread=[0, 1]),

@@ -29,7 +29,9 @@ from aquamend.problem_file import parse_problem
 from aquamend.problem_file.text import yaml_data
 
 PAGE = (Path(__file__).parents[2] / "docs" / "problem-format.md").read_text(encoding="utf-8")
-BOXES, CUPS, CAUSES = (parse_problem(yaml_data(text)) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+YAML = [yaml_data(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+BOXES, CUPS, CAUSES, *_ = (parse_problem(data) for data in YAML if "format" in data)
+PIECES = [data for data in YAML if "format" not in data]
 SHOWN = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 LINT = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(aquamend.lint.__path__[0]).glob("*.py")))
 EVALUATED = [json.loads(line) for line in re.findall(r"^\{.*\}$", PAGE, re.MULTILINE) if "left_wrong" in line]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability
+from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability, ProbabilityTable
 from aquamend.graph.nodes import Belief, Value
 from aquamend.model.spreads import Spread
 
@@ -55,9 +55,9 @@ class Hypothesis:
 class Alarm:
     """How likely the monitor was to raise this alarm under every hypothesis."""
 
-    likelihood: Mapping[Name, Probability]
+    likelihood: ProbabilityTable
     """For every hypothesis, how probable this alarm was if it is true."""
     suspects: Sequence[Name] = ()
     """Beliefs that the monitor flags."""
-    again: Mapping[Name, Probability] | None = None
+    again: ProbabilityTable | None = None
     """How probable one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from aquamend.codec import key_of, place
+from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
 from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
@@ -16,7 +16,7 @@ from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
 from aquamend.modelling.following import following, follows, mean_faults, standing_in, value_table
 from aquamend.modelling.root_causes import RootCause, generated
-from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
+from aquamend.modelling.rules import DEFAULT, Vocabulary, clash_fault, resolved
 from aquamend.modelling.truths import Effect, Expanded, expanded
 
 T = TypeVar("T")
@@ -50,12 +50,16 @@ def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "r
 
 
 def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Any:
-    faults = [fault for condition in rules for fault in condition_faults(f"{where}.{condition}", condition, vocabulary)]
+    faults = [
+        fault
+        for condition in rules
+        for fault in condition_faults(place_of_rule(where, rules, condition), condition, vocabulary)
+    ]
     if faults:
         raise InvalidProblem(faults)
     found = resolved(rules, vocabulary)
     if found.clashes:
-        raise InvalidProblem([Fault(where, str(clash), clash.remedy) for clash in found.clashes])
+        raise InvalidProblem([clash_fault(where, found)])
     return found
 
 
@@ -64,7 +68,7 @@ def condition_faults(where: str, condition: str, vocabulary: Vocabulary) -> Iter
     try:
         vocabulary.where(condition)
     except UnknownCondition as error:
-        valid = [*vocabulary.words, *(() if vocabulary.words else vocabulary.names)]
+        valid = [*vocabulary.words, *(vocabulary.names if vocabulary.listed or not vocabulary.words else ())]
         yield Fault(where, f"{error.word!r} names no cause, belief or hypothesis", "rename it", error.word, valid)
 
 
@@ -95,7 +99,8 @@ class Tables:
 
     def are_rules(self, given: Iterable[str]) -> bool:
         """Whether some key is a condition rather than the name of a hypothesis."""
-        return not self.made.vocabulary.listed or any(self._is_condition(key) for key in given)
+        in_order = isinstance(given, FirstThatHolds)
+        return in_order or not self.made.vocabulary.listed or any(self._is_condition(key) for key in given)
 
     def _is_condition(self, key: str) -> bool:
         if key in self._known:
@@ -114,7 +119,8 @@ class Tables:
         """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
         if not isinstance(given, Mapping):
             return [given] * len(self.names)
-        if self.are_rules(key for key in given if key != DEFAULT):
+        named = given if isinstance(given, FirstThatHolds) else [key for key in given if key != DEFAULT]
+        if self.are_rules(named):
             given = table(given, self.made.vocabulary, where=where)
         elif faults := list(self._loss_faults(given, where)):
             raise InvalidProblem(faults)
@@ -144,10 +150,13 @@ class Tables:
         rules, moving = self.are_rules(rows), any(map(follows, rows.values()))
         faults: list[Fault] = []
         if moving:
-            faults = [f for name, row in rows.items() for f in mean_faults(place(at, name), row, self.beliefs)]
+            faults = [
+                fault
+                for name, row in rows.items()
+                for fault in mean_faults(place_of_rule(at, rows, name), row, self.beliefs)
+            ]
         if rules:
-            plain = {name: standing_in(row) if moving else row for name, row in rows.items()}
-            faults += with_rows(kernel, plain).faults(where, list(rows))
+            faults += self._row_faults(kernel, rows, where, at)
         if not faults and rules:
             rows = table(rows, vocabulary, where=at)
         if not faults and moving:
@@ -155,6 +164,14 @@ class Tables:
         if faults:
             raise InvalidProblem(faults)
         return with_rows(kernel, rows) if rules or moving else kernel
+
+    def _row_faults(self, kernel: Kernel, rows: Mapping[str, Any], where: str, at: str) -> Iterator[Fault]:
+        """Yield what is wrong with rows by conditions, at the places where they stand."""
+        by_name = {place(at, name): place_of_rule(at, rows, name) for name in rows}
+        for fault in with_rows(kernel, {name: standing_in(row) for name, row in rows.items()}).faults(
+            where, list(rows)
+        ):
+            yield replace(fault, where=by_name.get(fault.where, fault.where))
 
     def _answers(self, kernel: ValueOf, where: str) -> Kernel:
         """Return the table of a probe that answers with a belief's value."""

@@ -156,14 +156,13 @@ class Draft:
         return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
 
     def _alarm(self, alarm: Alarm) -> Alarm:
+        again = None if alarm.again is None else self._probabilities(alarm.again, "alarm.again")
+        return replace(alarm, likelihood=self._probabilities(alarm.likelihood, "alarm.likelihood"), again=again)
+
+    def _probabilities(self, given: Mapping[str, float], where: str) -> Mapping[str, float]:
+        """Return a probability for every hypothesis; one where they cannot be told."""
         certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
-        likelihood = self._tabled(lambda tables: tables.table(alarm.likelihood, "alarm.likelihood"), certain)
-        if self.report.lacks("alarm.likelihood"):
-            likelihood = certain
-        again = alarm.again
-        if again is not None:
-            again = self._tabled(lambda tables: tables.table(alarm.again or {}, "alarm.again"), certain)
-        return replace(alarm, likelihood=likelihood, again=again)
+        return certain if self.report.lacks(where) else self._tabled(lambda tables: tables.table(given, where), certain)
 
     def _declaration(self, i: int, given: Declaration) -> Declaration:
         belief, where = self.known.get(given.belief), f"declarations[{i}]"
@@ -178,7 +177,9 @@ class Draft:
 
     def _plan(self, given: Restarting, name: str, where: str) -> Plan:
         nothing = [0.0] * len(self.names)
-        losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
+        losses = nothing
+        if not self.report.lacks(f"{where}.loss"):
+            losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
         late = np.array([self._late(loss, given.takes) for loss in losses], dtype=float)
         last = isinstance(given, WrittenPlan) and given.last_resort
         return Plan(name, late, tuple(given.correct), tuple(given.undo), last_resort=last)
