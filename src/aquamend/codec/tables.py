@@ -23,7 +23,7 @@ class FirstThatHolds(Mapping[str, T]):
 
     def __init__(self, pairs: Iterable[tuple[str, T]]) -> None:
         self.pairs = tuple((condition, row) for condition, row in pairs)
-        self._rows = {condition: row for condition, row in reversed(self.pairs)}
+        self._rows = dict(reversed(self.pairs))
 
     def __getitem__(self, condition: str) -> T:
         return self._rows[condition]

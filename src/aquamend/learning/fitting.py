@@ -148,7 +148,7 @@ def _written_in_order(table: Any) -> Any:
 def _with_tables(data: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the data with every table that is learned changed in its form."""
     alarm, kernels = data.get("alarm"), data.get("kernels", {})
-    places = [(alarm, ("likelihood",))] if alarm else []
+    places: list[tuple[Any, tuple[str, ...]]] = [(alarm, ("likelihood",))] if alarm else []
     places += [(kernel, _TABLES) for kernel in kernels.values()]
     places += [
         (state, ("prior",))

@@ -61,8 +61,8 @@ def _lines(outline: Outline) -> Iterator[str]:
     )
     yield "together: 2              # how many of them may come together"
     yield ""
-    yield "kernels:                 # how each probe answers: under a condition, or else by default. In whatever order they"
-    yield "                         # stand, the most specific decides; in a list of [condition, row], the first that holds"
+    yield "kernels:                 # how each probe answers under a condition, the most specific, or else by default;"
+    yield "                         # their order is no matter; in a list of [condition, row], the first that holds decides"
     for i, probe in enumerate(probes):
         yield f"  {probe}:"
         yield "    outcomes: [as_expected, otherwise]"
