@@ -1,8 +1,8 @@
 """From annotations to forms: what a dataclass says of its attributes is how it is read, written and described.
 
 Every attribute is a key of the same name, unless `Key` gives another; attributes that share a key stand in a list.
-Classes of a union are told apart by the key ``kind``, where they have an attribute of the class ``kind``, or else by
-their first keys.
+A class may name keys of which one has to be given, ``one_of``. Classes of a union are told apart by the key ``kind``,
+where they have an attribute of the class ``kind``, or else by their first keys.
 """
 
 from __future__ import annotations
@@ -333,6 +333,9 @@ def _kind_by_keys(
     known = dict.fromkeys(name for kind in kinds for name in entries(kind))
     given = {name if name in known else report.guess(name, known) for name in items}
     started = [kind for kind in kinds if next(iter(entries(kind))) in given]
+    complete = [kind for kind in started if set(known) & set(given) <= set(entries(kind))]
+    if len(complete) == 1:  # the others have a key in common with it
+        started = complete
     started = started or [kind for kind in kinds if any(name in given for name in required(kind))]
     ways = ", or ".join(" and ".join(required(kind)) for kind in started or kinds)
     if not started:
@@ -368,7 +371,7 @@ def _tagged(kinds: Mapping[str, Any]) -> Form:
 
 
 def _record_schema(kind: type) -> Schema:
-    told = documented(kind)
+    told, alternatives = documented(kind), getattr(kind, "one_of", ())
     return {
         "type": "object",
         "properties": {
@@ -377,6 +380,7 @@ def _record_schema(kind: type) -> Schema:
         },
         "required": required(kind),
         "additionalProperties": False,
+        **({"anyOf": [{"required": [key]} for key in alternatives]} if alternatives else {}),
     }
 
 

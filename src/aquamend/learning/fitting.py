@@ -226,11 +226,15 @@ def _alarm(fit: _Fit) -> None:
         return
     if all(record.alarm for record in fit.records):
         # Then what was found already is what is found given an alarm: nothing is left for the alarm to tell.
+        alarm.pop("noisy_or", None)
         alarm["likelihood"] = {"default": 1.0}
         fit.warnings.append(
             "every record is of an alarm: the priors learned are those after it, and the alarm tells nothing more; "
             "add records of times without an alarm (alarm: false) to learn how likely it is"
         )
+        return
+    if "noisy_or" in alarm:
+        fit.warnings.append("the alarm is given by noisy_or, of which nothing is learned; it stays as it was")
         return
     owner = fit.rule_of(alarm["likelihood"])
     for rule, before in alarm["likelihood"].items():
@@ -241,6 +245,9 @@ def _alarm(fit: _Fit) -> None:
 
 
 def _kernel(fit: _Fit, probe: str, kernel: dict[str, Any]) -> None:
+    if "noisy_or" in kernel:
+        fit.warnings.append(f"probe {probe!r} is given by noisy_or, of which nothing is learned; it stays as it was")
+        return
     rows = next((rows for rows in kernel.values() if isinstance(rows, dict)), {})
     if "of" in kernel or follows(list(rows.values())):
         fit.warnings.append(f"probe {probe!r} follows the truth of a belief, which no record tells; it stays as it was")

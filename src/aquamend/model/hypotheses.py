@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability, ProbabilityTable
 from aquamend.graph.nodes import Belief, Value
@@ -55,9 +55,16 @@ class Hypothesis:
 class Alarm:
     """How likely the monitor was to raise this alarm under every hypothesis."""
 
-    likelihood: ProbabilityTable
+    likelihood: ProbabilityTable = field(default_factory=dict)
     """For every hypothesis, how probable this alarm was if it is true."""
     suspects: Sequence[Name] = ()
     """Beliefs that the monitor flags."""
     again: ProbabilityTable | None = None
     """How probable one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""
+    noisy_or: Mapping[Name, Probability] | None = None
+    """In place of the likelihood: how probable each cause or failed belief makes it by itself, and a leak.
+
+    ``modelling.joint_model`` makes a likelihood of it.
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("likelihood", "noisy_or")

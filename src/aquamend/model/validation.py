@@ -58,6 +58,9 @@ def hypothesis_faults(hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
 
 
 def _alarm_faults(alarm: Alarm, hypotheses: Sequence[Hypothesis]) -> Iterator[Fault]:
+    if alarm.noisy_or is not None:
+        yield Fault("alarm.noisy_or", "it is no table yet", "make the model with aquamend.modelling.joint_model")
+        return
     names = [hypothesis.name for hypothesis in hypotheses]
     for key, row in (("likelihood", alarm.likelihood), ("again", alarm.again)):
         if row is None:

@@ -7,14 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
-from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
+from aquamend.model import Alarm, Declaration, Discrete, Hypothesis, JointModel, Kernel, NoisyOr, ValueOf
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
 from aquamend.modelling.following import following, follows, mean_faults, standing_in, value_table
+from aquamend.modelling.noisy_or import noisy_or
 from aquamend.modelling.root_causes import RootCause, generated
 from aquamend.modelling.rules import DEFAULT, Vocabulary, clash_fault, resolved
 from aquamend.modelling.truths import Effect, Expanded, expanded
@@ -143,6 +147,8 @@ class Tables:
         """Return a kernel with a row for every hypothesis; what follows a belief has its truth."""
         if isinstance(kernel, ValueOf):
             return self._answers(kernel, where)
+        if isinstance(kernel, NoisyOr):
+            return self._two_outcomes(kernel, where)
         rows = rows_of(kernel)
         if not isinstance(rows, Mapping):
             return kernel
@@ -164,6 +170,36 @@ class Tables:
         if faults:
             raise InvalidProblem(faults)
         return with_rows(kernel, rows) if rules or moving else kernel
+
+    def _two_outcomes(self, kernel: NoisyOr, where: str) -> Kernel:
+        if faults := list(kernel.faults(where, ())):
+            raise InvalidProblem(faults)
+        second = noisy_or(kernel.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
+        return Discrete(kernel.outcomes, {name: (1.0 - p, p) for name, p in self._by_name(second)})
+
+    def alarm(self, alarm: Alarm, where: str = "alarm") -> Alarm:
+        """Return an alarm with its probability under every hypothesis."""
+        faults: list[Fault] = []
+        likelihood, again = alarm.likelihood, alarm.again
+        try:
+            likelihood = self._likelihood(alarm, where)
+        except InvalidProblem as error:
+            faults += error.faults
+        try:
+            again = None if alarm.again is None else self.table(alarm.again, f"{where}.again")
+        except InvalidProblem as error:
+            faults += error.faults
+        if faults:
+            raise InvalidProblem(faults)
+        return replace(alarm, likelihood=likelihood, again=again, noisy_or=None)
+
+    def _likelihood(self, alarm: Alarm, where: str) -> Mapping[str, float]:
+        if alarm.noisy_or is None:
+            return self.table(alarm.likelihood, f"{where}.likelihood")
+        return dict(self._by_name(noisy_or(alarm.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")))
+
+    def _by_name(self, numbers: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
+        return zip(self.names, numbers.tolist(), strict=True)
 
     def _row_faults(self, kernel: Kernel, rows: Mapping[str, Any], where: str, at: str) -> Iterator[Fault]:
         """Yield what is wrong with rows by conditions, at the places where they stand."""
@@ -215,8 +251,7 @@ def joint_model(
         made, left_out = found.made, found.left_out
     tables = Tables(made, {belief.name: belief for belief in graph.beliefs})
     if alarm is not None:
-        again = None if alarm.again is None else tables.table(alarm.again, "alarm.again")
-        alarm = replace(alarm, likelihood=tables.table(alarm.likelihood, "alarm.likelihood"), again=again)
+        alarm = tables.alarm(alarm)
     return JointModel(
         made.hypotheses,
         {probe: tables.kernel(kernel, f"kernels.{probe}") for probe, kernel in (kernels or {}).items()},

@@ -156,13 +156,13 @@ class Draft:
         return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
 
     def _alarm(self, alarm: Alarm) -> Alarm:
-        again = None if alarm.again is None else self._probabilities(alarm.again, "alarm.again")
-        return replace(alarm, likelihood=self._probabilities(alarm.likelihood, "alarm.likelihood"), again=again)
-
-    def _probabilities(self, given: Mapping[str, float], where: str) -> Mapping[str, float]:
-        """Return a probability for every hypothesis; one where they cannot be told."""
-        certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
-        return certain if self.report.lacks(where) else self._tabled(lambda tables: tables.table(given, where), certain)
+        certain = dict.fromkeys(self.names, 1.0)
+        if self.report.lacks("alarm.likelihood", "alarm.noisy_or"):
+            alarm = replace(alarm, likelihood=certain, noisy_or=None)
+        if self.report.lacks("alarm.again"):
+            alarm = replace(alarm, again=certain)
+        whatever = replace(alarm, likelihood=certain, noisy_or=None, again=None)
+        return self._tabled(lambda tables: tables.alarm(alarm), whatever)
 
     def _declaration(self, i: int, given: Declaration) -> Declaration:
         belief, where = self.known.get(given.belief), f"declarations[{i}]"
@@ -315,6 +315,12 @@ def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
         yield Fault("causes", "there are hypotheses too", "keep one of the two: hypotheses follow from causes")
     if file.together is not None and file.causes is None:
         yield Fault("together", "there are no causes", "list causes, or remove the key")
+    if file.alarm is not None and not report.lacks("alarm.likelihood", "alarm.noisy_or"):
+        if file.alarm.noisy_or is not None and file.alarm.likelihood:
+            yield Fault("alarm.noisy_or", "there is a likelihood too", "keep one of the two")
+        elif file.alarm.noisy_or is None and not file.alarm.likelihood:
+            report.unread.add("alarm.likelihood")
+            yield Fault("alarm.likelihood", "it is missing", "add the key 'likelihood', or 'noisy_or'")
     for i, action in enumerate(file.actions):
         if action.takes and action.operations:
             said = "it is undone by operations, each of which takes its own time"
