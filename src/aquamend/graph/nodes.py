@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -26,6 +27,10 @@ class Probe:
     """How often it may run; infinity for no limit, once unless given."""
     source: Name | None = None
     """The belief that the instrument is sound; where that has failed, nothing it read can be relied on."""
+    requires: Sequence[Name] = ()
+    """Actions that must be executed for it to be possible."""
+    forbids: Sequence[Name] = ()
+    """Actions that must not be executed for it to be possible."""
 
 
 @dataclass(frozen=True, slots=True)
