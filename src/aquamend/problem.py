@@ -97,6 +97,8 @@ class Problem(Remembering):
     """Beliefs declared anew while recovering: from then on, these are what may be wrong."""
     name: str = "recovery problem"
     unit: str = ""
+    written: object = None
+    """What the file that it was read from says in its own words, for `problem_file` to write it again; else None."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plans", tuple(self.plans))

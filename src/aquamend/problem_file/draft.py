@@ -29,6 +29,7 @@ from aquamend.modelling.tables import Tables, expanded_or_faults
 from aquamend.modelling.truths import Expanded, expanded, has_spread
 from aquamend.problem import RESTART, Plan, Problem, plan_faults, terminal_faults
 from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan
+from aquamend.problem_file.written import Written
 
 T = TypeVar("T")
 _NAMED = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
@@ -235,7 +236,22 @@ class Draft:
         if file.compensations:
             late = [_as(Compensation, one, cost=self._late(one.cost, one.takes)) for one in file.compensations]
             problem = with_compensations(problem, late)
-        return with_persistent_errors(problem, {p.name: p.persistent for p in file.probes if p.persistent})
+        problem = with_persistent_errors(problem, {p.name: p.persistent for p in file.probes if p.persistent})
+        return Written.of(self._typed_file, problem)
+
+    @cached_property
+    def _typed_file(self) -> ProblemFile:
+        """The file with its values as text or numbers, as the beliefs declare them."""
+        stated = self.declarations
+        file = replace(
+            self.file,
+            effects=tuple(self.effects),
+            declarations=tuple(replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)),
+        )
+        if self.causes is None:
+            return replace(file, hypotheses=tuple(self.written))
+        causes = zip(self.file.causes or (), self.causes, strict=True)
+        return replace(file, causes=tuple(_typed_cause(cause, typed.states) for cause, typed in causes))
 
     def faults(self) -> Iterator[Fault]:
         """Yield every fault of the graph, the model, and what they say of each other.
@@ -298,6 +314,10 @@ def _typed(given: Any, declared: Value | None) -> Value:
     if isinstance(given, str) and meant is None:
         return given
     return float(given) if meant is None else meant
+
+
+def _typed_cause(cause: WrittenCause, states: Mapping[str, CauseState]) -> WrittenCause:
+    return replace(cause, truth=states[""].truth) if cause.states is None else replace(cause, states=states)
 
 
 def _as(kind: type[T], given: Any, **changes: Any) -> T:

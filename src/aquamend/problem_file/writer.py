@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from aquamend.codec import write
 from aquamend.errors import AquaMendError
 from aquamend.model.kernels import rows_by_name
-from aquamend.problem import Plan, Problem
-from aquamend.problem_file.format import FORMAT, ProblemFile, Restarting, WrittenPlan
+from aquamend.problem import Problem
+from aquamend.problem_file.format import FORMAT, ProblemFile
+from aquamend.problem_file.reader import parse_problem
+from aquamend.problem_file.sameness import different_kernels, same_hypotheses, same_problem
+from aquamend.problem_file.written import SAME, Written, listed_plan, listed_restart, with_listed_kernels
 
 
 def problem_to_data(problem: Problem) -> dict[str, Any]:
     """Return the problem as plain data, ready for JSON or YAML; what equals its default is left out.
 
-    Hypotheses that were generated from causes are written one by one, without how much was left out; no file says what
-    a recovery under way has declared again.
+    One that was read from a file is written in the words of that file, its causes, rules and spreads, with what has
+    changed since. Only words that mean exactly this problem are used; where the file's cannot say it, hypotheses and
+    tables are written one by one, without how much was left out. No file says what a recovery under way has declared
+    again.
     """
     if problem.redeclared:
         name = next(iter(problem.redeclared))
         raise AquaMendError(f"{name!r} was declared again by a recovery under way; write the problem it began with")
+    written = problem.written
+    if isinstance(written, Written):
+        if written.unchanged(problem):
+            return _data(written.updated(problem))
+        for file in _in_its_words(problem, written):
+            data = _data(file)
+            again = _read(data)
+            if again is not None and same_problem(problem, again):
+                return data
+    return listed(problem)
+
+
+def listed(problem: Problem) -> dict[str, Any]:
+    """Return the problem as plain data with every hypothesis, and a row for each in every table."""
     graph, model = problem.graph, problem.model
     file: Any = ProblemFile
-    data: dict[str, Any] = write(
+    return _data(
         file(
             format=FORMAT,
             beliefs=graph.beliefs,
@@ -37,26 +54,32 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
             kernels={probe: rows_by_name(kernel, model.names) for probe, kernel in model.kernels.items()},
             alarm=model.alarm,
             declarations=model.declarations,
-            restart=_restarting(problem.restart, model.names),
-            plans=[_plan(plan, model.names) for plan in problem.plans],
-            **{key: getattr(problem, key) for key in _SAME},
+            restart=listed_restart(problem.restart, model.names),
+            plans=[listed_plan(plan, model.names) for plan in problem.plans],
+            **{key: getattr(problem, key) for key in SAME},
         )
     )
+
+
+def _in_its_words(problem: Problem, written: Written) -> Iterator[ProblemFile]:
+    """Yield files that may say what a problem is: in the words of its own, then with some kernels row by row."""
+    file = written.updated(problem)
+    yield file
+    again = _read(_data(file))
+    if again is not None and same_hypotheses(problem.model, again.model):
+        other = different_kernels(problem.model, again.model)
+        if other:
+            yield with_listed_kernels(file, problem, other)
+
+
+def _data(file: ProblemFile) -> dict[str, Any]:
+    data: dict[str, Any] = write(file)
     return data
 
 
-_SAME = ("name", "unit", "sensing_budget", "escalate", "corrections", "coverage")
-
-
-def _restarting(restart: float | Plan | None, names: Sequence[str]) -> float | Restarting | None:
-    return Restarting(**_ending(restart, names)) if isinstance(restart, Plan) else restart
-
-
-def _plan(plan: Plan, names: Sequence[str]) -> WrittenPlan:
-    return WrittenPlan(name=plan.name, last_resort=plan.last_resort, **_ending(plan, names))
-
-
-def _ending(plan: Plan, names: Sequence[str]) -> dict[str, Any]:
-    losses = np.asarray(plan.loss, dtype=float).tolist()
-    loss = losses[0] if len(set(losses)) == 1 else dict(zip(names, losses, strict=True))
-    return {"loss": loss, "correct": plan.correct, "undo": plan.undo}
+def _read(data: dict[str, Any]) -> Problem | None:
+    """Return the problem that data describe; None where they describe none."""
+    try:
+        return parse_problem(data)
+    except AquaMendError:
+        return None
