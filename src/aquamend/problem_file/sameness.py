@@ -73,8 +73,8 @@ def _same_endings(one: Problem, other: Problem) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a node or a declaration as what it says, lists and tuples alike."""
-    said = [getattr(value, field.name) for field in fields(value)]
+    """Return a node, an edge or a declaration as what it says, lists and tuples alike."""
+    said = value if isinstance(value, tuple) else [getattr(value, field.name) for field in fields(value)]
     return tuple(tuple(one) if isinstance(one, list | tuple) else one for one in said)
 
 

@@ -161,7 +161,9 @@ def _meant(hypothesis: Hypothesis, graph: RecoveryGraph, moment: Moment) -> Hypo
     said = {
         belief.name: belief.declared
         for belief in graph.beliefs
-        if belief.declared is not None and belief.name not in hypothesis.truth and _moved(belief, moment)
+        if belief.declared is not None
+        and belief.name not in (*hypothesis.truth, *hypothesis.failed)
+        and _moved(belief, moment)
     }
     return replace(hypothesis, truth={**hypothesis.truth, **said}) if said else hypothesis
 
