@@ -175,7 +175,7 @@ def test_where_the_file_has_no_words_for_it_everything_is_listed(causes):
 
 def test_a_kernel_that_was_replaced_is_listed_and_the_rest_stays(causes):
     problem = parse_problem(causes)
-    rows = {name: (0.5, 0.5) for name in problem.model.names}
+    rows = dict.fromkeys(problem.model.names, (0.5, 0.5))
     kernels = {**problem.model.kernels, "scan": replace(problem.model.kernels["scan"], likelihood=rows)}
     data = read_back(replace(problem, model=replace(problem.model, kernels=kernels)))
     assert data["causes"] == causes["causes"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated
 
-from aquamend.codec import VALUE, Cost, Count, Key, Name, Probability
+from aquamend.codec import TRUE_VALUE, VALUE, Cost, Count, Key, Name, Probability
 from aquamend.codec.forms import words
 
 Value = str | float
@@ -88,3 +88,5 @@ class Action:
     """Cost of doing it again after it was undone; 0 unless given."""
     undo_succeeds: Probability = 1.0
     """Probability that undoing it, tried once, succeeds; where it fails, what was wrong because of it stays wrong."""
+    sets: Mapping[Name, Annotated[Value, TRUE_VALUE]] = field(default_factory=dict, hash=False)
+    """What is declared of beliefs once it has been done, or done again: the floor, after a ride in the lift."""

@@ -206,6 +206,7 @@ class Draft:
             undo=None if undo is None else self._late(undo, given.takes),
             redo=self._late(given.redo, given.redo_takes),
             reversible=given.reversible and not lacks(f"actions[{i}].reversible"),
+            sets=self._typed(given.sets, f"actions[{i}].sets"),
         )
 
     @cached_property
@@ -245,6 +246,7 @@ class Draft:
         stated = self.declarations
         file = replace(
             self.file,
+            actions=tuple(replace(a, sets=own.sets) for a, own in zip(self.file.actions, self.actions, strict=True)),
             effects=tuple(self.effects),
             declarations=tuple(replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)),
         )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from aquamend.codec import write
 from aquamend.errors import AquaMendError
+from aquamend.graph import Value
 from aquamend.model.kernels import rows_by_name
 from aquamend.problem import Problem
 from aquamend.problem_file.format import FORMAT, ProblemFile
 from aquamend.problem_file.reader import parse_problem
 from aquamend.problem_file.sameness import different_kernels, same_hypotheses, same_problem
 from aquamend.problem_file.written import SAME, Written, listed_plan, listed_restart, with_listed_kernels
+from aquamend.remembering import remembered
 
 
 def problem_to_data(problem: Problem) -> dict[str, Any]:
@@ -36,6 +39,26 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
             if again is not None and same_problem(problem, again):
                 return data
     return listed(problem)
+
+
+def with_declared(problem: Problem, values: Mapping[str, Value]) -> Problem:
+    """Return what a problem would be if these values had been declared to begin with.
+
+    Read again from the words of its file, so that kernels, spreads and effects follow; one without a file keeps its
+    tables. ``InvalidProblem`` where its file says nothing that can be meant then.
+    """
+    return _with_declared(problem, tuple(values.items()))
+
+
+@remembered
+def _with_declared(problem: Problem, given: tuple[tuple[str, Value], ...]) -> Problem:
+    values = dict(given)
+    beliefs = tuple(replace(b, declared=values.get(b.name, b.declared)) for b in problem.graph.beliefs)
+    if beliefs == tuple(problem.graph.beliefs):
+        return problem
+    if isinstance(problem.written, Written) and problem.written.unchanged(problem):
+        return parse_problem(_data(problem.written.with_declared(values)))
+    return replace(problem, graph=replace(problem.graph, beliefs=beliefs))
 
 
 def listed(problem: Problem) -> dict[str, Any]:

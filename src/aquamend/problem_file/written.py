@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from aquamend.graph import Action, Belief, Edge, Operation, Probe, RecoveryGraph, Value
-from aquamend.model import Declaration, Hypothesis, JointModel
+from aquamend.model import Declaration, Hypothesis, JointModel, OneOf
 from aquamend.model.kernels import rows_by_name
+from aquamend.model.spreads import differs
 from aquamend.modelling import Effect
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, TimedProbe, WrittenCause, WrittenPlan
@@ -88,6 +89,32 @@ class Written:
             return replace(own, correct=now.correct, undo=now.undo)
         return listed_restart(now, problem.model.names)
 
+    def with_declared(self, values: Mapping[str, Value]) -> ProblemFile:
+        """Return the file with other values declared: what is silent about these beliefs then means the new ones."""
+        beliefs = [replace(b, declared=values.get(b.name, b.declared)) for b in self.file.beliefs]
+        known = {belief.name: belief for belief in beliefs if belief.name in values}
+
+        def freed(entry: Any) -> Any:
+            return replace(entry, truth={n: v for n, true in entry.truth.items() if (v := _failing(true, known.get(n)))
+                                         is not None})  # fmt: skip
+
+        causes = self.file.causes and tuple(
+            replace(freed(cause), states=cause.states and {name: freed(s) for name, s in cause.states.items()})
+            for cause in self.file.causes
+        )
+        hypotheses = self.file.hypotheses and tuple(map(freed, self.file.hypotheses))
+        return replace(self.file, beliefs=beliefs, causes=causes, hypotheses=hypotheses)
+
+
+def _failing(true: Any, belief: Belief | None) -> Any:
+    """Return what may be true of a belief, less listed values with which it has not failed; None if none is left."""
+    if belief is None or belief.declared is None or not isinstance(true, OneOf):
+        return true
+    kept = [value for value in true.values if differs(value, belief.declared, belief.tolerance)]
+    if isinstance(true.values, Mapping):
+        return OneOf({value: true.values[value] for value in kept}) if kept else None
+    return OneOf(tuple(kept)) if kept else None
+
 
 SAME = ("name", "unit", "sensing_budget", "escalate", "corrections", "coverage")
 """What a file and a problem both say, in the same way."""
@@ -131,7 +158,7 @@ def _action(now: Action, before: Action, said: TimedAction) -> Action:
         changed |= {"undo": now.undo, "operations": now.operations, "takes": 0.0}
     if now.redo != before.redo:
         changed |= {"redo": now.redo, "redo_takes": 0.0}
-    same = {key: getattr(now, key) for key in ("executed", "reversible", "undo_succeeds")}
+    same = {key: getattr(now, key) for key in ("executed", "reversible", "undo_succeeds", "sets")}
     return replace(said, **same, **changed)
 
 

@@ -8,6 +8,9 @@ declared, the belief is wrong under every hypothesis under which that is not tru
 declared now is right" would contradict the kernels: a probe that reads the template's value would confirm another one.
 A value that is true under no hypothesis at all cannot be meant.
 
+An action that sets a belief changes the world: from then on, until it is undone, silence means the value that was set,
+and what follows the truth follows that.
+
 Of a belief without values the file only says under which hypotheses it fails: that holds for whatever is declared.
 """
 
@@ -22,6 +25,7 @@ from aquamend.graph import Action, Belief, Edge, RecoveryGraph, Value
 from aquamend.model import Declaration, Hypothesis
 from aquamend.model.spreads import differs
 from aquamend.problem import Plan, Problem
+from aquamend.problem_file import with_declared
 from aquamend.recovery.situation import still
 
 Template = Problem | Callable[[Mapping[str, Value]], Problem]
@@ -40,11 +44,15 @@ class Moment:
     """Operations of executed actions that have been performed already."""
     unsaid: tuple[Edge, ...] = ()
     """Dependences that the template does not know."""
+    brought: Mapping[str, Value] = field(default_factory=dict)
+    """What actions have set, by belief: a fixed template that is silent about a belief then means this."""
 
 
 def problem_at(template: Template, moment: Moment) -> Problem:
     """Return the problem of a moment."""
     problem = base_problem(template, {b: d.value for b, d in moment.declared.items() if d.value is not None})
+    if not callable(template):
+        problem = with_declared(problem, moment.brought)
     graph = problem.graph
     beliefs = tuple(_declared(belief, moment) for belief in graph.beliefs)
     edges = (*graph.edges, *(edge for edge in moment.unsaid if edge not in graph.edges))
@@ -77,6 +85,13 @@ def base_problem(template: Template, values: Mapping[str, Value]) -> Problem:
                 "build the problem for the values given"
             )
     return problem
+
+
+def check_sets(template: Template, base: Problem) -> None:
+    """Refuse a fixed template that means nothing once an action has set a belief: ``InvalidProblem``."""
+    for action in base.graph.actions if not callable(template) else ():
+        for belief, value in action.sets.items():
+            with_declared(base, {belief: value})
 
 
 def template_faults(problem: Problem) -> Iterator[Fault]:

@@ -41,6 +41,8 @@ class Run:
     """The version that it read of each belief, the last one where it read several."""
     undone: tuple[str, ...] = ()
     """Operations of its undoing that were performed, while others are left."""
+    brought: dict[str, Whole] = field(default_factory=dict)
+    """The version of each belief that was declared because it was done."""
 
 
 class TaskRecord:
@@ -145,8 +147,28 @@ class TaskRecord:
 
     def end(self, name: str, status: ActionStatus) -> None:
         """End an action that is under way; one that is not has begun and ended at once."""
-        run = self.runs[name] if self.status(name) is ActionStatus.UNDER_WAY else self.begin(name)
+        self.finish(self.runs[name] if self.status(name) is ActionStatus.UNDER_WAY else self.begin(name), status)
+
+    def finish(self, run: Run, status: ActionStatus) -> None:
+        """End a run; once it is done, what its action sets is declared."""
         run.status = status
+        if status is ActionStatus.DONE:
+            for belief, value in self.actions[run.action].sets.items():
+                run.brought[belief] = self.declare(belief, value, ()).version
+
+    def take_back(self, name: str) -> Run | None:
+        """Forget the run of an action that was undone; what it had set is declared as it was before."""
+        run = self.runs.pop(self.action(name), None)
+        for belief, version in ({} if run is None else run.brought).items():
+            if self.in_force(belief).version == version:
+                older = [declared for declared in self.versions[belief] if declared.version < version]
+                before = older[-1] if older else assumed(self._base, belief)
+                self.declare(belief, before.value, before.support)
+        return run
+
+    def brought_about(self) -> dict[str, Value]:
+        """Return what the actions done so far, and not undone, have set: the last one of each belief."""
+        return {b: self.actions[run.action].sets[b] for run in self.runs.values() for b in run.brought}
 
     # Recovering
 
@@ -167,7 +189,7 @@ class TaskRecord:
                 self._redeclare(act)
             case Follow():
                 for name in act.undo:
-                    self.runs.pop(self.action(name), None)
+                    self.take_back(name)
             case HandOver():
                 pass
 
@@ -179,7 +201,7 @@ class TaskRecord:
                 continue
             run.undone = tuple(dict.fromkeys((*run.undone, act.operation)))
             if set(self.actions[name].operations) <= set(run.undone):
-                del self.runs[name]
+                self.take_back(name)
 
     def _redeclare(self, act: Declare) -> None:
         """Take in what was declared; the same on the same evidence is no new version."""
@@ -201,6 +223,7 @@ class TaskRecord:
             tuple(self.runs),
             {name: run.undone for name, run in self.runs.items() if run.undone},
             tuple(self.unsaid),
+            self.brought_about(),
         )
 
     # As plain data
@@ -231,6 +254,8 @@ class TaskRecord:
             if run.status is ActionStatus.UNDER_WAY:
                 run.status = ActionStatus.INTERRUPTED
             run.reads = {self.belief(belief): version for belief, version in run.reads.items()}
+            for belief in run.brought:
+                _known("belief that this action sets", belief, self.actions[self.action(run.action)].sets)
             self.runs[self.action(run.action)] = run
         for edge in books.unsaid:
             for end in edge[:2]:
