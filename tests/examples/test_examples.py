@@ -43,6 +43,7 @@ PROGRAM = Path(sysconfig.get_path("scripts")) / "aquamend"
 FIRST_STEP = {
     "assembly.yaml": Reprobe("listen"),
     "deep_evidence.json": Continue(),
+    "delivery_robot.yaml": Reprobe("read_badge"),
     "force_sensor_drift.yaml": Reprobe("measure_height"),
     "kitting_swapped_tote.yaml": Reprobe("weigh_one_screw"),
     "least_full_cup.yaml": Reprobe("weigh_A"),
