@@ -21,10 +21,12 @@ from tests.reference.worlds import (
     Listed,
     Problem,
     Value,
+    World,
     declared,
     holds,
     kernel_of,
     named,
+    noisy_or,
     number,
     row_of,
     values_of,
@@ -236,8 +238,7 @@ class Reference:
         if seen not in self._masses:
             weights = np.array([world.prior for world in self.worlds])
             if "alarm" in self.problem:
-                table = self.problem["alarm"]["likelihood"]
-                weights = weights * [number(row_of(self.problem, table, world)) for world in self.worlds]
+                weights = weights * [self._alarm(world) for world in self.worlds]
             for probe, outcome in seen:
                 kernel = self.kernels[probe]
                 if isinstance(kernel, Listed):
@@ -254,6 +255,13 @@ class Reference:
             weights = np.where(weights > 0, np.maximum(weights * likely, 1e-290), 0.0)
             self._masses[seen] = weights / math.fsum(weights.tolist())
         return self._masses[seen]
+
+    def _alarm(self, world: World) -> float:
+        """Return how probable the alarm is in one world."""
+        alarm = self.problem["alarm"]
+        if "noisy_or" in alarm:
+            return noisy_or(self.problem, alarm["noisy_or"], world)
+        return number(row_of(self.problem, alarm["likelihood"], world))
 
     def posterior(self, seen: Seen = ()) -> dict[str, float]:
         """Return the probability of every world by its name."""
@@ -486,7 +494,7 @@ class Reference:
     # Probing.
 
     def legal(self, seen: Seen = ()) -> list[str]:
-        """Return the probes with a use and the money left, in file order.
+        """Return the probes that are possible, with a use and the money left, in file order.
 
         Reading: a budget met within 1e-9 is met, so that 0.1 + 0.2 fits into 0.3.
         """
@@ -494,9 +502,11 @@ class Reference:
         budget = number(self.problem.get("sensing_budget", math.inf))
         spent = math.fsum(number(named(probes, used)["cost"]) for used, _ in seen)
         used = [name for name, _ in seen]
+        done = {action["name"] for action in executed(self.problem)}
         return [
             probe["name"]
             for probe in probes
+            if done.issuperset(probe.get("requires", ())) and done.isdisjoint(probe.get("forbids", ()))
             if used.count(probe["name"]) < probe.get("max_uses", 1) and spent + number(probe["cost"]) <= budget + TIE
         ]
 

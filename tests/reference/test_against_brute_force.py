@@ -23,10 +23,11 @@ SIZES = {
     "valued-gaussian": cases(8, 40),
     "last": cases(4, 60),
     "extra": cases(20, 200),
+    "ruled": cases(24, 250),
 }
 """How many problems of every kind; of ``last`` a continuous probe can only be the last, so the optimum is known."""
 
-DISCRETE, GAUSSIAN = ("plain", "valued", "extra"), ("plain-gaussian", "valued-gaussian", "last")
+DISCRETE, GAUSSIAN = ("plain", "valued", "extra", "ruled"), ("plain-gaussian", "valued-gaussian", "last")
 PLANNERS = ("aquamend", "exact", "lookahead-2", "all-candidates", "lookahead-1", "lookahead-3")[: cases(3, 6)]
 FIXED = ("no-reprobe", "restart")
 UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only", "certified")
@@ -38,7 +39,7 @@ COMMAND = Path(sys.executable).with_name("aquamend")
 def problem_of(generator, kind, seed):
     """Return the problem of that kind and seed."""
     rng = random.Random(seed)
-    if kind in ("extra", "last"):
+    if kind in ("extra", "last", "ruled"):
         return getattr(generator, f"{kind}_problem")(rng)
     make = generator.random_problem if kind.startswith("plain") else generator.valued_problem
     return make(rng, gaussian=kind in GAUSSIAN, max_total_uses=4)
