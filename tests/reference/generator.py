@@ -780,9 +780,6 @@ def ruled_problem(rng: random.Random) -> Problem:
         problem["alarm"] = _ruled_alarm(dice, words)
     if dice.chance(0.4):
         problem["plans"] = [{"name": "plan", "loss": _in_order(dice, words, lambda: dice.cost(2, 30))}]
-    if dice.chance(0.3):
-        correct = dice.some(_names(problem["beliefs"]), 0.5)
-        problem["restart"] = {"loss": _in_order(dice, words, lambda: dice.cost(3, 25)), "correct": correct}
     for probe in problem["probes"]:
         needs = [name for name in _names(problem["actions"]) if dice.chance(0.2)]
         for name in needs:
