@@ -8,6 +8,7 @@ and ask a policy for steps:
         state = state.after(Observation(step.probe, measure(step.probe)))
 """
 
+from aquamend.codec import FirstThatHolds
 from aquamend.decision import (
     Continue,
     Escalate,
@@ -58,6 +59,7 @@ __all__ = [
     "Discrete",
     "Escalate",
     "Exact",
+    "FirstThatHolds",
     "Gaussian",
     "Hypothesis",
     "InformationState",

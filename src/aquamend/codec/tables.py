@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from aquamend.codec.forms import NAME, UNREAD, Form, by_name, read_list
@@ -10,7 +10,6 @@ from aquamend.codec.plain_data import shown
 from aquamend.codec.report import FaultReport, place
 
 T = TypeVar("T")
-S = TypeVar("S")
 
 
 class FirstThatHolds(Mapping[str, T]):
@@ -44,10 +43,6 @@ class FirstThatHolds(Mapping[str, T]):
 
     def __reduce__(self) -> Any:
         return FirstThatHolds, (self.pairs,)
-
-    def with_rows(self, changed: Callable[[T], S]) -> FirstThatHolds[S]:
-        """Return the same rules with other rows."""
-        return FirstThatHolds((condition, changed(row)) for condition, row in self.pairs)
 
 
 def place_of_rule(where: str, rules: Iterable[str], condition: str) -> str:

@@ -66,11 +66,13 @@ class Written:
         )
 
     def _declarations(self, now: Sequence[Declaration]) -> tuple[Declaration, ...]:
-        known = {(d.name, d.belief): i for i, d in enumerate(self.model.declarations)}
+        """Return the declarations, invalid under the conditions of the file where these say what is invalid now."""
+        before = [(d.name, d.belief, d.invalid_in) for d in self.model.declarations]
         found = []
-        for declaration in now:
-            i = known.get((declaration.name, declaration.belief))
-            if i is not None and declaration.invalid_in == self.model.declarations[i].invalid_in:
+        for place, declaration in enumerate(now):
+            own = declaration.name, declaration.belief, declaration.invalid_in
+            if own in before:
+                i = place if before[place : place + 1] == [own] else before.index(own)
                 declaration = replace(declaration, invalid_in=self.file.declarations[i].invalid_in)
             found.append(declaration)
         return tuple(found)
@@ -95,8 +97,8 @@ class Written:
         known = {belief.name: belief for belief in beliefs if belief.name in values}
 
         def freed(entry: Any) -> Any:
-            return replace(entry, truth={n: v for n, true in entry.truth.items() if (v := _failing(true, known.get(n)))
-                                         is not None})  # fmt: skip
+            truth = {name: _failing(true, known.get(name)) for name, true in entry.truth.items()}
+            return replace(entry, truth={name: true for name, true in truth.items() if true is not None})
 
         causes = self.file.causes and tuple(
             replace(freed(cause), states=cause.states and {name: freed(s) for name, s in cause.states.items()})
