@@ -8,6 +8,7 @@ and ask a policy for steps:
         state = state.after(Observation(step.probe, measure(step.probe)))
 """
 
+from aquamend.codec import FirstThatHolds
 from aquamend.decision import (
     Continue,
     Escalate,
@@ -32,6 +33,7 @@ from aquamend.model import (
     Hypothesis,
     JointModel,
     Mixture,
+    NoisyOr,
     Normal,
     OneOf,
     Samples,
@@ -57,12 +59,14 @@ __all__ = [
     "Discrete",
     "Escalate",
     "Exact",
+    "FirstThatHolds",
     "Gaussian",
     "Hypothesis",
     "InformationState",
     "JointModel",
     "Mixture",
     "NewDeclaration",
+    "NoisyOr",
     "Normal",
     "Observation",
     "OneOf",

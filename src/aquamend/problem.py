@@ -124,6 +124,8 @@ class Problem(Remembering):
     """The action before which it is asked whether to go on; None: an alarm has rung, and an action is no question."""
     name: str = "recovery problem"
     unit: str = ""
+    written: object = None
+    """What the file that it was read from says in its own words, for `problem_file` to write it again; else None."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plans", tuple(self.plans))

@@ -44,6 +44,7 @@ FIRST_STEP = {
     "assembly.yaml": Reprobe("listen"),
     "deep_evidence.json": Continue(),
     "delivery.yaml": Reprobe("scan_badge"),
+    "delivery_robot.yaml": Reprobe("read_badge"),
     "force_sensor_drift.yaml": Reprobe("measure_height"),
     "kitting_swapped_tote.yaml": Reprobe("weigh_one_screw"),
     "least_full_cup.yaml": Reprobe("weigh_A"),

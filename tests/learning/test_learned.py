@@ -254,3 +254,34 @@ def test_rates_and_alarms_by_name_stay_as_they_were_and_that_is_said():
     said = " ".join(found.warnings)
     assert "the rate of cause 'aged' stays as it was" in said
     assert "alarms by name stay as they were" in said
+
+
+def test_rules_in_a_list_are_learned_as_the_same_rules_in_a_mapping(records):
+    listed = copy.deepcopy(GUESS)
+    rows = listed["kernels"]["scan"]["likelihood"]
+    listed["kernels"]["scan"]["likelihood"] = [
+        [rule, rows[rule]] for rule in ("code & lamp", "code", "lamp", "default")
+    ]
+    listed["kernels"]["range"]["gaussian"] = [["pose", [1.4, 0.5]], ["default", [1.2, 0.5]]]
+    listed["causes"][2]["prior"] = [["slip", 0.5], ["default", 0.5]]
+    listed["alarm"]["likelihood"] = [["nothing", 0.5], ["default", 0.5]]
+    found, same = learned(listed, records).data, learned(GUESS, records).data
+    assert dict(found["kernels"]["scan"]["likelihood"]) == same["kernels"]["scan"]["likelihood"]
+    assert [rule for rule, _ in found["kernels"]["scan"]["likelihood"]] == ["code & lamp", "code", "lamp", "default"]
+    assert dict(found["kernels"]["range"]["gaussian"]) == same["kernels"]["range"]["gaussian"]
+    assert dict(found["causes"][2]["prior"]) == same["causes"][2]["prior"]
+    assert dict(found["alarm"]["likelihood"]) == same["alarm"]["likelihood"]
+
+
+def test_of_a_noisy_or_nothing_is_learned_and_that_is_said(records):
+    given_ = copy.deepcopy(GUESS)
+    given_["kernels"]["scan"] = {"outcomes": ["ok", "bad"], "noisy_or": {"leak": 0.1, "code": 0.8}}
+    given_["alarm"] = {"noisy_or": {"leak": 0.2, "slip": 0.8, "label": 0.8}}
+    found = learned(given_, records)
+    assert found.data["kernels"]["scan"] == given_["kernels"]["scan"]
+    assert found.data["alarm"] == given_["alarm"]
+    assert [w for w in found.warnings if "noisy_or" in w] == [
+        "the alarm is given by noisy_or, of which nothing is learned; it stays as it was",
+        "probe 'scan' is given by noisy_or, of which nothing is learned; it stays as it was",
+    ]
+    assert found.data["causes"][0]["prior"] == pytest.approx(0.3, abs=0.04)

@@ -12,9 +12,10 @@ import pytest
 
 import aquamend.lint
 from aquamend.codec.records import entries
-from aquamend.decision import Continue, Reprobe, price
+from aquamend.decision import Continue, Reprobe, best_terminal, price
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.terminal import correction, may_be_kept
+from aquamend.errors import InvalidProblem
 from aquamend.explanation.as_json import decision_json
 from aquamend.explanation.report import decision_report
 from aquamend.graph import Belief
@@ -26,10 +27,13 @@ from aquamend.policies import AquaMend, evaluate
 from aquamend.policies.registry import NAMES
 from aquamend.problem_file import format as file_format
 from aquamend.problem_file import parse_problem
-from aquamend.problem_file.text import yaml_data
+from aquamend.problem_file.text import data_at, yaml_data
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PAGE = (Path(__file__).parents[2] / "docs" / "problem-format.md").read_text(encoding="utf-8")
-BOXES, CUPS, CAUSES = (parse_problem(yaml_data(text)) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+YAML = [yaml_data(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+BOXES, CUPS, CAUSES, *_ = (parse_problem(data) for data in YAML if "format" in data)
+PIECES = [data for data in YAML if "format" not in data]
 SHOWN = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 LINT = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(aquamend.lint.__path__[0]).glob("*.py")))
 EVALUATED = [json.loads(line) for line in re.findall(r"^\{.*\}$", PAGE, re.MULTILINE) if "left_wrong" in line]
@@ -104,6 +108,45 @@ def test_the_example_with_causes_is_sound_and_means_what_the_page_says():
     assert model.names[:6] == ("nothing", "slipped", "shelf=moved", "shelf=gone", "misread", "slipped + shelf=moved")
     assert model.left_out == pytest.approx(0.1 * 0.05 * 0.2 + 0.1 * 0.01 * 0.02)
     assert f"{1 - model.left_out:.4f}" in PAGE
+
+
+def page_section(title: str) -> str:
+    return PAGE.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def test_the_delivery_robot_of_the_page_is_the_example_and_does_what_the_page_says():
+    (text,) = re.findall(r"```yaml\n(.*?)```", page_section("A delivery robot, on one screen"), re.DOTALL)
+    assert yaml_data(text) == data_at(EXAMPLES / "delivery_robot.yaml")
+    assert len(text.splitlines()) <= 64
+    state = InformationState.alarmed(parse_problem(yaml_data(text)))
+    assert len(state.posterior) == 15
+    assert AquaMend().next_step(state) == Reprobe("read_badge")
+    assert state.why_illegal("look_around") == "possible once open_drawer is undone"
+    after = state.after(Observation("read_floor_sign", "3")).after(Observation("read_badge", "nurse_12"))
+    stop = best_terminal(after).decision
+    assert {new.belief: new.value for new in stop.declare} == {"floor": 3.0}
+    assert stop.undo == ("ride_lift", "drive_to_ward", "open_drawer")
+
+
+def test_a_table_in_a_list_says_what_the_page_says():
+    (rules,) = [piece["likelihood"] for piece in PIECES if "likelihood" in piece]
+    causes = [data for data in YAML if "format" in data][2]
+    listed = {"outcomes": ["fits", "differs"], "likelihood": rules}
+    model = parse_problem({**causes, "kernels": {**causes["kernels"], "scan_code": listed}}).model
+    assert model.channels["scan_code"].table[model.hypothesis_index["slipped + shelf=moved"]].tolist() == [0.05, 0.95]
+    clashing = {**causes["kernels"], "scan_code": {"outcomes": ["fits", "differs"], "likelihood": dict(rules)}}
+    with pytest.raises(InvalidProblem, match="'shelf' and 'slipped"):
+        parse_problem({**causes, "kernels": clashing})
+
+
+def test_a_noisy_or_has_the_numbers_of_the_page():
+    (numbers,) = [piece for piece in PIECES if "noisy_or" in piece]
+    causes = [data for data in YAML if "format" in data][2]
+    model = parse_problem({**causes, "alarm": numbers}).model
+    likelihood = dict(zip(model.names, model.alarm_likelihood, strict=True))
+    assert likelihood["nothing"] == pytest.approx(0.01)
+    assert likelihood["slipped + shelf=moved"] == pytest.approx(0.9604)
+    assert "0.9604" in PAGE
 
 
 @pytest.mark.parametrize("code", sorted(re.findall(r'Finding\(\s*"([a-z-]+)"', LINT)))

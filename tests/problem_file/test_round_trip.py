@@ -29,6 +29,7 @@ from aquamend.model.kernels import DEFAULT_OUTLIERS
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file import load_problem, parse_problem, problem_to_data
 from aquamend.problem_file.text import core_scalar, json_data, yaml_data
+from aquamend.problem_file.writer import listed
 
 
 def test_data_comes_back_as_it_was(sound):
@@ -46,12 +47,14 @@ def test_data_with_values_come_back_as_they_were(sound_2):
     assert problem_to_data(parse_problem(sound_2)) == sound_2
 
 
-def test_a_default_loss_comes_back_written_out(sound_2):
+def test_a_loss_by_rules_comes_back_as_it_was_written(sound_2):
     sound_2["restart"]["loss"] = {"default": 20, "refilled": 30}
     sound_2["plans"][0]["loss"] = {"default": 25}
     written = problem_to_data(parse_problem(sound_2))
-    assert written["restart"]["loss"] == {"nothing": 20, "refilled": 30, "camera_off": 20, "scale_off": 20}
-    assert written["plans"][0]["loss"] == 25
+    assert written == sound_2
+    assert listed(parse_problem(sound_2))["restart"]["loss"] == {
+        "nothing": 20, "refilled": 30, "camera_off": 20, "scale_off": 20,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("suffix", "write"), [(".json", json.dumps), (".yaml", yaml.safe_dump)])

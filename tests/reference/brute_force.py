@@ -497,7 +497,7 @@ class Reference:
     # Probing.
 
     def legal(self, seen: Seen = ()) -> list[str]:
-        """Return the probes with a use and the money left, in file order.
+        """Return the probes that are possible, with a use and the money left, in file order.
 
         Reading: a budget met within 1e-9 is met, so that 0.1 + 0.2 fits into 0.3.
         """
@@ -505,9 +505,11 @@ class Reference:
         budget = number(self.problem.get("sensing_budget", math.inf))
         spent = math.fsum(number(named(probes, used)["cost"]) for used, _ in seen)
         used = [name for name, _ in seen]
+        done = {action["name"] for action in executed(self.problem)}
         return [
             probe["name"]
             for probe in probes
+            if done.issuperset(probe.get("requires", ())) and done.isdisjoint(probe.get("forbids", ()))
             if used.count(probe["name"]) < probe.get("max_uses", 1) and spent + number(probe["cost"]) <= budget + TIE
         ]
 

@@ -773,3 +773,116 @@ def _plans(dice: Dice, problem: Problem) -> list[dict[str, Any]]:
             entry["undo"] = dice.some(done, 0.5)
         found.append(entry)
     return found
+
+
+# Rules in lists, noisy-or, and probes that are not always possible.
+
+
+def ruled_problem(rng: random.Random) -> Problem:
+    """Return a valid problem whose tables are lists of overlapping rules, or a number for each cause."""
+    dice = Dice(rng, ties=rng.random() < 0.35)
+    if dice.chance(0.5):
+        problem = _caused_problem(dice)
+        _rule_priors(dice, problem)
+    elif dice.chance(0.6):
+        problem = valued_problem(rng, ties=dice.ties, max_beliefs=3, max_probes=3, max_total_uses=4)
+    else:
+        problem = random_problem(rng, ties=dice.ties, max_beliefs=3, max_hypotheses=6, max_total_uses=4)
+    words = _rule_words(problem)
+    worlds = worlds_of(problem)
+    kernels = {}
+    for probe, kernel in problem["kernels"].items():
+        kernels[probe] = _ruled_kernel(dice, problem, kernel, words, worlds)
+    problem["kernels"] = kernels
+    if "alarm" in problem or dice.chance(0.5):
+        problem["alarm"] = _ruled_alarm(dice, words)
+    if dice.chance(0.4):
+        problem["plans"] = [{"name": "plan", "loss": _in_order(dice, words, lambda: dice.cost(2, 30))}]
+    for probe in problem["probes"]:
+        needs = [name for name in _names(problem["actions"]) if dice.chance(0.2)]
+        for name in needs:
+            probe.setdefault(dice.rng.choice(["requires", "requires", "forbids"]), []).append(name)
+    return problem
+
+
+def _rule_priors(dice: Dice, problem: Problem) -> None:
+    """Let the prior of a cause follow from causes before it, by rules of which the first that holds decides."""
+    earlier: list[str] = []
+    for cause in problem["causes"]:
+        labels = [f"{cause['name']}={state}" for state in cause.get("states", ())]
+        if earlier and "states" not in cause and dice.chance(0.6):
+            rules = [[_joined(dice, earlier), dice.rng.choice([0.05, 0.4, 0.9])] for _ in range(dice.rng.randint(1, 2))]
+            cause["prior"] = [*rules, ["default", cause["prior"]]]
+        earlier += [cause["name"], *labels]
+
+
+def _rule_words(problem: Problem) -> list[str]:
+    """Return what conditions may speak of: causes and their states, or hypotheses; beliefs; comparisons."""
+    if "causes" in problem:
+        found = ["nothing", *_names(problem["causes"])]
+        found += [f"{cause['name']}={state}" for cause in problem["causes"] for state in cause.get("states", ())]
+    else:
+        found = _names(problem["hypotheses"])
+    for belief in problem["beliefs"]:
+        found.append(belief["name"])
+        told = belief.get("declared")
+        if isinstance(told, int | float):
+            found += [f"{belief['name']} > {_key(told)}", f"{belief['name']} <= {_key(told)}"]
+        elif told is not None:
+            found.append(f"{belief['name']} = {told}")
+    return found
+
+
+def _joined(dice: Dice, words: list[str]) -> str:
+    """Return one word, or several joined, each perhaps turned round."""
+    picked = [("not " if dice.chance(0.2) else "") + word for word in dice.rng.sample(words, min(len(words), 2))]
+    return dice.rng.choice([picked[0], picked[-1], " & ".join(picked), " | ".join(picked)])
+
+
+def _in_order(dice: Dice, words: list[str], row: Any) -> list[list[Any]]:
+    """Return rules that overlap as they like, and a default; now and then one that can never decide."""
+    rules = [[_joined(dice, words), row()] for _ in range(dice.rng.randint(1, 4))]
+    rules.append(["default", row()])
+    if dice.chance(0.2):
+        rules.append([_joined(dice, words), row()])
+    if dice.chance(0.1):
+        rules.insert(len(rules) - 1, [rules[0][0], row()])
+    return rules
+
+
+def _numbers(dice: Dice, words: list[str]) -> dict[str, float]:
+    """Return a number for some of the causes, hypotheses and beliefs, and most often a leak above 0."""
+    names = [word for word in words if word != "nothing" and not any(sign in word for sign in "<> ")]
+    found = {name: dice.rng.choice([0, 0.1, 0.3, 0.5, 0.9, 1]) for name in dice.some(names, 0.5, at_least=1)}
+    return found | {"leak": dice.rng.choice([0.01, 0.05, 0.2, 0.5])}
+
+
+def _ruled_alarm(dice: Dice, words: list[str]) -> dict[str, Any]:
+    if dice.chance(0.5):
+        return {"noisy_or": _numbers(dice, words)}
+    return {"likelihood": _in_order(dice, words, lambda: dice.rng.choice([0.05, 0.2, 0.5, 0.9, 1.0]))}
+
+
+def _ruled_kernel(
+    dice: Dice, problem: Problem, kernel: dict[str, Any], words: list[str], worlds: list[World]
+) -> dict[str, Any]:
+    if "of" in kernel:
+        entry = next(entry for entry in problem["beliefs"] if entry["name"] == kernel["of"])
+        size = len(values_of(worlds, entry)) + ("none" in kernel)
+        if dice.chance(0.3):
+            rules = [[_joined(dice, words), dice.distribution(size, zeros=0.2)] for _ in range(2)]
+            return {**kernel, "likelihood": rules}
+        return kernel
+    if "outcomes" not in kernel or dice.chance(0.2):
+        return kernel
+    size = len(kernel["outcomes"])
+    if size == 2 and dice.chance(0.4):
+        return {"outcomes": kernel["outcomes"], "noisy_or": _numbers(dice, words)}
+    return {"outcomes": kernel["outcomes"], "likelihood": _in_order(dice, words, lambda: _row(dice, size))}
+
+
+def _row(dice: Dice, size: int) -> list[float]:
+    if size == 2 and dice.chance(0.7):
+        sharp = dice.rng.choice([0.9, 0.8, 0.95])
+        return dice.rng.choice([[sharp, round(1 - sharp, 6)], [round(1 - sharp, 6), sharp]])
+    return dice.distribution(size, zeros=0.15)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tests.reference.worlds import Problem, Value, World, named, number, row_of
+from tests.reference.worlds import Problem, Value, World, named, noisy_or, number, row_of
 
 # Monitors.
 
@@ -48,11 +48,20 @@ def heard(problem: Problem, worlds: Sequence[World], rung: Sequence[str], silent
     """Return the likelihood of what the monitors said in every world; one that rang twice counts by its ``again``."""
     likelihood = np.ones(len(worlds))
     for k, name in enumerate(rung):
-        table = monitors(problem)[name]["again" if name in rung[:k] else "likelihood"]
-        likelihood = likelihood * ringing(problem, worlds, table, {})
+        again = name in rung[:k]
+        likelihood = likelihood * (
+            ringing(problem, worlds, monitors(problem)[name]["again"], {}) if again else _rings(problem, worlds, name)
+        )
     for name in silent:
-        likelihood = likelihood * (1 - ringing(problem, worlds, monitors(problem)[name]["likelihood"], {}))
+        likelihood = likelihood * (1 - _rings(problem, worlds, name))
     return likelihood
+
+
+def _rings(problem: Problem, worlds: Sequence[World], name: str) -> np.ndarray:
+    monitor = monitors(problem)[name]
+    if "noisy_or" in monitor:
+        return np.array([noisy_or(problem, monitor["noisy_or"], world) for world in worlds])
+    return ringing(problem, worlds, monitor["likelihood"], {})
 
 
 # Ages.

@@ -10,11 +10,15 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.reference import comparison
 from tests.reference.brute_force import Reference
 from tests.tiers import cases
 from tests.waiting import PATIENCE_S
+
+from aquamend import InformationState
+from aquamend.problem_file import parse_problem
 
 SIZES = {
     "plain": cases(15, 150),
@@ -23,10 +27,11 @@ SIZES = {
     "valued-gaussian": cases(8, 40),
     "last": cases(4, 60),
     "extra": cases(20, 200),
+    "ruled": cases(24, 250),
 }
 """How many problems of every kind; of ``last`` a continuous probe can only be the last, so the optimum is known."""
 
-DISCRETE, GAUSSIAN = ("plain", "valued", "extra"), ("plain-gaussian", "valued-gaussian", "last")
+DISCRETE, GAUSSIAN = ("plain", "valued", "extra", "ruled"), ("plain-gaussian", "valued-gaussian", "last")
 PLANNERS = ("aquamend", "exact", "lookahead-2", "all-candidates", "lookahead-1", "lookahead-3")[: cases(3, 6)]
 FIXED = ("no-reprobe", "restart")
 UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only", "certified")
@@ -38,7 +43,7 @@ COMMAND = Path(sys.executable).with_name("aquamend")
 def problem_of(generator, kind, seed):
     """Return the problem of that kind and seed."""
     rng = random.Random(seed)
-    if kind in ("extra", "last"):
+    if kind in ("extra", "last", "ruled"):
         return getattr(generator, f"{kind}_problem")(rng)
     make = generator.random_problem if kind.startswith("plain") else generator.valued_problem
     return make(rng, gaussian=kind in GAUSSIAN, max_total_uses=4)
@@ -218,3 +223,26 @@ def test_many_problems_with_continuous_probes(folder, generator, kind, first):
             found = comparison.decision_faults(reference, "aquamend", seen, said, tolerance=1e-6)
             faults += [f"{name} after {seen}: {fault}" for fault in found]
     check(faults)
+
+
+def test_rules_noisy_or_and_preconditions_mean_what_the_reference_says(generator):
+    """Priors, alarm, kernels, losses of plans and legality themselves, so that far more problems can be compared."""
+    reached = dict.fromkeys(("list", "noisy_or", "prior", "never decides", "not possible"), 0)
+    for seed in range(20_000, 20_000 + cases(150, 3_000)):
+        data = generator.ruled_problem(random.Random(seed))
+        reference, problem = Reference(data), parse_problem(data)
+        state = InformationState.alarmed(problem)
+        assert len(problem.model.names) == len(reference.names), seed  # names may differ in their last digit
+        assert state.posterior == pytest.approx(reference.mass(()), abs=1e-12), seed
+        assert list(state.legal_probes) == reference.legal(), seed
+        for probe, kernel in reference.kernels.items():
+            assert np.allclose(problem.model.channels[probe].table, kernel.table, rtol=0, atol=1e-12), (seed, probe)
+        for plan, own in zip(data.get("plans", ()), problem.plans, strict=False):
+            assert own.loss == pytest.approx(reference.plan_losses(plan)), seed
+        tables = [kernel.get("likelihood") for kernel in data["kernels"].values()]
+        reached["list"] += any(isinstance(table, list) for table in tables)
+        reached["noisy_or"] += any("noisy_or" in kernel for kernel in data["kernels"].values())
+        reached["prior"] += any(isinstance(cause.get("prior"), list) for cause in data.get("causes", ()))
+        reached["never decides"] += any(isinstance(table, list) and table[-1][0] != "default" for table in tables)
+        reached["not possible"] += bool(problem.graph.why_impossible)
+    assert min(reached.values()) > 5, reached

@@ -213,14 +213,20 @@ def _caused(problem: Problem) -> list[World]:
 def _combination(
     causes: list[dict[str, Any]], present: tuple[dict[str, Any], ...], chosen: tuple[tuple[str, dict[str, Any]], ...]
 ) -> tuple[float, World, dict[str, Any]]:
-    prior = 1.0
+    prior, earlier = 1.0, set[str]()
+    states_of = {cause["name"]: own for cause, own in zip(present, chosen, strict=True)}
     for cause in causes:
-        if cause not in present:
-            prior *= cause.get("absent", 1 - math.fsum(number(state["prior"]) for _, state in _states(cause)))
+        if cause in present:
+            label, state = states_of[cause["name"]]
+            prior *= _prior(state["prior"], frozenset(earlier))
+            earlier |= {cause["name"], label}
+        elif "absent" in cause:
+            prior *= cause["absent"]
+        else:
+            prior *= 1 - math.fsum(_prior(state["prior"], frozenset(earlier)) for _, state in _states(cause))
     truths: dict[str, Any] = {}
     failed: set[str] = set()
     for _, state in chosen:
-        prior *= number(state["prior"])
         truths |= state.get("truth", {})
         failed |= set(state.get("failed", []))
     if failed & truths.keys():
@@ -232,6 +238,23 @@ def _combination(
     name = " + ".join(told) or "nothing"
     names = frozenset({name, *labels, *(cause["name"] for cause in present)})
     return prior, World(name, names, prior, kind, frozenset(failed)), truths
+
+
+def _prior(given: Any, present: frozenset[str]) -> float:
+    """Return the prior of a cause, which rules may make depend on causes before it: those that are present."""
+    return number(row_of({"beliefs": []}, given, World("", present, 0.0, "unknown", frozenset())))
+
+
+def noisy_or(problem: Problem, numbers: dict[str, Any], world: World) -> float:
+    """Return how probable something is that each cause, hypothesis or failed belief brings about by itself.
+
+    Reading: a cause that is present in a state counts by its own name, and by that of the state.
+    """
+    stays_away = 1 - number(numbers.get("leak", 0.0))
+    for name, p in numbers.items():
+        if name != "leak" and _atom_holds(problem, name, world):
+            stays_away *= 1 - number(p)
+    return 1 - stays_away
 
 
 def _with_effects(problem: Problem, world: World) -> World:
@@ -365,6 +388,9 @@ def kernel_of(problem: Problem, worlds: list[World], probe: str) -> Listed | Con
         return Continuous(*map(np.array, zip(*rows, strict=True)))
     if "of" in kernel:
         return _answers(problem, worlds, kernel)
+    if "noisy_or" in kernel:
+        seconds = [noisy_or(problem, kernel["noisy_or"], world) for world in worlds]
+        return Listed(tuple(map(str, kernel["outcomes"])), np.array([[1 - p, p] for p in seconds]))
     rows = [list(map(number, row_of(problem, kernel["likelihood"], world))) for world in worlds]
     return Listed(tuple(map(str, kernel["outcomes"])), np.array(rows))
 

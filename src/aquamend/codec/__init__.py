@@ -3,8 +3,12 @@
 Faults are collected, all of them, each with its place; a JSON Schema comes from the same annotations.
 """
 
+from collections.abc import Mapping
+from typing import Annotated
+
 from aquamend.codec.forms import (
     LARGEST,
+    PROBABILITY,
     SUM_TOLERANCE,
     TRUE_VALUE,
     UNREAD,
@@ -23,6 +27,10 @@ from aquamend.codec.forms import (
 )
 from aquamend.codec.records import NOT_WRITTEN, Key, KeyedBy, dump, form_of, key_of, load, write
 from aquamend.codec.report import FaultReport, place
+from aquamend.codec.tables import FirstThatHolds, by_condition, number_or_table, place_of_rule
+
+ProbabilityTable = Annotated[Mapping[str, float], by_condition(PROBABILITY)]
+"""A probability for every hypothesis: by conditions, or by name."""
 
 __all__ = [
     "LARGEST",
@@ -36,6 +44,7 @@ __all__ = [
     "Count",
     "FaultReport",
     "Finite",
+    "FirstThatHolds",
     "Form",
     "Key",
     "KeyedBy",
@@ -44,11 +53,15 @@ __all__ = [
     "Name",
     "Number",
     "Probability",
+    "ProbabilityTable",
     "Whole",
+    "by_condition",
     "dump",
     "form_of",
     "key_of",
     "load",
+    "number_or_table",
     "place",
+    "place_of_rule",
     "write",
 ]

@@ -22,6 +22,9 @@ class WrittenFloat(float):
         number.text = text
         return number
 
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        return float(self), self.text
+
     @property
     def overflowed(self) -> bool:
         """Whether digits were written that are too large for a float, so that it reads infinity."""

@@ -1,8 +1,8 @@
 """From annotations to forms: what a dataclass says of its attributes is how it is read, written and described.
 
 Every attribute is a key of the same name, unless `Key` gives another; attributes that share a key stand in a list.
-Classes of a union are told apart by the key ``kind``, where they have an attribute of the class ``kind``, or else by
-their first keys.
+A class may name keys of which one has to be given, ``one_of``. Classes of a union are told apart by the key ``kind``,
+where they have an attribute of the class ``kind``, or else by their first keys.
 """
 
 from __future__ import annotations
@@ -337,6 +337,9 @@ def _kind_by_keys(
     known = dict.fromkeys(name for kind in kinds for name in entries(kind))
     given = {name if name in known else report.guess(name, known) for name in items}
     started = [kind for kind in kinds if next(iter(entries(kind))) in given]
+    complete = [kind for kind in started if set(known) & set(given) <= set(entries(kind))]
+    if len(complete) == 1:  # the others have a key in common with it
+        started = complete
     started = started or [kind for kind in kinds if any(name in given for name in required(kind))]
     ways = ", or ".join(" and ".join(required(kind)) for kind in started or kinds)
     if not started:
@@ -396,12 +399,13 @@ def _record_schema(kind: type) -> Schema:
 
 
 def _schema_of(kind: type) -> Schema:
-    told = documented(kind)
+    told, alternatives = documented(kind), getattr(kind, "one_of", ())
     properties = {}
     for name, entry in entries(kind).items():
         said = told.get(entry.attributes[0])
         properties[name] = {**({"description": said} if said else {}), **entry.form.schema()}
-    return {"type": "object", "properties": properties, "required": required(kind), "additionalProperties": False}
+    schema = {"type": "object", "properties": properties, "required": required(kind), "additionalProperties": False}
+    return schema | ({"anyOf": [{"required": [key]} for key in alternatives]} if alternatives else {})
 
 
 def _summary(kind: type) -> str:

@@ -72,6 +72,7 @@ def _probe(line: ProbeLine, names: tuple[str, ...]) -> dict[str, Any]:
         "expected_loss": json_number(line.expected_loss),
         "power": {label: json_number(test.power) for label, test in tests},
         "false_positive_rate": {label: json_number(test.false_positive_rate) for label, test in tests},
+        **({"why_illegal": line.why_illegal} if line.why_illegal else {}),
     }
 
 

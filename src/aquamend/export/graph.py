@@ -59,7 +59,7 @@ class Link:
     target: str
     label: str
     line: str = "solid"
-    """Solid, dashed for an order in time, or dotted from a probe to the belief that its instrument is sound."""
+    """Solid, dashed for an order in time, or dotted from a probe to what must hold for it, besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,16 @@ def _links(state: InformationState) -> Iterator[Link]:
     for probe in state.problem.graph.probes:
         if probe.source is not None:
             yield Link(probe.name, probe.source, "relies on", "dotted")
+        for label, actions in (("once done", probe.requires), ("once undone", probe.forbids)):
+            yield from (Link(probe.name, action, label, "dotted") for action in actions)
 
 
 def _probe_nodes(state: InformationState, step: Step) -> Iterator[Node]:
+    waits = state.problem.graph.why_impossible
     for probe in state.problem.graph.probes:
         chosen = isinstance(step, Reprobe) and step.probe == probe.name
         notes = tuple(f"answered {o.told}" for o in state.evidence if o.probe == probe.name)
+        notes += (waits[probe.name],) if probe.name in waits else ()
         notes += ("next step",) if chosen else ()
         yield Node(probe.name, ("probe", "next") if chosen else ("probe",), notes)
 

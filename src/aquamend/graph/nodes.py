@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated
 
-from aquamend.codec import VALUE, Cost, Count, Key, Name, Probability
+from aquamend.codec import TRUE_VALUE, VALUE, Cost, Count, Key, Name, Probability
 from aquamend.codec.forms import words
 
 Value = str | float
@@ -26,6 +27,10 @@ class Probe:
     """How often it may run; infinity for no limit, once unless given."""
     source: Name | None = None
     """The belief that the instrument is sound; where that has failed, nothing it read can be relied on."""
+    requires: Sequence[Name] = ()
+    """Actions that must be executed for it to be possible."""
+    forbids: Sequence[Name] = ()
+    """Actions that must not be executed for it to be possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +88,5 @@ class Action:
     """Cost of doing it again after it was undone; 0 unless given."""
     undo_succeeds: Probability = 1.0
     """Probability that undoing it, tried once, succeeds; where it fails, what was wrong because of it stays wrong."""
+    sets: Mapping[Name, Annotated[Value, TRUE_VALUE]] = field(default_factory=dict, hash=False)
+    """What is declared of beliefs once it has been done, or done again: the floor, after a ride in the lift."""

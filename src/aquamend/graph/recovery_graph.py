@@ -102,6 +102,19 @@ class RecoveryGraph(Remembering):
             reach[name] = mask
         return reach
 
+    @cached_property
+    def why_impossible(self) -> dict[str, str]:
+        """For every probe that is not possible as actions stand, when it is, in words."""
+        found = {probe.name: " and ".join(self._waits_for(probe)) for probe in self.probes}
+        return {name: f"possible once {when}" for name, when in found.items() if when}
+
+    def _waits_for(self, probe: Probe) -> Iterator[str]:
+        executed = {action.name: action for action in self.executed}
+        yield from (f"{name} is done" for name in probe.requires if name not in executed)
+        for name in probe.forbids:
+            if name in executed:
+                yield f"{name} is undone" + ("" if executed[name].reversible else ", which it cannot be")
+
     def reaches_executed(self, node: str) -> bool:
         """Whether an executed action can be reached from the node, the node itself included."""
         return self._reach[node] != 0

@@ -40,6 +40,8 @@ def graph_faults(
     faults += _cost_faults(beliefs, actions, probes, operations)
     faults += _operation_faults(actions, operations)
     faults += _value_faults(beliefs, probes)
+    faults += _precondition_faults(actions, probes)
+    faults += _set_faults(beliefs, actions)
     edge_faults = list(_edge_faults(edges, node_type))
     faults += edge_faults
     cycle = find_cycle(node_type, [e for e in edges if e.source in node_type and e.target in node_type])
@@ -117,6 +119,38 @@ def _value_faults(beliefs: Sequence[Belief], probes: Sequence[Probe]) -> Iterato
                 names,
                 ("beliefs",),
             )
+
+
+def _precondition_faults(actions: Sequence[Action], probes: Sequence[Probe]) -> Iterator[Fault]:
+    """Yield what keeps a probe from being possible before or after actions, and is none or both at once."""
+    names = dict.fromkeys(action.name for action in actions)
+    for i, probe in enumerate(probes):
+        for key, given in (("requires", probe.requires), ("forbids", probe.forbids)):
+            for j, name in enumerate(given):
+                if name not in names:
+                    remedy = f"add the action, or use one of {_listed(names)}"
+                    at, said = f"probes[{i}].{key}[{j}]", f"{name!r} is not an action"
+                    yield Fault(at, said, remedy, name, names, ("actions",))
+        for j, name in enumerate(probe.forbids):
+            if name in probe.requires:
+                at = f"probes[{i}].forbids[{j}]"
+                yield Fault(at, f"{name!r} is required too, so that the probe is never possible", "keep one of the two")
+
+
+def _set_faults(beliefs: Sequence[Belief], actions: Sequence[Action]) -> Iterator[Fault]:
+    """Yield what an action says of beliefs that it cannot set."""
+    known = {belief.name: belief.declared for belief in beliefs}
+    for i, action in enumerate(actions):
+        for name, value in action.sets.items():
+            at, declared = f"actions[{i}].sets.{name}", known.get(name)
+            if name not in known:
+                said = f"{name!r} is not a belief"
+                yield Fault(at, said, f"use one of {_listed(known)}", name, known, ("beliefs",))
+            elif declared is None:
+                yield Fault(at, f"{name!r} declares no value", "give the belief what is declared to begin with")
+            elif isinstance(value, str) != isinstance(declared, str):
+                kind = "text" if isinstance(declared, str) else "a number"
+                yield Fault(at, f"{value!r} is not {kind}, and {name!r} declares {kind}", f"give {kind}")
 
 
 def _operation_faults(actions: Sequence[Action], operations: Sequence[Operation]) -> Iterator[Fault]:

@@ -81,6 +81,8 @@ class ProbeView:
     channel: Channel
     uses_left: float
     budget_left: float
+    waits: str = ""
+    """When it is possible, where it is not now: some actions must, or must not, be executed for it."""
 
     @property
     def name(self) -> str:
@@ -95,7 +97,7 @@ class ProbeView:
     @property
     def legal(self) -> bool:
         """Whether it may run now."""
-        return self.uses_left > 0 and self.cost <= self.budget_left
+        return self.uses_left > 0 and self.cost <= self.budget_left and not self.waits
 
     @property
     def most_runs(self) -> float:
@@ -345,6 +347,8 @@ class InformationState(Remembering):
     def why_illegal(self, probe: str) -> str:
         """Return why a probe may not run now, or an empty text if it may."""
         view = self.probe(probe)
+        if view.waits:
+            return view.waits
         if view.uses_left <= 0:
             uses = view.spec.max_uses
             return "its only use is spent" if uses == 1 else f"all {uses:g} uses are spent"
@@ -390,10 +394,14 @@ class InformationState(Remembering):
     @cached_property
     def _views(self) -> dict[str, ProbeView]:
         graph, channels, budget_left = self.problem.graph, self.problem.model.channels, self.budget_left
+        uses, waits = self.uses, graph.why_impossible
         return {
-            spec.name: ProbeView(spec, i, channels[spec.name], spec.max_uses - self.uses.get(spec.name, 0), budget_left)
+            spec.name: ProbeView(
+                spec, i, channels[spec.name], spec.max_uses - uses.get(spec.name, 0), budget_left,
+                waits.get(spec.name, ""),
+            )
             for i, spec in enumerate(graph.probes)
-        }
+        }  # fmt: skip
 
     @cached_property
     def legal(self) -> tuple[ProbeView, ...]:

@@ -8,13 +8,14 @@ thought so far. Records that a rule of a table covers are pooled for that rule. 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import FirstThatHolds
 from aquamend.errors import InvalidData, meant
 from aquamend.learning.estimates import STRENGTH, Estimate, cost, rate, shares
 from aquamend.learning.readings import DIGITS, Law, learned_readings
@@ -68,7 +69,7 @@ class _Fit:
 
     def rule_of(self, rules: Mapping[str, Any]) -> list[str | None]:
         """Return, for every record, the key that decides about what was found; None where none does."""
-        found = resolved(rules, self.words)
+        found = resolved(FirstThatHolds(rules.items()) if isinstance(rules, _InOrder) else rules, self.words)
         return [None if (i := int(found.chosen[s])) < 0 else found.conditions[i] for s in self.truth]
 
 
@@ -83,7 +84,7 @@ def learned(
     parse_problem(template)
     words = vocabulary_in(template)
     labelled, truth, strangers = _found(words, records, causes="causes" in template)
-    fit = _Fit(_plain(template), words, labelled, truth, strength, law)
+    fit = _Fit(_with_tables(_plain(template), _read_in_order), words, labelled, truth, strength, law)
     if strangers:
         fit.warnings.append(f"{strangers} records found more causes at once than `together` allows; they are left out")
     _priors(fit)
@@ -91,6 +92,7 @@ def learned(
     for name, kernel in fit.data.get("kernels", {}).items():
         _kernel(fit, name, kernel)
     _costs(fit, records)
+    fit.data = _with_tables(fit.data, _written_in_order)
     return Learned(fit.data, parse_problem(fit.data), fit.found, tuple(fit.warnings), len(labelled), fit.scores)
 
 
@@ -130,6 +132,39 @@ def _plain(data: Any) -> Any:
     return copy.copy(data)
 
 
+class _InOrder(dict[str, Any]):
+    """Rows by condition, of which the first that holds decides: what a file writes as a list of pairs."""
+
+
+def _read_in_order(table: Any) -> Any:
+    in_order = isinstance(table, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in table)
+    return _InOrder(FirstThatHolds((str(rule), row) for rule, row in table)) if in_order else table
+
+
+def _written_in_order(table: Any) -> Any:
+    return [[rule, row] for rule, row in table.items()] if isinstance(table, _InOrder) else table
+
+
+def _with_tables(data: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the data with every table that is learned changed in its form."""
+    alarm, kernels = data.get("alarm"), data.get("kernels", {})
+    places: list[tuple[Any, tuple[str, ...]]] = [(alarm, ("likelihood",))] if alarm else []
+    places += [(kernel, _TABLES) for kernel in kernels.values()]
+    places += [
+        (state, ("prior",))
+        for cause in data.get("causes", ())
+        for state in (cause.get("states") or {"": cause}).values()
+    ]
+    for entry, keys in places:
+        for key in keys:
+            if key in entry:
+                entry[key] = changed(entry[key])
+    return data
+
+
+_TABLES = ("likelihood", "gaussian", "mixture", "samples")
+
+
 def _priors(fit: _Fit) -> None:
     if "causes" in fit.data:
         for c, cause in enumerate(fit.data["causes"]):
@@ -152,10 +187,10 @@ def _cause_prior(fit: _Fit, where: str, cause: dict[str, Any]) -> None:
     """Learn the states of a cause together, under each of its rules: how often each was found, and none."""
     name = cause["name"]
     states = cause.get("states") or {"": cause}
-    rules = {
-        "default": None,
-        **{key: None for s in states.values() if isinstance(s["prior"], dict) for key in s["prior"]},
-    }
+    own = {key: None for s in states.values() if isinstance(s["prior"], dict) for key in s["prior"]}
+    rules: dict[str, None] = {"default": None, **own}
+    if any(isinstance(s["prior"], _InOrder) for s in states.values()):
+        rules = _InOrder({**own, "default": None})
     owner = fit.rule_of(rules)
     counts = {rule: np.zeros(1 + len(states)) for rule in rules}
     labels = [f"{name}={state}" if state else name for state in states]
@@ -197,11 +232,15 @@ def _alarm(fit: _Fit) -> None:
         return
     if all(record.alarm for record in fit.records):
         # Then what was found already is what is found given an alarm: nothing is left for the alarm to tell.
+        alarm.pop("noisy_or", None)
         alarm["likelihood"] = {"default": 1.0}
         fit.warnings.append(
             "every record is of an alarm: the priors learned are those after it, and the alarm tells nothing more; "
             "add records of times without an alarm (alarm: false) to learn how likely it is"
         )
+        return
+    if "noisy_or" in alarm:
+        fit.warnings.append("the alarm is given by noisy_or, of which nothing is learned; it stays as it was")
         return
     owner = fit.rule_of(alarm["likelihood"])
     for rule, before in alarm["likelihood"].items():
@@ -212,6 +251,9 @@ def _alarm(fit: _Fit) -> None:
 
 
 def _kernel(fit: _Fit, probe: str, kernel: dict[str, Any]) -> None:
+    if "noisy_or" in kernel:
+        fit.warnings.append(f"probe {probe!r} is given by noisy_or, of which nothing is learned; it stays as it was")
+        return
     rows = next((rows for rows in kernel.values() if isinstance(rows, dict)), {})
     if "of" in kernel or follows(list(rows.values())):
         fit.warnings.append(f"probe {probe!r} follows the truth of a belief, which no record tells; it stays as it was")
@@ -244,9 +286,11 @@ def _numbers(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[st
         own = {rule: np.array([float(answer) for answer in said]) for rule, said in readings.items()}
     except ValueError as error:
         raise InvalidData(f"probe {probe}", f"it reads numbers: {error}") from None
+    in_order = any(isinstance(rows, _InOrder) for rows in kernel.values())
     found = learned_readings(kernel, own, law=fit.law, strength=fit.strength)
     kernel.clear()
-    kernel.update(found.kernel)
+    for key, value in found.kernel.items():
+        kernel[key] = _InOrder(value) if in_order and isinstance(value, dict) else value
     for place, estimate in found.estimates.items():
         fit.note(f"kernels.{probe}.{place}", estimate)
     if found.scores:

@@ -15,7 +15,9 @@ from aquamend.decision import TIE, Reprobe, best_terminal, price
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, could_answer, probe_values
 from aquamend.decision.terminal import expected_loss, listed_endings
+from aquamend.graph import EdgeKind, RecoveryGraph
 from aquamend.inference import InformationState
+from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.lint.finding import Finding, Severity, amount
 from aquamend.lint.holes import lacking_support, odd_instruments, pays_together
 from aquamend.lint.moments import causes_at_rest, odd_monitors, unquestioned_actions
@@ -42,6 +44,7 @@ def findings(state: InformationState) -> list[Finding]:
     found = [
         *_inseparable(state),
         *_useless_probes(state),
+        *_never_possible(state),
         *_incorrigible(state),
         *_impossible_restart(state),
         *_knifes_edge(state),
@@ -99,6 +102,40 @@ def _useless_probes(state: InformationState) -> Iterator[Finding]:
         elif view.cost > worth:
             said = f"{view.name} costs {amount(state, view.cost)}, and at this alarm knowing everything is worth"
             yield Finding("cannot-pay-now", where, f"{said} {amount(state, worth)}", view.cost - worth)
+
+
+def _never_possible(state: InformationState) -> Iterator[Finding]:
+    """Yield probes that can never run: they require what needs what they forbid, or cost more than may be spent.
+
+    Also those that cannot run in this recovery, which neither does what is only planned nor undoes what cannot be.
+    """
+    problem, graph = state.problem, state.problem.graph
+    executed = {action.name for action in graph.executed}
+    for probe in graph.probes:
+        where = f"probes.{probe.name}"
+        barred = [(r, f) for r in probe.requires for f in probe.forbids if _brings_about(graph, f, r)]
+        planned = [name for name in probe.requires if name not in executed]
+        final = [name for name in probe.forbids if name in graph.irreversible_executed]
+        if barred:
+            needed, forbidden = barred[0]
+            said = f"{probe.name} is never possible: it requires {needed}, which needs {forbidden}, and forbids that"
+            yield Finding("never-possible", where, said, None, Severity.WARNING)
+        elif probe.cost > problem.sensing_budget + BUDGET_TOLERANCE:
+            said = f"{probe.name} is never possible: it costs {amount(state, probe.cost)}, and no more than"
+            said += f" {amount(state, problem.sensing_budget)} may be spent"
+            yield Finding("never-possible", where, said, None, Severity.WARNING)
+        elif planned or final:
+            why = f"{planned[0]} is only planned" if planned else f"{final[0]} is done and cannot be undone"
+            yield Finding("not-possible-here", where, f"{probe.name} is not possible in this recovery: {why}", None)
+
+
+def _brings_about(graph: RecoveryGraph, first: str, then: str) -> bool:
+    """Whether an action needs, directly or through others, what another one brings about."""
+    causal = [(source, target) for source, target, kind in graph.edges if kind == EdgeKind.ACTION_CAUSAL]
+    reached = [first]
+    for name in reached:
+        reached += [target for source, target in causal if source == name and target not in reached]
+    return then in reached[1:]
 
 
 def _supports(state: InformationState, probe: str) -> bool:

@@ -5,7 +5,7 @@ from aquamend.model.coverage import Coverage, FitGroup
 from aquamend.model.declarations import Declaration
 from aquamend.model.hypotheses import Alarm, Cause, Hypothesis
 from aquamend.model.joint_model import JointModel
-from aquamend.model.kernels import Discrete, Gaussian, Kernel, Mixture, Outcomes, Readings, Samples, ValueOf
+from aquamend.model.kernels import Discrete, Gaussian, Kernel, Mixture, NoisyOr, Outcomes, Readings, Samples, ValueOf
 from aquamend.model.spreads import Normal, OneOf, Spread, Uniform
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "JointModel",
     "Kernel",
     "Mixture",
+    "NoisyOr",
     "Normal",
     "OneOf",
     "Outcomes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aquamend.errors import BadArgument
@@ -34,6 +34,12 @@ class Ages:
     def of(self, belief: str) -> float | None:
         """Return the age of a belief; None where nobody knows it."""
         return self.by_belief.get(belief, self.all)
+
+    def of_all(self, beliefs: Sequence[str]) -> float | Mapping[str, float] | None:
+        """Return how old these beliefs are, as one number where they are all alike; None where nobody knows."""
+        if not self.by_belief:
+            return self.all
+        return {belief: age for belief in beliefs if (age := self.of(belief)) is not None}
 
     def but(self, others: Ages) -> Ages:
         """Return these ages with others in their place: one for all replaces every one."""

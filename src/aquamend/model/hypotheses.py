@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability
+from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability, ProbabilityTable
 from aquamend.graph.nodes import Belief, Value
 from aquamend.model.spreads import Spread
 
@@ -79,13 +79,20 @@ class Conditions(Protocol):
 class Alarm:
     """How likely the monitor was to raise this alarm under every hypothesis."""
 
-    likelihood: Mapping[Name, Probability]
+    likelihood: ProbabilityTable = field(default_factory=dict)
     """For every hypothesis, how probable this alarm was if it is true."""
     suspects: Sequence[Name] = ()
     """Beliefs that the monitor flags."""
-    again: Mapping[Name, Probability] | None = None
+    again: ProbabilityTable | None = None
     """How probable one more such alarm is under every hypothesis, once it has been raised; None: nobody knows."""
     conditions: Annotated[Any, NOT_WRITTEN] = None
     """The `Conditions` that the likelihood was given by, where they ask about beliefs; None: it stays as it is."""
     again_by: Annotated[Any, NOT_WRITTEN] = None
     """Those of ``again``, likewise."""
+    noisy_or: Mapping[Name, Probability] | None = None
+    """In place of the likelihood: how probable each cause or failed belief makes it by itself, and a leak.
+
+    ``modelling.joint_model`` makes a likelihood of it.
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("likelihood", "noisy_or")

@@ -68,6 +68,9 @@ def monitors_at(alarm: Alarm | None, alarms: Mapping[str, Alarm] | None) -> dict
 
 
 def _alarm_faults(where: str, alarm: Alarm, hypotheses: Sequence[Hypothesis], *, rung: bool) -> Iterator[Fault]:
+    if alarm.noisy_or is not None:
+        yield Fault(f"{where}.noisy_or", "it is no table yet", "make the model with aquamend.modelling.joint_model")
+        return
     names = [hypothesis.name for hypothesis in hypotheses]
     for key, row in (("likelihood", alarm.likelihood), ("again", alarm.again)):
         if row is None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from aquamend.modelling.rules import DEFAULT, Bools, Vocabulary, resolved
 
 Floats = NDArray[np.float64]
+Reader = Callable[[Mapping[str, float], Vocabulary], Iterable[float | None]]
 MOST_LISTED = 5_000
 """Hypotheses beyond which conditions are not written by their names."""
 
@@ -29,7 +30,7 @@ class Conditional:
     vocabulary: Vocabulary
     beliefs: tuple[str, ...]
     """The beliefs that they ask about."""
-    read: Callable[[Mapping[str, float], Vocabulary], Iterable[float | None]] = resolved
+    read: Reader = resolved
     """What the rules say of every hypothesis, None where they say nothing."""
 
     @cached_property
@@ -66,6 +67,8 @@ class Conditional:
         What does not ask about a belief is said by naming hypotheses. None where that cannot be done.
         """
         names = self.vocabulary.names
+        if self.read is not resolved:
+            return None
         if len(names) > MOST_LISTED or any(sign in name for name in names for sign in "&|") or not self._telling(names):
             return None
         kind: Any = type(self.rules)
@@ -93,11 +96,11 @@ class Conditional:
                 yield " & ".join([self.vocabulary.names[s], *asking])
 
 
-def conditional(rules: Mapping[str, float], vocabulary: Vocabulary) -> Conditional | None:
+def conditional(rules: Mapping[str, float], vocabulary: Vocabulary, *, read: Reader = resolved) -> Conditional | None:
     """Return these rules so that they can be read again; None where they ask about no belief."""
     atoms = _atoms(rules)
     asked = tuple(belief for belief in vocabulary.beliefs if belief in atoms)
-    return Conditional(rules, vocabulary, asked) if asked else None
+    return Conditional(rules, vocabulary, asked, read) if asked else None
 
 
 def _atoms(rules: Mapping[str, float]) -> set[str]:

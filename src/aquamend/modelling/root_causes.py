@@ -17,7 +17,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.codec import TRUE_VALUE, Finite, Name, Probability
+from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
+from aquamend.codec.forms import FINITE, PROBABILITY
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
 from aquamend.model import Cause, Hypothesis
@@ -25,7 +26,7 @@ from aquamend.model.ages import Ages
 from aquamend.model.spreads import Spread
 from aquamend.model.validation import truth_faults
 from aquamend.modelling.ageing import Part, ageing_faults, parts_of, probabilities, since, words_of
-from aquamend.modelling.rules import Bools, Clash, Vocabulary, resolved
+from aquamend.modelling.rules import Bools, Clash, Vocabulary, clash_fault, resolved
 from aquamend.modelling.truths import MOST_HYPOTHESES, UNKNOWN, Effect, Expanded, expanded
 
 Floats = NDArray[np.float64]
@@ -39,13 +40,13 @@ Truth = Value | Spread
 class CauseState:
     """One way in which a cause may be present."""
 
-    prior: Probability | Mapping[Name, Probability] | None = None
+    prior: Annotated[float | Mapping[str, float], number_or_table(PROBABILITY)] | None = None
     """Its probability; or rules for it, by conditions on causes listed before."""
     failed: Sequence[Name] = ()
     """Beliefs that it makes wrong, of those that declare no value."""
     truth: Mapping[Name, Annotated[Value, TRUE_VALUE] | Spread] = field(default_factory=dict)
     """What it makes true of beliefs that declare a value."""
-    rate: Finite | Mapping[Name, Finite] | None = None
+    rate: Annotated[float | Mapping[str, float], number_or_table(FINITE)] | None = None
     """In place of a prior, how often it comes in a unit of time; or rules for it. What is older is likelier wrong."""
 
 
@@ -224,14 +225,21 @@ def _conditional(
     except UnknownCondition as error:
         listed = ", ".join(sorted(earlier)) or "none"
         remedy = f"give conditions on causes listed before {cause.name!r}: {listed}"
-        raise InvalidProblem([Fault(f"{at}.{error.word}", f"{error.word!r} is none of those", remedy)]) from None
+        raise InvalidProblem(
+            [Fault(_place_of_word(at, given, error.word), f"{error.word!r} is none of those", remedy)]
+        ) from None
     if found.clashes:
-        raise InvalidProblem([Fault(at, str(clash), clash.remedy) for clash in found.clashes])
+        raise InvalidProblem([clash_fault(at, found)])
     missing = np.flatnonzero(found.chosen < 0)
     if len(missing):
         name = vocabulary.names[int(missing[0])]
         raise InvalidProblem([Fault(at, f"nothing is said of {name!r}", "give a default")])
     return np.array(list(found), dtype=float)
+
+
+def _place_of_word(at: str, rules: Mapping[str, float], word: str) -> str:
+    """Return the place of the first rule in whose condition a word stands."""
+    return next((place_of_rule(at, rules, one) for one in rules if word in one), at)
 
 
 def _written(
@@ -304,7 +312,7 @@ def _cause_faults(
 def _prior_faults(at: str, spec: CauseState) -> Iterator[Fault]:
     for condition, p in spec.prior.items() if isinstance(spec.prior, Mapping) else [("", spec.prior)]:
         if p is not None and not 0.0 <= p <= 1.0:
-            place = f"{at}.{condition}" if condition else at
+            place = place_of_rule(at, spec.prior, condition) if isinstance(spec.prior, Mapping) else at
             yield Fault(place, f"{p!r} is not a probability", "give a number from 0 to 1")
 
 

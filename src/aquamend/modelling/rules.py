@@ -1,24 +1,27 @@
-"""Rules: what is so under a condition on causes and beliefs, the most specific rule first.
+"""Rules: what is so under a condition on causes and beliefs; the most specific decides, or the first in a list.
 
 A condition names causes and beliefs: ``slipped``, ``shelf=moved``, ``pose`` (that belief has failed), or compares what
 is true of a belief with a value or with another belief: ``target = B``, ``level_A > level_B``, ``level_A >= 40``. They
 are joined by ``&`` and ``|``, turned round by ``not``; ``default`` always holds. A rule is more specific than another
 if it holds under fewer hypotheses, all of them the other's too; than ``default`` every other is. Two rules of which
-neither is more specific, and which say different things of one hypothesis, contradict each other.
+neither is more specific, and which say different things of one hypothesis, contradict each other. In a list
+(`FirstThatHolds`) there is nothing to contradict: the first rule that holds decides.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.errors import UnknownCondition
+from aquamend.codec import FirstThatHolds
+from aquamend.errors import Fault, UnknownCondition
 from aquamend.graph import Value
 from aquamend.model.spreads import SLACK
 
@@ -26,6 +29,8 @@ T = TypeVar("T")
 Truths = Mapping[str, NDArray[np.object_]]
 """For every belief with a value, what is true of it under each hypothesis; None where it failed without one."""
 Bools = NDArray[np.bool_]
+MOST_PAIRS = 8
+"""Most further pairs of contradicting rules that one fault lists."""
 DEFAULT = "default"
 """The condition that always holds."""
 
@@ -163,9 +168,46 @@ class Resolved(Generic[T]):
     chosen: NDArray[np.intp]
     """Shape ``(n_hypotheses,)``; which rule decides; -1 where none holds."""
     clashes: tuple[Clash, ...]
+    holds: Bools
+    """Shape ``(n_rules, n_hypotheses)``."""
 
     def __iter__(self) -> Iterator[T | None]:
         return (None if i < 0 else self.values[i] for i in self.chosen.tolist())
+
+    def by_specificity(self) -> list[tuple[str, T]]:
+        """Return the rules as a list in which the first that holds decides: the narrower first, the default last."""
+        reach = self.holds.sum(axis=1)
+        order = sorted(range(len(reach)), key=lambda i: (self.conditions[i] == DEFAULT, reach[i], i))
+        return [(self.conditions[i], self.values[i]) for i in order]
+
+
+def clash_fault(where: str, found: Resolved[Any]) -> Fault:
+    """Return the fault of rules that contradict each other, with the list to write instead."""
+    first, *others = found.clashes
+    pairs = "".join(f"; so do {one.first!r} and {one.second!r} under {one.hypothesis!r}" for one in others[:MOST_PAIRS])
+    if len(others) > MOST_PAIRS:
+        pairs += f"; and {len(others) - MOST_PAIRS} more pairs"
+    listed = ", ".join(f"[{_in_a_file(rule)}, {_in_a_file(row)}]" for rule, row in found.by_specificity())
+    remedy = (
+        f"write them as a list, in which the first that holds decides, in the order that you mean: [{listed}]; "
+        f"or {first.remedy}"
+    )
+    return Fault(where, f"{first}{pairs}", remedy)
+
+
+_PLAIN = re.compile(r"[A-Za-z_]([\w &|=<>+*.-]*\w)?")
+"""Text that needs no quotes between brackets."""
+
+
+def _in_a_file(value: Any) -> str:
+    """Return a condition or a row as it is written in YAML between brackets."""
+    if isinstance(value, str):
+        plain = _PLAIN.fullmatch(value) and value.lower() not in ("true", "false", "null", "inf")
+        return value if plain else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_in_a_file, value))}]"
+    number = float(value)
+    return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
@@ -173,8 +215,10 @@ def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
     conditions, values = list(rules), list(rules.values())
     n = len(vocabulary.names)
     if not conditions:
-        return Resolved((), (), np.full(n, -1), ())
+        return Resolved((), (), np.full(n, -1), (), np.zeros((0, n), dtype=bool))
     holds = np.array([vocabulary.where(condition) for condition in conditions])
+    if isinstance(rules, FirstThatHolds):
+        return Resolved(conditions, values, np.where(holds.any(axis=0), holds.argmax(axis=0), -1), (), holds)
     counts = holds.astype(float)
     outside = counts @ (1.0 - counts).T  # of each rule, how many of its hypotheses are not the other's
     narrower = (outside == 0) & (outside.T > 0)
@@ -190,4 +234,4 @@ def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
             if values[other] != values[first]:
                 clash = Clash(conditions[first], conditions[other], vocabulary.names[s])
                 clashes.setdefault((first, other), clash)
-    return Resolved(conditions, values, chosen, tuple(clashes.values()))
+    return Resolved(conditions, values, chosen, tuple(clashes.values()), holds)

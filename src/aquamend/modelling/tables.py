@@ -7,18 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from aquamend.codec import key_of, place
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, RecoveryGraph
-from aquamend.model import Alarm, Declaration, Hypothesis, JointModel, Kernel, ValueOf
+from aquamend.model import Alarm, Declaration, Discrete, Hypothesis, JointModel, Kernel, NoisyOr, ValueOf
 from aquamend.model.ages import Ages
 from aquamend.model.kernels import rows_of, with_rows
 from aquamend.model.kernels.kernel import row_name_faults
 from aquamend.model.validation import hypothesis_faults, truth_faults
 from aquamend.modelling.conditional import Conditional, conditional
 from aquamend.modelling.following import following, follows, mean_faults, standing_in, value_table
+from aquamend.modelling.noisy_or import noisy_or
 from aquamend.modelling.root_causes import RootCause, generated
-from aquamend.modelling.rules import DEFAULT, Vocabulary, resolved
+from aquamend.modelling.rules import DEFAULT, Vocabulary, clash_fault, resolved
 from aquamend.modelling.truths import Effect, Expanded, expanded
 
 T = TypeVar("T")
@@ -52,12 +56,16 @@ def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "r
 
 
 def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Any:
-    faults = [fault for condition in rules for fault in condition_faults(f"{where}.{condition}", condition, vocabulary)]
+    faults = [
+        fault
+        for condition in rules
+        for fault in condition_faults(place_of_rule(where, rules, condition), condition, vocabulary)
+    ]
     if faults:
         raise InvalidProblem(faults)
     found = resolved(rules, vocabulary)
     if found.clashes and not vocabulary.lenient:
-        raise InvalidProblem([Fault(where, str(clash), clash.remedy) for clash in found.clashes])
+        raise InvalidProblem([clash_fault(where, found)])
     return found
 
 
@@ -66,7 +74,7 @@ def condition_faults(where: str, condition: str, vocabulary: Vocabulary) -> Iter
     try:
         vocabulary.where(condition)
     except UnknownCondition as error:
-        valid = [*vocabulary.words, *(() if vocabulary.words else vocabulary.names)]
+        valid = [*vocabulary.words, *(vocabulary.names if vocabulary.listed or not vocabulary.words else ())]
         yield Fault(where, f"{error.word!r} names no cause, belief or hypothesis", "rename it", error.word, valid)
 
 
@@ -97,7 +105,8 @@ class Tables:
 
     def are_rules(self, given: Iterable[str]) -> bool:
         """Whether some key is a condition rather than the name of a hypothesis."""
-        return not self.made.vocabulary.listed or any(self._is_condition(key) for key in given)
+        in_order = isinstance(given, FirstThatHolds)
+        return in_order or not self.made.vocabulary.listed or any(self._is_condition(key) for key in given)
 
     def _is_condition(self, key: str) -> bool:
         if key in self._known:
@@ -112,28 +121,12 @@ class Tables:
         """Return an entry for every hypothesis."""
         return table(given, self.made.vocabulary, where=where) if self.are_rules(given) else given
 
-    def alarm(self, alarm: Alarm, where: str) -> Alarm:
-        """Return an alarm with an entry for every hypothesis, and with the conditions that ask about beliefs."""
-        tables: dict[str, Any] = {}
-        faults: list[Fault] = []
-        for key, given in (("likelihood", alarm.likelihood), ("again", alarm.again)):
-            try:
-                tables |= {} if given is None else {key: self.table(given, f"{where}.{key}")}
-            except InvalidProblem as error:
-                faults += error.faults
-        if faults:
-            raise InvalidProblem(faults)
-        again_by = None if alarm.again is None else self._conditions(alarm.again)
-        return replace(alarm, **tables, conditions=self._conditions(alarm.likelihood), again_by=again_by)
-
-    def _conditions(self, given: Mapping[str, float]) -> Conditional | None:
-        return conditional(given, self.made.vocabulary) if self.are_rules(given) else None
-
     def losses(self, given: float | Mapping[str, float], where: str) -> list[float]:
         """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
         if not isinstance(given, Mapping):
             return [given] * len(self.names)
-        if self.are_rules(key for key in given if key != DEFAULT):
+        named = given if isinstance(given, FirstThatHolds) else [key for key in given if key != DEFAULT]
+        if self.are_rules(named):
             given = table(given, self.made.vocabulary, where=where)
         elif faults := list(self._loss_faults(given, where)):
             raise InvalidProblem(faults)
@@ -156,6 +149,8 @@ class Tables:
         """Return a kernel with a row for every hypothesis; what follows a belief has its truth."""
         if isinstance(kernel, ValueOf):
             return self._answers(kernel, where)
+        if isinstance(kernel, NoisyOr):
+            return self._two_outcomes(kernel, where)
         rows = rows_of(kernel)
         if not isinstance(rows, Mapping):
             return kernel
@@ -163,10 +158,13 @@ class Tables:
         rules, moving = self.are_rules(rows), any(map(follows, rows.values()))
         faults: list[Fault] = []
         if moving:
-            faults = [f for name, row in rows.items() for f in mean_faults(place(at, name), row, self.beliefs)]
+            faults = [
+                fault
+                for name, row in rows.items()
+                for fault in mean_faults(place_of_rule(at, rows, name), row, self.beliefs)
+            ]
         if rules:
-            plain = {name: standing_in(row) if moving else row for name, row in rows.items()}
-            faults += with_rows(kernel, plain).faults(where, list(rows))
+            faults += self._row_faults(kernel, rows, where, at)
         if not faults and rules:
             rows = table(rows, vocabulary, where=at)
         if not faults and moving:
@@ -174,6 +172,56 @@ class Tables:
         if faults:
             raise InvalidProblem(faults)
         return with_rows(kernel, rows) if rules or moving else kernel
+
+    def _two_outcomes(self, kernel: NoisyOr, where: str) -> Kernel:
+        if faults := list(kernel.faults(where, ())):
+            raise InvalidProblem(faults)
+        second = noisy_or(kernel.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
+        return Discrete(kernel.outcomes, {name: (1.0 - p, p) for name, p in self._by_name(second)})
+
+    def alarm(self, alarm: Alarm, where: str = "alarm") -> Alarm:
+        """Return an alarm with an entry for every hypothesis, and with the conditions that ask about beliefs."""
+        faults: list[Fault] = []
+        likelihood, again = alarm.likelihood, alarm.again
+        try:
+            likelihood = self._likelihood(alarm, where)
+        except InvalidProblem as error:
+            faults += error.faults
+        try:
+            again = None if alarm.again is None else self.table(alarm.again, f"{where}.again")
+        except InvalidProblem as error:
+            faults += error.faults
+        if faults:
+            raise InvalidProblem(faults)
+        conditions, again_by = self._conditions(alarm), self._asking(alarm.again)
+        return replace(
+            alarm, likelihood=likelihood, again=again, noisy_or=None, conditions=conditions, again_by=again_by
+        )
+
+    def _conditions(self, alarm: Alarm) -> Conditional | None:
+        if alarm.noisy_or is None:
+            return self._asking(alarm.likelihood)
+        return conditional(alarm.noisy_or, self.made.vocabulary, read=noisy_or)
+
+    def _asking(self, given: Mapping[str, float] | None) -> Conditional | None:
+        """Return the rules of a table, if it has any that ask about beliefs."""
+        return None if given is None or not self.are_rules(given) else conditional(given, self.made.vocabulary)
+
+    def _likelihood(self, alarm: Alarm, where: str) -> Mapping[str, float]:
+        if alarm.noisy_or is None:
+            return self.table(alarm.likelihood, f"{where}.likelihood")
+        return dict(self._by_name(noisy_or(alarm.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")))
+
+    def _by_name(self, numbers: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
+        return zip(self.names, numbers.tolist(), strict=True)
+
+    def _row_faults(self, kernel: Kernel, rows: Mapping[str, Any], where: str, at: str) -> Iterator[Fault]:
+        """Yield what is wrong with rows by conditions, at the places where they stand."""
+        by_name = {place(at, name): place_of_rule(at, rows, name) for name in rows}
+        for fault in with_rows(kernel, {name: standing_in(row) for name, row in rows.items()}).faults(
+            where, list(rows)
+        ):
+            yield replace(fault, where=by_name.get(fault.where, fault.where))
 
     def _answers(self, kernel: ValueOf, where: str) -> Kernel:
         """Return the table of a probe that answers with a belief's value."""

@@ -2,7 +2,7 @@
 
 from aquamend.problem_file.format import FORMAT, problem_schema
 from aquamend.problem_file.reader import load_problem, parse_problem, read_problem, vocabulary_in
-from aquamend.problem_file.writer import problem_to_data
+from aquamend.problem_file.writer import problem_to_data, with_declared
 
 __all__ = [
     "FORMAT",
@@ -12,4 +12,5 @@ __all__ = [
     "problem_to_data",
     "read_problem",
     "vocabulary_in",
+    "with_declared",
 ]

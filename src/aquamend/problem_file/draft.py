@@ -31,6 +31,7 @@ from aquamend.modelling.tables import Tables, expanded_or_faults
 from aquamend.modelling.truths import Expanded, expanded, has_spread
 from aquamend.problem import RESTART, Plan, Problem, plan_faults, terminal_faults
 from aquamend.problem_file.format import ProblemFile, Restarting, TimedAction, WrittenCause, WrittenPlan, sections
+from aquamend.problem_file.written import Written
 
 T = TypeVar("T")
 _NAMED = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
@@ -192,9 +193,11 @@ class Draft:
 
     def _alarm(self, alarm: Alarm, where: str) -> Alarm:
         certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
-        instead = replace(alarm, likelihood=certain, again=None)
-        if self.report.lacks(f"{where}.likelihood"):
-            alarm = replace(alarm, likelihood={"default": 1.0})
+        if self.report.lacks(f"{where}.likelihood", f"{where}.noisy_or"):
+            alarm = replace(alarm, likelihood=certain, noisy_or=None)
+        if self.report.lacks(f"{where}.again"):
+            alarm = replace(alarm, again=certain)
+        instead = replace(alarm, likelihood=certain, noisy_or=None, again=None)
         return self._tabled(lambda tables: tables.alarm(alarm, where), instead)
 
     def _declaration(self, i: int, given: Declaration) -> Declaration:
@@ -210,7 +213,9 @@ class Draft:
 
     def _plan(self, given: Restarting, name: str, where: str) -> Plan:
         nothing = [0.0] * len(self.names)
-        losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
+        losses = nothing
+        if not self.report.lacks(f"{where}.loss"):
+            losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
         late = np.array([self._late(loss, given.takes) for loss in losses], dtype=float)
         last = isinstance(given, WrittenPlan) and given.last_resort
         return Plan(name, late, tuple(given.correct), tuple(given.undo), last_resort=last)
@@ -236,6 +241,7 @@ class Draft:
             undo=None if undo is None else self._late(undo, given.takes),
             redo=self._late(given.redo, given.redo_takes),
             reversible=given.reversible and not lacks(f"actions[{i}].reversible"),
+            sets=self._typed(given.sets, f"actions[{i}].sets"),
         )
 
     @cached_property
@@ -269,7 +275,24 @@ class Draft:
         if file.compensations:
             late = [_as(Compensation, one, cost=self._late(one.cost, one.takes)) for one in file.compensations]
             problem = with_compensations(problem, late)
-        return with_persistent_errors(problem, {p.name: p.persistent for p in file.probes if p.persistent})
+        problem = with_persistent_errors(problem, {p.name: p.persistent for p in file.probes if p.persistent})
+        return Written.of(self._typed_file, problem)
+
+    @cached_property
+    def _typed_file(self) -> ProblemFile:
+        """The file with its values as text or numbers, as the beliefs declare them."""
+        stated = self.declarations
+        file = replace(
+            self.file,
+            actions=tuple(replace(a, sets=own.sets) for a, own in zip(self.file.actions, self.actions, strict=True)),
+            age=self.ages.of_all([belief.name for belief in self.file.beliefs]),
+            effects=tuple(self.effects),
+            declarations=tuple(replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)),
+        )
+        if self.causes is None:
+            return replace(file, hypotheses=tuple(self.written))
+        causes = zip(self.file.causes or (), self.causes, strict=True)
+        return replace(file, causes=tuple(_typed_cause(cause, typed.states) for cause, typed in causes))
 
     def faults(self) -> Iterator[Fault]:
         """Yield every fault of the graph, the model, and what they say of each other.
@@ -340,6 +363,10 @@ def _typed(given: Any, declared: Value | None) -> Value:
     return float(given) if meant is None else meant
 
 
+def _typed_cause(cause: WrittenCause, states: Mapping[str, CauseState]) -> WrittenCause:
+    return replace(cause, truth=states[""].truth) if cause.states is None else replace(cause, states=states)
+
+
 def _as(kind: type[T], given: Any, **changes: Any) -> T:
     """Return an object of a class with the attributes of one that has more of them."""
     own: Any = kind
@@ -368,6 +395,12 @@ def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
         yield Fault("causes", "there are hypotheses too", "keep one of the two: hypotheses follow from causes")
     if file.together is not None and file.causes is None:
         yield Fault("together", "there are no causes", "list causes, or remove the key")
+    if file.alarm is not None and not report.lacks("alarm.likelihood", "alarm.noisy_or"):
+        if file.alarm.noisy_or is not None and file.alarm.likelihood:
+            yield Fault("alarm.noisy_or", "there is a likelihood too", "keep one of the two")
+        elif file.alarm.noisy_or is None and not file.alarm.likelihood:
+            report.unread.add("alarm.likelihood")
+            yield Fault("alarm.likelihood", "it is missing", "add the key 'likelihood', or 'noisy_or'")
     for i, action in enumerate(file.actions):
         if action.takes and action.operations:
             said = "it is undone by operations, each of which takes its own time"

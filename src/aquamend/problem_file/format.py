@@ -20,8 +20,9 @@ from aquamend.codec import (
     Name,
     Probability,
     form_of,
+    number_or_table,
 )
-from aquamend.codec.forms import SHARED, Schema, never_null
+from aquamend.codec.forms import FINITE, LOSS, PROBABILITY, SHARED, Schema, never_null
 from aquamend.codec.plain_data import shown
 from aquamend.codec.records import entries, one_of
 from aquamend.graph import Action, Belief, Edge, Operation, Probe, Value
@@ -74,7 +75,7 @@ class TimedCompensation(Compensation):
 class Restarting:
     """Starting over, by what is left after it."""
 
-    loss: Loss | Mapping[Name, Loss]
+    loss: Annotated[float | Mapping[str, float], number_or_table(LOSS)]
     """The expected loss that is left after it: one number, or one for each hypothesis."""
     correct: Sequence[Name] = ()
     """The beliefs that are right after it."""
@@ -102,9 +103,9 @@ class WrittenCause:
     """What happened; no other cause and no belief has this name."""
     kind: Cause = Cause.UNKNOWN
     """Who is to blame; unknown unless given."""
-    prior: Probability | Mapping[Name, Probability] | None = None
+    prior: Annotated[float | Mapping[str, float], number_or_table(PROBABILITY)] | None = None
     """How probable it is; or rules for that, by conditions on causes listed before."""
-    rate: Finite | Mapping[Name, Finite] | None = None
+    rate: Annotated[float | Mapping[str, float], number_or_table(FINITE)] | None = None
     """In place of a prior, how often it comes in a unit of time; or rules for it. What is older is likelier wrong."""
     failed: Sequence[Name] = ()
     """The beliefs that it makes wrong, of those that declare no value."""

@@ -61,7 +61,8 @@ def _lines(outline: Outline) -> Iterator[str]:
     )
     yield "together: 2              # how many of them may come together"
     yield ""
-    yield "kernels:                 # how each probe answers; the most specific rule goes first"
+    yield "kernels:                 # how each probe answers under a condition, the most specific, or else by default;"
+    yield "                         # their order is no matter; in a list of [condition, row], the first that holds"
     for i, probe in enumerate(probes):
         yield f"  {probe}:"
         yield "    outcomes: [as_expected, otherwise]"

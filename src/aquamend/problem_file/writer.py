@@ -2,36 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from aquamend.codec import write
 from aquamend.errors import AquaMendError, UnknownCondition
+from aquamend.graph import Value
 from aquamend.model import Alarm
 from aquamend.model.hypotheses import Conditions
 from aquamend.model.joint_model import UNNAMED
 from aquamend.model.kernels import rows_by_name
 from aquamend.modelling.rules import resolved
 from aquamend.modelling.tables import vocabulary_of
-from aquamend.problem import Plan, Problem
-from aquamend.problem_file.format import FORMAT, ProblemFile, Restarting, WrittenPlan
+from aquamend.problem import Problem
+from aquamend.problem_file.format import FORMAT, ProblemFile
+from aquamend.problem_file.reader import parse_problem
+from aquamend.problem_file.sameness import different_kernels, same_hypotheses, same_problem
+from aquamend.problem_file.written import SAME, Written, listed_plan, listed_restart, with_listed_kernels
+from aquamend.remembering import remembered
 
 
 def problem_to_data(problem: Problem) -> dict[str, Any]:
     """Return the problem as plain data, ready for JSON or YAML; what equals its default is left out.
 
-    Hypotheses that were generated from causes are written one by one, without how much was left out; no file says what
-    a recovery under way has declared again.
+    One that was read from a file is written in the words of that file, its causes, rules and spreads, with what has
+    changed since. Only words that mean exactly this problem are used; where the file's cannot say it, hypotheses and
+    tables are written one by one, without how much was left out. No file says what a recovery under way has declared
+    again.
     """
     if problem.redeclared:
         name = next(iter(problem.redeclared))
         raise AquaMendError(f"{name!r} was declared again by a recovery under way; write the problem it began with")
+    written = problem.written
+    if isinstance(written, Written):
+        if written.unchanged(problem):
+            return _data(written.updated(problem))
+        for file in _in_its_words(problem, written):
+            data = _data(file)
+            again = _read(data)
+            if again is not None and same_problem(problem, again):
+                return data
+    return listed(problem)
+
+
+def with_declared(problem: Problem, values: Mapping[str, Value]) -> Problem:
+    """Return what a problem would be if these values had been declared to begin with.
+
+    Read again from the words of its file, so that kernels, spreads and effects follow; one without a file keeps its
+    tables. ``InvalidProblem`` where its file says nothing that can be meant then.
+    """
+    return _with_declared(problem, tuple(values.items()))
+
+
+@remembered
+def _with_declared(problem: Problem, given: tuple[tuple[str, Value], ...]) -> Problem:
+    values = dict(given)
+    beliefs = tuple(replace(b, declared=values.get(b.name, b.declared)) for b in problem.graph.beliefs)
+    if beliefs == tuple(problem.graph.beliefs):
+        return problem
+    if isinstance(problem.written, Written) and problem.written.unchanged(problem):
+        return parse_problem(_data(problem.written.with_declared(values)))
+    return replace(problem, graph=replace(problem.graph, beliefs=beliefs))
+
+
+def listed(problem: Problem) -> dict[str, Any]:
+    """Return the problem as plain data with every hypothesis, and a row for each in every table."""
     graph, model = problem.graph, problem.model
     file: Any = ProblemFile
-    data: dict[str, Any] = write(
+    return _data(
         file(
             format=FORMAT,
             beliefs=graph.beliefs,
@@ -44,15 +83,27 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
             alarm=model.alarm and _alarm(problem, UNNAMED),
             alarms={name: _alarm(problem, name) for name in model.alarms},
             declarations=model.declarations,
-            restart=_restarting(problem.restart, model.names),
-            plans=[_plan(plan, model.names) for plan in problem.plans],
-            **{key: getattr(problem, key) for key in _SAME},
+            restart=listed_restart(problem.restart, model.names),
+            plans=[listed_plan(plan, model.names) for plan in problem.plans],
+            **{key: getattr(problem, key) for key in SAME},
         )
     )
+
+
+def _in_its_words(problem: Problem, written: Written) -> Iterator[ProblemFile]:
+    """Yield files that may say what a problem is: in the words of its own, then with some kernels row by row."""
+    file = written.updated(problem)
+    yield file
+    again = _read(_data(file))
+    if again is not None and same_hypotheses(problem.model, again.model):
+        other = different_kernels(problem.model, again.model)
+        if other:
+            yield with_listed_kernels(file, problem, other)
+
+
+def _data(file: ProblemFile) -> dict[str, Any]:
+    data: dict[str, Any] = write(file)
     return data
-
-
-_SAME = ("name", "unit", "sensing_budget", "escalate", "corrections", "coverage")
 
 
 def _alarm(problem: Problem, name: str) -> Alarm:
@@ -75,15 +126,9 @@ def _row(problem: Problem, conditions: Conditions | None, row: Any) -> Mapping[s
     return dict(zip(problem.model.names, row.tolist(), strict=True))
 
 
-def _restarting(restart: float | Plan | None, names: Sequence[str]) -> float | Restarting | None:
-    return Restarting(**_ending(restart, names)) if isinstance(restart, Plan) else restart
-
-
-def _plan(plan: Plan, names: Sequence[str]) -> WrittenPlan:
-    return WrittenPlan(name=plan.name, last_resort=plan.last_resort, **_ending(plan, names))
-
-
-def _ending(plan: Plan, names: Sequence[str]) -> dict[str, Any]:
-    losses = np.asarray(plan.loss, dtype=float).tolist()
-    loss = losses[0] if len(set(losses)) == 1 else dict(zip(names, losses, strict=True))
-    return {"loss": loss, "correct": plan.correct, "undo": plan.undo}
+def _read(data: dict[str, Any]) -> Problem | None:
+    """Return the problem that data describe; None where they describe none."""
+    try:
+        return parse_problem(data)
+    except AquaMendError:
+        return None

@@ -8,6 +8,9 @@ declared, the belief is wrong under every hypothesis under which that is not tru
 declared now is right" would contradict the kernels: a probe that reads the template's value would confirm another one.
 A value that is true under no hypothesis at all cannot be meant.
 
+An action that sets a belief changes the world: from then on, until it is undone, silence means the value that was set,
+and what follows the truth follows that.
+
 Of a belief without values the file only says under which hypotheses it fails: that holds for whatever is declared.
 """
 
@@ -23,6 +26,7 @@ from aquamend.model import Declaration, Hypothesis
 from aquamend.model.ages import Ages
 from aquamend.model.spreads import differs
 from aquamend.problem import Plan, Problem
+from aquamend.problem_file import with_declared
 from aquamend.recovery.situation import still
 
 Template = Problem | Callable[[Mapping[str, Value]], Problem]
@@ -43,11 +47,15 @@ class Moment:
     """Dependences that the template does not know."""
     ages: Ages | None = None
     """How long ago beliefs were measured; None where nobody counts."""
+    brought: Mapping[str, Value] = field(default_factory=dict)
+    """What actions have set, by belief: a fixed template that is silent about a belief then means this."""
 
 
 def problem_at(template: Template, moment: Moment) -> Problem:
     """Return the problem of a moment."""
     problem = base_problem(template, {b: d.value for b, d in moment.declared.items() if d.value is not None})
+    if not callable(template):
+        problem = with_declared(problem, moment.brought)
     if problem.ageing is not None and moment.ages is not None:
         problem = problem.ageing.problem(moment.ages)
     graph = problem.graph
@@ -82,6 +90,13 @@ def base_problem(template: Template, values: Mapping[str, Value]) -> Problem:
                 "build the problem for the values given"
             )
     return problem
+
+
+def check_sets(template: Template, base: Problem) -> None:
+    """Refuse a fixed template that means nothing once an action has set a belief: ``InvalidProblem``."""
+    for action in base.graph.actions if not callable(template) else ():
+        for belief, value in action.sets.items():
+            with_declared(base, {belief: value})
 
 
 def template_faults(problem: Problem) -> Iterator[Fault]:
@@ -166,7 +181,9 @@ def _meant(hypothesis: Hypothesis, graph: RecoveryGraph, moment: Moment) -> Hypo
     said = {
         belief.name: belief.declared
         for belief in graph.beliefs
-        if belief.declared is not None and belief.name not in hypothesis.truth and _moved(belief, moment)
+        if belief.declared is not None
+        and belief.name not in (*hypothesis.truth, *hypothesis.failed)
+        and _moved(belief, moment)
     }
     return replace(hypothesis, truth={**hypothesis.truth, **said}) if said else hypothesis
 

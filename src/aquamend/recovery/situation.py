@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.support import evidence_on
-from aquamend.graph import Action, Probe
+from aquamend.graph import Action, Probe, Value
 from aquamend.inference import InformationState
+from aquamend.model import JointModel
 from aquamend.problem import RESTART, Plan, Problem, Redeclared
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
 
@@ -41,7 +42,8 @@ class Change:
 def problem_after(state: InformationState, changes: Sequence[Change], first: Problem) -> Problem:
     """Return the problem of a state after these changes; ``first`` is the one that the recovery began with.
 
-    The hypotheses stay what they were: they say what had happened by the alarm.
+    The hypotheses stay what they were: they say what had happened by the alarm. But what an action that was done again
+    sets is true from then on.
     """
     problem = state.problem
     actions = tuple(_actions(problem, changes, first))
@@ -61,7 +63,8 @@ def problem_after(state: InformationState, changes: Sequence[Change], first: Pro
         sensing_budget=max(0.0, problem.sensing_budget - _spent_on_nothing(changes)),
         plans=tuple(still(plan, executed) for plan in problem.plans if plan.name not in never),
         restart=None if RESTART in never else restart,
-        redeclared={**problem.redeclared, **dict(_redeclared(state, changes))},
+        model=_brought_about(problem, dict(_set_again(changes, first))),
+        redeclared={**problem.redeclared, **dict(_redeclared(state, changes, first))},
     )
 
 
@@ -124,9 +127,33 @@ def wrong_under(problem: Problem, act: Declare) -> Floats:
     return problem.wrong_where(problem.graph.belief_index[act.belief], act.value)
 
 
-def _redeclared(state: InformationState, changes: Sequence[Change]) -> Iterator[tuple[str, Redeclared]]:
-    problem, graph = state.problem, state.problem.graph
+def _set_again(changes: Sequence[Change], first: Problem) -> Iterator[tuple[str, Value]]:
+    """Yield what the actions that were done again have set."""
+    actions = {action.name: action for action in first.graph.actions}
     for act in _done(changes):
+        if isinstance(act, Redo):
+            yield from actions[act.action].sets.items()
+
+
+def _brought_about(problem: Problem, values: Mapping[str, Value]) -> JointModel:
+    """Return the model in which these are true, whatever else is; kernels stay as they are."""
+    if not values:
+        return problem.model
+    hypotheses = tuple(
+        replace(h, failed=tuple(b for b in h.failed if b not in values), truth={**h.truth, **values})
+        for h in problem.model.hypotheses
+    )
+    return replace(problem.model, hypotheses=hypotheses)
+
+
+def _redeclared(state: InformationState, changes: Sequence[Change], first: Problem) -> Iterator[tuple[str, Redeclared]]:
+    problem, graph = state.problem, state.problem.graph
+    actions = {action.name: action for action in first.graph.actions}
+    for act in _done(changes):
+        if isinstance(act, Redo):
+            for belief, value in actions[act.action].sets.items():
+                before = problem.redeclared.get(belief)
+                yield belief, Redeclared(value, (), 1 if before is None else before.times + 1)
         if not isinstance(act, Declare):
             continue
         speaking = evidence_on(state, graph.belief_index[act.belief], wrong_under(problem, act))

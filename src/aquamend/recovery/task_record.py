@@ -47,6 +47,8 @@ class Run:
     """The version that it read of each belief, the last one where it read several."""
     undone: tuple[str, ...] = ()
     """Operations of its undoing that were performed, while others are left."""
+    brought: dict[str, Whole] = field(default_factory=dict)
+    """The version of each belief that was declared because it was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +191,28 @@ class TaskRecord:
 
     def end(self, name: str, status: ActionStatus) -> None:
         """End an action that is under way; one that is not has begun and ended at once."""
-        run = self.runs[name] if self.status(name) is ActionStatus.UNDER_WAY else self.begin(name)
+        self.finish(self.runs[name] if self.status(name) is ActionStatus.UNDER_WAY else self.begin(name), status)
+
+    def finish(self, run: Run, status: ActionStatus) -> None:
+        """End a run; once it is done, what its action sets is declared."""
         run.status = status
+        if status is ActionStatus.DONE:
+            for belief, value in self.actions[run.action].sets.items():
+                run.brought[belief] = self.declare(belief, value, ()).version
+
+    def take_back(self, name: str) -> Run | None:
+        """Forget the run of an action that was undone; what it had set is declared as it was before."""
+        run = self.runs.pop(self.action(name), None)
+        for belief, version in ({} if run is None else run.brought).items():
+            if self.in_force(belief).version == version:
+                older = [declared for declared in self.versions[belief] if declared.version < version]
+                before = older[-1] if older else assumed(self._base, belief)
+                self.declare(belief, before.value, before.support)
+        return run
+
+    def brought_about(self) -> dict[str, Value]:
+        """Return what the actions done so far, and not undone, have set: the last one of each belief."""
+        return {b: self.actions[run.action].sets[b] for run in self.runs.values() for b in run.brought}
 
     # Recovering
 
@@ -213,7 +235,7 @@ class TaskRecord:
                 self._redeclare(act, now)
             case Follow():
                 for name in act.undo:
-                    self.runs.pop(self.action(name), None)
+                    self.take_back(name)
             case HandOver():
                 pass
 
@@ -225,7 +247,7 @@ class TaskRecord:
                 continue
             run.undone = tuple(dict.fromkeys((*run.undone, act.operation)))
             if set(self.actions[name].operations) <= set(run.undone):
-                del self.runs[name]
+                self.take_back(name)
 
     def _date_kept(self, now: Instant) -> None:
         """Note that beliefs which a recovery has measured and kept are young again."""
@@ -255,6 +277,7 @@ class TaskRecord:
             {name: run.undone for name, run in self.runs.items() if run.undone},
             tuple(self.unsaid),
             self.ages(now) if self.ageing else None,
+            self.brought_about(),
         )
 
     # As plain data
@@ -293,6 +316,8 @@ class TaskRecord:
             if run.status is ActionStatus.UNDER_WAY:
                 run.status = ActionStatus.INTERRUPTED
             run.reads = {self.belief(belief): version for belief, version in run.reads.items()}
+            for belief in run.brought:
+                _known("belief that this action sets", belief, self.actions[self.action(run.action)].sets)
             self.runs[self.action(run.action)] = run
         for edge in books.unsaid:
             for end in edge[:2]:

@@ -18,6 +18,7 @@ from aquamend.inference import InformationState
 from aquamend.model import Declaration
 from aquamend.policies import Policy
 from aquamend.problem import Problem
+from aquamend.problem_file import with_declared
 from aquamend.records import write_atomically
 from aquamend.recovery.acts import Act
 from aquamend.recovery.clock import Instant, as_instant
@@ -25,6 +26,7 @@ from aquamend.recovery.guard import Check, Guard, checked, may_matter
 from aquamend.recovery.moment import (
     Template,
     base_problem,
+    check_sets,
     check_value,
     plain_value,
     problem_at,
@@ -69,6 +71,7 @@ class Tracker:
     def __init__(self, template: Template, *, at: Time = None) -> None:
         self._template = template
         self._base = base_problem(template, {})
+        check_sets(template, self._base)
         if faults := list(template_faults(self._base)):
             raise InvalidProblem(faults)
         self._lock = threading.RLock()
@@ -86,8 +89,8 @@ class Tracker:
         for d in problem.declarations:
             now = Declaration(d.belief, d.belief, d.version, d.value, support=d.support)
             tracker._record.versions[d.belief] = [now]
-        for action in problem.graph.executed:
-            tracker._record.end(action.name, ActionStatus.DONE)
+        for action in problem.graph.executed:  # what they set is among the problem's declarations
+            tracker._record.begin(action.name).status = ActionStatus.DONE
         tracker._record.changes += 1
         return tracker
 
@@ -222,7 +225,7 @@ class Tracker:
     def undone(self, name: str) -> None:
         """Say that nothing of an action is left: it was undone, or never got anywhere."""
         with self._changing() as record:
-            if (run := record.runs.pop(record.action(name), None)) is not None:
+            if (run := record.take_back(name)) is not None:
                 run.status = ActionStatus.PLANNED
 
     def status(self, name: str) -> ActionStatus:
@@ -339,7 +342,7 @@ class Tracker:
     def _check(self, belief: str, value: Value) -> None:
         """Refuse a value that cannot be meant, before anything is changed."""
         if isinstance(self._template, Problem):
-            check_value(self._base, belief, value)
+            check_value(with_declared(self._base, self._record.brought_about()), belief, value)
             return
         declared = {b: versions[-1].value for b, versions in self._record.versions.items()}
         values = {b: v for b, v in {**declared, belief: value}.items() if v is not None}
@@ -357,5 +360,5 @@ class Tracker:
         """End a run, unless something else has become of the action meanwhile."""
         with self._changing() as record:
             if record.going(run):
-                run.status = status
+                record.finish(run, status)
         _UNDER_WAY.set(tuple(other for other in _UNDER_WAY.get() if other is not run))

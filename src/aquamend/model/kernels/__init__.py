@@ -2,6 +2,7 @@
 
 from aquamend.model.kernels.discrete import Discrete, Outcomes
 from aquamend.model.kernels.kernel import Answer, Channel, Kernel, rows_by_name, rows_of, with_rows
+from aquamend.model.kernels.noisy_or import NoisyOr
 from aquamend.model.kernels.normal_mixture import (
     DEFAULT_OUTLIERS,
     Gaussian,
@@ -12,7 +13,7 @@ from aquamend.model.kernels.normal_mixture import (
 )
 from aquamend.model.kernels.value_of import ValueOf
 
-KERNELS: tuple[type[Kernel], ...] = (Discrete, Gaussian, Mixture, Samples, ValueOf)
+KERNELS: tuple[type[Kernel], ...] = (Discrete, Gaussian, Mixture, Samples, ValueOf, NoisyOr)
 """Every kind of kernel that a problem file may hold; the first key of each tells them apart."""
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Gaussian",
     "Kernel",
     "Mixture",
+    "NoisyOr",
     "Outcomes",
     "Readings",
     "Samples",

@@ -10,13 +10,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.codec import SUM_TOLERANCE
+from aquamend.codec import SUM_TOLERANCE, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
-from aquamend.codec.forms import by_name as mapping_of
 from aquamend.errors import Fault
 from aquamend.model.kernels.kernel import Answer, Floats, Rows, by_name, frozen, labels_of, named_rows
 
-ROWS = mapping_of(row(PROBABILITY, low=0.0, high=1.0))
+ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))
 
 
 @dataclass(frozen=True, eq=False)

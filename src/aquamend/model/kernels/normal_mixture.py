@@ -16,9 +16,8 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.codec import UNREAD, FaultReport, Form, Key, Number
+from aquamend.codec import UNREAD, FaultReport, Form, Key, Number, by_condition
 from aquamend.codec.forms import NUMBER, list_of, number_in, read_name, row, write_numbers
-from aquamend.codec.forms import by_name as mapping_of
 from aquamend.errors import Fault
 from aquamend.model.kernels.kernel import (
     Answer,
@@ -78,7 +77,7 @@ def _whole(form: Form) -> Form:
 class Gaussian:
     """A probe whose reading is normally distributed."""
 
-    mean_sd: Annotated[Rows, Key("gaussian"), mapping_of(_mean_row(0))]
+    mean_sd: Annotated[Rows, Key("gaussian"), by_condition(_mean_row(0))]
     """For every hypothesis, the mean, or a belief that it follows, and the standard deviation."""
     outliers: Number = DEFAULT_OUTLIERS
     """Share of readings that are glitches, drawn from one broad law whatever is true."""
@@ -110,7 +109,7 @@ class Mixture:
     """A probe whose reading follows a mixture of normal distributions: two ways of reading wrongly, say."""
 
     components: Annotated[
-        Mapping[str, Sequence[Sequence[float]]], Key("mixture"), mapping_of(_whole(list_of(_mean_row(1))))
+        Mapping[str, Sequence[Sequence[float]]], Key("mixture"), by_condition(_whole(list_of(_mean_row(1))))
     ]
     """For every hypothesis, rows of weight, mean and standard deviation; the weights sum to one."""
     outliers: Number = DEFAULT_OUTLIERS
@@ -140,7 +139,7 @@ class Mixture:
 class Samples:
     """A probe known by readings taken under every hypothesis; each stands for a normal distribution around it."""
 
-    readings: Annotated[Mapping[str, Sequence[float]], Key("samples"), mapping_of(row(NUMBER))]
+    readings: Annotated[Mapping[str, Sequence[float]], Key("samples"), by_condition(row(NUMBER))]
     """For every hypothesis, at least two readings that were taken while it was true."""
     bandwidth: Number | None = None
     """Standard deviation around each reading; by Silverman's rule (Density Estimation, 1986) unless given."""
