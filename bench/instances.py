@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Hypothesis, JointModel
+from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.model.fitted import load_fitted
 from aquamend.worlds.pouring.model.problem import AlarmModel, Heard
@@ -125,6 +125,41 @@ def _chains(
         actions=actions,
         probes=[Probe(f"p{i}", cost=cost * float(rng.uniform(0.97, 1.03)), max_uses=uses) for i in range(n)],
         edges=edges,
+    )
+
+
+def sharing(n: int, n_probes: int, shared: str) -> Problem:
+    """n beliefs of which one or (few enough) two have failed, and probes that read numbers.
+
+    ``shared``: "nothing", "one" operation that every belief needs, or "neighbours", each two of which share one.
+    """
+    actions = [Action(f"a{i}", undo=2.0 + 0.01 * i, executed=True) for i in range(n)]
+    edges = [(f"b{i}", f"a{i}", "belief_to_action") for i in range(n)]
+    edges += [(f"p{i}", f"b{i}", "detection") for i in range(n_probes)]
+    joint = {"nothing": 0, "one": 1, "neighbours": n}[shared]
+    actions += [Action(f"joint{i}", undo=1.0, executed=True) for i in range(joint)]
+    pairs = {(i, j % joint) for i in range(n) for j in (i, i + 1)} if joint else set()
+    edges += [(f"b{i}", f"joint{j}", "belief_to_action") for i, j in sorted(pairs)]
+    failed: list[tuple[str, ...]] = [(), *((f"b{i}",) for i in range(n))]
+    if n < 30:
+        failed += list(itertools.combinations([f"b{i}" for i in range(n)], 2))
+    prior = np.array([n / (n + 1) ** len(own) for own in failed])
+    names = [" and ".join(own) or "nothing" for own in failed]
+    kernels = {
+        f"p{i}": Gaussian({name: (float(f"b{i}" in own), 0.5) for name, own in zip(names, failed, strict=True)})
+        for i in range(n_probes)
+    }
+    return Problem(
+        RecoveryGraph(
+            [Belief(f"b{i}", residual=40.0 + i) for i in range(n)],
+            actions,
+            [Probe(f"p{i}", cost=0.1) for i in range(n_probes)],
+            edges,
+        ),
+        JointModel(
+            [Hypothesis(*own) for own in zip(names, (prior / prior.sum()).tolist(), failed, strict=True)], kernels
+        ),
+        restart=200.0,
     )
 
 

@@ -27,10 +27,12 @@ from rich.table import Table
 
 from aquamend import AquaMend, InformationState, Reprobe
 from aquamend.benchmarks.catalogue import M1, M1_DEPTH
+from aquamend.decision import min_cut
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.support import spoken
 from aquamend.planning.exact import solve
+from aquamend.problem import Problem
 
 ROOT = Path(__file__).parent.parent
 
@@ -139,28 +141,53 @@ def exact(report: Report) -> None:
 
 
 def minimum_cut(report: Report) -> None:
-    """V_stop over 10,000 beliefs."""
-    for n_edges, target, values in ((30_000, 50e-3, False), (30_000, 50e-3, True), (200_000, 0.5, False)):
-        problem = instances.many_beliefs(10_000, n_edges, values=values)
+    """V_stop over 10,000 beliefs and more."""
+    for n, n_edges, target, values in (
+        (10_000, 30_000, 50e-3, False),
+        (10_000, 30_000, 50e-3, True),
+        (10_000, 200_000, 0.5, False),
+        (100_000, 300_000, 1.0, False),
+    ):
+        problem = instances.many_beliefs(n, n_edges, values=values)
         state = InformationState.alarmed(problem)
         endings = endings_of(problem)
         sums = (state.posterior @ endings.features)[None, :]
         ours = seconds(lambda e=endings, sums=sums, x=state: e.values(sums, spoken(e.support, x)), repeat=5)
-        program = None
-        if n_edges <= 30_000:
-            cut = max(endings.groups.cuts, key=lambda c: len(c.members))
-            gain = endings.locally(sums, spoken(endings.support, state)).gain[cut.members, 0]
+        cut = max(endings.groups.cuts, key=lambda c: len(c.members))
+        gain = endings.locally(sums, spoken(endings.support, state)).gain[cut.members, 0]
+        loss = float(cut.best(gain[:, None])[0][0])
+        beside, other = "", None
+        if (theirs := naive.cut_by_ortools(cut, gain)) is not None:
+            assert (theirs == cut.best(gain[:, None])[1][:, 0]).all()
+            beside, other = "OR-Tools", seconds(lambda c=cut, g=gain: naive.cut_by_ortools(c, g), repeat=3)
+        elif n_edges <= 30_000:
             start = time.perf_counter()
-            loss = naive.closure_by_linear_program(cut, gain)
-            program = time.perf_counter() - start
-            assert abs(loss - cut.best(gain, gain > 1e300)[0]) < 1e-6 * loss
-        report.add(
-            f"V_stop, 10,000 beliefs, {n_edges:,} edges{', values' if values else ''}",
-            ours,
-            target=target,
-            beside="linear program",
-            reference=program,
-        )
+            assert abs(naive.closure_by_linear_program(cut, gain) - loss) < 1e-6 * loss
+            beside, other = "linear program", time.perf_counter() - start
+        what = f"V_stop, {n:,} beliefs, {n_edges:,} edges{', values' if values else ''}"
+        report.add(what, ours, target=target, beside=beside, reference=other)
+
+
+def sharing(report: Report) -> None:
+    """One next_step where beliefs share operations: beside none shared, and beside cuts made by SciPy."""
+    for n in (20, 50):
+        apart = decided_in(instances.sharing(n, 20, "nothing"))
+        one = decided_in(instances.sharing(n, 20, "one"))
+        what = f"next_step, {n} beliefs, 20 Gaussian probes"
+        report.add(f"{what}, one shared operation", one, target=3 * apart, beside="none shared", reference=apart)
+        ring = instances.sharing(n, 20, "neighbours")
+        ours = decided_in(ring)
+        kept, min_cut.solver = min_cut.solver, lambda: min_cut.by_maximum_flow
+        other = decided_in(ring)
+        min_cut.solver = kept
+        beside = "cuts by SciPy" if min_cut.kernel() else "the same: no compiled kernel"
+        report.add(f"{what}, neighbours share one", ours, target=20e-3, beside=beside, reference=other)
+
+
+def decided_in(problem: Problem) -> float:
+    """Return how long the one-step policy takes for a state not seen before."""
+    start = InformationState.alarmed(problem)
+    return seconds(lambda: AquaMend().next_step(InformationState(problem, start.posterior)), repeat=5)
 
 
 def hypotheses(report: Report) -> None:
@@ -214,7 +241,7 @@ def main() -> None:
     report, console = Report(), Console()
     console.print("timing; about six minutes on two slow cores …")
     # Memory is read at the peak so far, so what needs least of it goes first.
-    for part in (starting, decision, robot_decision, hypotheses, minimum_cut, exact, suites, journal):
+    for part in (starting, decision, robot_decision, hypotheses, sharing, minimum_cut, exact, suites, journal):
         part(report)
     console.width = max(console.width, 112)
     console.print(report.table)

@@ -26,8 +26,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
-MOST_CUT_POINTS = 512
-"""Readings of one probe at which decisions are sampled where each needs a minimum cut, a millisecond or more."""
 PARTS = 3
 """Parts of a grid interval that are looked at where the decision changes in it."""
 SECANTS, JUMP_SECANTS = 6, 40
@@ -242,9 +240,6 @@ class _Search:
     def _grid(self) -> tuple[Floats, Indices, Floats]:
         """Return the readings at which everything is sampled, whose they are, and the sums there."""
         sampled = [channel.sampled for channel in self.channels]
-        if self.endings.groups.cuts:  # each point needs a minimum cut
-            thinned = [1 + len(grid) // MOST_CUT_POINTS for grid, _ in sampled]
-            sampled = [(grid[::n], density[::n]) for n, (grid, density) in zip(thinned, sampled, strict=True)]
         kept = [_ever_read(*own, weighted[:, 0]) for own, weighted in zip(sampled, self.weighted, strict=True)]
         sampled = [(grid[own], density[own]) for own, (grid, density) in zip(kept, sampled, strict=True)]
         readings = np.concatenate([grid for grid, _ in sampled])
