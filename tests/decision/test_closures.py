@@ -11,7 +11,11 @@ from tests.tiers import cases
 
 from aquamend.decision import closures
 from aquamend.decision.closures import CutGroup, grouped
+from aquamend.decision.endings import endings_of
+from aquamend.decision.steps import Continue, RollBack
+from aquamend.decision.terminal import best_terminal, correction
 from aquamend.graph import Action, Belief, Operation, RecoveryGraph
+from aquamend.inference import InformationState
 
 
 def test_a_group_with_forced_beliefs_is_solved_in_all_branches_as_by_enumeration(solver):
@@ -106,3 +110,25 @@ def test_every_group_is_priced_as_by_trying_all_sets(random_problem, monkeypatch
             total += float(cut.best(gain[cut.members][:, None])[0][0])
         assert total == pytest.approx(min(losses)), seed
     assert (cuts > 30) == (most == 1)
+
+
+def test_the_smallest_set_is_corrected_of_those_whose_losses_are_equal(random_problem, monkeypatch, solver):
+    """Against trying all sets; gains and costs are quarters, so that many losses are equal but for rounding."""
+    monkeypatch.setattr(closures, "MOST_CLOSURES", 1)
+    tied = cut = 0
+    for seed in range(cases(300, 3000)):
+        problem = random_problem(random.Random(seed), exact=True, beliefs=5)
+        state = InformationState.start(problem)
+        cut += bool(endings_of(problem).groups.cuts)
+        names = [belief.name for belief in problem.graph.beliefs]
+        sets = [chosen for size in range(len(names) + 1) for chosen in combinations(names, size)]
+        losses = np.array([correction(state, chosen).loss for chosen in sets])
+        stop = best_terminal(state)
+        assert stop.loss <= losses.min() + 1e-9, seed
+        if isinstance(stop.decision, (RollBack, Continue)):
+            corrected = getattr(stop.decision, "correct", ())
+            equal = [chosen for chosen, loss in zip(sets, losses, strict=True) if loss <= losses.min() + 1e-9]
+            assert len(corrected) == len(equal[0]), (seed, corrected, equal)
+            tied += len({len(chosen) for chosen in equal}) > 1
+    assert cut > 50
+    assert tied > 20

@@ -68,7 +68,7 @@ def test_what_no_finite_cost_corrects_is_known_without_its_closure(random_proble
         endless = {b.name for b in graph.beliefs if math.isinf(graph.correction_cost([b.name]))}
         assert graph.uncorrectable == endless, seed
         stuck += bool(endless)
-    assert stuck > 10
+    assert stuck > 5
 
 
 def test_an_action_named_twice_is_charged_once():
