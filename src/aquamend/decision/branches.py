@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.decision.endings import Endings, Slopes, endings_of
 from aquamend.decision.support import favour, spoken, spoken_after
 from aquamend.inference import InformationState, ProbeView
@@ -117,7 +118,7 @@ def planning_cuts(state: InformationState, view: ProbeView) -> Floats:
     cuts = decision_cuts(state, [view])[0]
     if cuts is None or not isinstance(view.channel, Readings):
         return np.zeros(0)
-    return np.union1d(cuts, predictive_quantiles(state, view.channel, np.arange(1, BINS) / BINS))
+    return distinct(np.concatenate([cuts, predictive_quantiles(state, view.channel, np.arange(1, BINS) / BINS)]))
 
 
 def planning_likelihood(state: InformationState, view: ProbeView) -> Floats:
@@ -225,7 +226,7 @@ class _Search:
         found, whose = [jumps], [who[cell]]
         if self.decisions:
             differ = self._slopes(sums, who).change() & (who[:-1] == who[1:])
-            cells = np.union1d(np.flatnonzero(differ), cell)
+            cells = distinct(np.concatenate([np.flatnonzero(differ), cell]))
             changes = self._finer(readings[cells], readings[cells + 1], who[cells], jumps, who[cell])
             for _ in range(MOST_BETWEEN):
                 if not len(changes.left):

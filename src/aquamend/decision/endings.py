@@ -36,6 +36,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.other_endings import Columns, OtherEndings, other_endings
@@ -126,7 +127,7 @@ class Endings:
         """The features of which it matters whether they are exactly zero: what is improbable must not become so."""
         barred = np.arange(self.columns.barred.start, self.columns.barred.stop)
         endless = self.columns.options.start + np.flatnonzero(self.losses.endless)
-        return np.unique(np.concatenate([endless, barred, self.support.column]))
+        return distinct(np.concatenate([endless, barred, self.support.column]))
 
     @cached_property
     def margins(self) -> Floats:

@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.inference import InformationState
 from aquamend.inference.state import REJECT_AT, rejected
 from aquamend.problem import Problem
@@ -78,7 +79,7 @@ class Support:
     @cached_property
     def sources(self) -> Indices:
         """The features that tell whether sources have failed, each once."""
-        return np.unique(self.source[self.source > 0])
+        return distinct(self.source[self.source > 0])
 
     def pairs_of(self, probe: int) -> Indices:
         """Return the pairs that hang on what a probe answers."""

@@ -16,6 +16,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
@@ -57,7 +58,7 @@ class Expanded:
 
     def grown(self, n_causes: int = 0) -> tuple[Grown, ...]:
         """Return what made more hypotheses than were written."""
-        written = len(np.unique(self.origin))
+        written = len(distinct(self.origin))
         steps = [Grown("combinations of causes", n_causes, written)] if n_causes else []
         if written < len(self.hypotheses):
             steps.append(Grown("spreads", written, len(self.hypotheses)))
