@@ -137,5 +137,5 @@ lock: $(UV_STAMP)
 	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
 
 clean:
-	@rm -rf src/aquamend/decision/_min_cut.* $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf src/aquamend/decision/min_cut.kernel $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,7 +26,7 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile; a wheel that holds the kernel is for this platform only."""
         source = Path(self.root, KERNEL)
-        library = source.with_name("_min_cut.dll" if sys.platform == "win32" else "_min_cut.so")
+        library = source.with_suffix(".kernel")  # no suffix that Python would take for a module's
         library.unlink(missing_ok=True)
         if self.target_name != "wheel" or not compiled(source, library):
             return

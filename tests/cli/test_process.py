@@ -45,7 +45,7 @@ def test_a_decision_as_json_loads_nothing_that_it_does_not_use(lid):
 
 
 def test_checking_a_file_loads_nothing_to_decide_drawn_or_computed_with(lid):
-    assert not modules_of("validate", lid) & {"rich", "scipy", "highspy", "yaml", "aquamend.explanation"}
+    assert not modules_of("validate", lid) & {"rich", "scipy", "highspy", "yaml", "aquamend.sensitivity"}
 
 
 def test_help_names_every_policy(run):

@@ -5,7 +5,6 @@
    of each flow, which no longer finds the sink, has reached just the nodes of the smallest best set. */
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(_WIN32)
@@ -108,14 +107,14 @@ static void send(Network *net, int32_t start)
     }
 }
 
-/* Write, for each row of weights, which nodes are in its set; return 0, or 1 where memory is short. */
-EXPORTED int aquamend_closures(int64_t n_rows, int32_t n, int32_t n_edges, const int32_t *out_first,
-                               const int32_t *out_node, const int32_t *in_first, const int32_t *in_node,
-                               const int32_t *in_edge, const int64_t *weight, uint8_t *chosen)
+/* Write, for each row of weights, which nodes are in its set.
+
+   To work with there are n_edges + 2 n wide numbers, and 4 n narrow ones. */
+EXPORTED void aquamend_closures(int64_t n_rows, int32_t n, int32_t n_edges, const int32_t *out_first,
+                                const int32_t *out_node, const int32_t *in_first, const int32_t *in_node,
+                                const int32_t *in_edge, const int64_t *weight, uint8_t *chosen, int64_t *wide,
+                                int32_t *narrow)
 {
-    int64_t *wide = malloc(sizeof(int64_t) * ((size_t)n_edges + 2 * (size_t)n + 1));
-    int32_t *narrow = malloc(sizeof(int32_t) * (4 * (size_t)n + 1));
-    if (!wide || !narrow) { free(wide); free(narrow); return 1; }
     Network net = {n, out_first, out_node, in_first, in_node, in_edge, wide, wide + n_edges, wide + n_edges + n,
                    narrow, narrow + n, narrow + 2 * (size_t)n, narrow + 3 * (size_t)n};
     for (int64_t row = 0; row < n_rows; row++, weight += n, chosen += n) {
@@ -131,7 +130,4 @@ EXPORTED int aquamend_closures(int64_t n_rows, int32_t n, int32_t n_edges, const
         }
         for (int32_t v = 0; v < n; v++) chosen[v] = net.level[v] >= 0;
     }
-    free(wide);
-    free(narrow);
-    return 0;
 }

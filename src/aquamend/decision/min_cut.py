@@ -13,10 +13,10 @@ over where the kernel was not built, return the very same sets.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,24 +132,22 @@ def solver() -> Callable[[Whole, Requirements], Bools]:
 
 def kernel() -> Callable[[Whole, Requirements], Bools] | None:
     """Return the compiled kernel; None where it was not built."""
-    built = sorted(Path(__file__).parent.glob("_min_cut.*"))
-    for library in built:
-        try:
-            function = ctypes.CDLL(str(library)).aquamend_closures
-        except (OSError, AttributeError):  # built for another machine
-            continue
-        function.restype = ctypes.c_int
-        function.argtypes = [ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, *[ctypes.c_void_p] * 7]
+    try:
+        function = ctypes.CDLL(os.path.join(os.path.dirname(__file__), "min_cut.kernel")).aquamend_closures
+    except (OSError, AttributeError):  # it was not built, or for another machine
+        return None
+    function.restype = None
+    function.argtypes = [ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, *[ctypes.c_void_p] * 9]
 
-        def compiled(weight: Whole, needs: Requirements, function: Any = function) -> Bools:
-            weight, chosen = np.ascontiguousarray(weight), np.empty(weight.shape, dtype=bool)
-            lists = [own.ctypes.data for own in needs.lists]
-            if function(*weight.shape, len(needs.source), *lists, weight.ctypes.data, chosen.ctypes.data):
-                raise MemoryError("a minimum cut")
-            return chosen
+    def compiled(weight: Whole, needs: Requirements) -> Bools:
+        n, n_edges, weight = needs.n_nodes, len(needs.source), np.ascontiguousarray(weight)
+        chosen = np.empty(weight.shape, dtype=bool)
+        wide, narrow = np.empty(n_edges + 2 * n, dtype=np.int64), np.empty(4 * n, dtype=np.int32)
+        arrays = [own.ctypes.data for own in (*needs.lists, weight, chosen, wide, narrow)]
+        function(len(weight), n, n_edges, *arrays)
+        return chosen
 
-        return compiled
-    return None
+    return compiled
 
 
 def by_maximum_flow(weight: Whole, needs: Requirements) -> Bools:
