@@ -138,7 +138,10 @@ class Endings:
         options = self.features[:, self.support.column] / self.support.weight
         distance = np.hstack([options, self.features[:, self.support.sources]]) - 0.5
         distance = distance * np.where(distance[:1] < 0.0, -1.0, 1.0)  # opposites change at the same readings
-        return distance[:, np.sort(np.unique(distance, axis=1, return_index=True)[1])]
+        first: dict[bytes, int] = {}
+        for k, column in enumerate(np.ascontiguousarray(distance.T)):
+            first.setdefault(column.tobytes(), k)
+        return distance[:, [*first.values()]]
 
     def locally(self, sums: Floats, speaks: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
         """Return the losses of keeping and of correcting each priced belief in each branch.
