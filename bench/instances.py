@@ -8,8 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from aquamend.benchmarks.catalogue import POURING_SUITES
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.inference import InformationState
 from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
+from aquamend.modelling import RootCause, joint_model
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.model.fitted import load_fitted
 from aquamend.worlds.pouring.model.problem import AlarmModel, Heard
@@ -213,6 +216,29 @@ def many_hypotheses(n: int, seed: int = 0) -> Problem:
         ),
         restart=60.0,
     )
+
+
+def many_causes(n: int, together: int) -> Problem:
+    """n causes, so many of them at once at most; each makes one belief fail, and four are probed."""
+    beliefs = [Belief(f"b{i}", residual=20.0) for i in range(n)]
+    graph = RecoveryGraph(
+        beliefs,
+        [Action(f"a{i}", undo=2.0, executed=True) for i in range(n)],
+        [Probe(f"p{i}", cost=0.1) for i in range(4)],
+        [
+            *((f"b{i}", f"a{i}", "belief_to_action") for i in range(n)),
+            *((f"p{i}", f"b{i}", "detection") for i in range(4)),
+        ],
+    )
+    causes = [RootCause.single(f"c{i}", 0.02, failed=[f"b{i}"]) for i in range(n)]
+    kernels = {f"p{i}": Discrete(["no", "yes"], {"default": [0.9, 0.1], f"c{i}": [0.1, 0.9]}) for i in range(4)}
+    return Problem(graph, joint_model(graph, causes, together=together, kernels=kernels))
+
+
+def robot_alarms() -> list[InformationState]:
+    """The states after the alarms of the pouring robot's first suite, each scene played until its alarm."""
+    suite = POURING_SUITES[0]
+    return [suite.make(0, k).state for k in range(suite.scenarios)]
 
 
 def pouring_robot() -> Problem:

@@ -8,9 +8,10 @@ and how probable that is stays known (``Generated.left_out``): the kept priors a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, pairwise
 from typing import Annotated
 
 import numpy as np
@@ -23,11 +24,13 @@ from aquamend.model import Cause, Hypothesis
 from aquamend.model.spreads import Spread
 from aquamend.model.validation import truth_faults
 from aquamend.modelling.rules import Bools, Clash, Vocabulary, resolved
-from aquamend.modelling.truths import MOST_HYPOTHESES, UNKNOWN, Effect, Expanded, expanded
+from aquamend.modelling.truths import UNKNOWN, Effect, Expanded, expanded
 
 Floats = NDArray[np.float64]
 NOTHING = "nothing"
 """The hypothesis under which no cause is present, and the condition for it."""
+MOST_COMBINATIONS = 200_000
+"""Most combinations of causes that are made: a few seconds and a few hundred megabytes."""
 Truth = Value | Spread
 """What is true of a belief: a value, or one that nobody knows yet."""
 
@@ -125,15 +128,22 @@ def generated(
 
 def _combinations(causes: Sequence[RootCause], together: int) -> NDArray[np.intp]:
     """Return, shape ``(n_combinations, n_causes)``, which state each cause is in; 0 where it is absent."""
-    rows: list[list[int]] = []
+    sizes = np.array([len(cause.states) for cause in causes], dtype=np.intp)
+    found = []
     for count in range(min(together, len(causes)) + 1):
-        for chosen in combinations(range(len(causes)), count):
-            for states in product(*(range(1, len(causes[c].states) + 1) for c in chosen)):
-                row = [0] * len(causes)
-                for c, state in zip(chosen, states, strict=True):
-                    row[c] = state
-                rows.append(row)
-    return np.array(rows, dtype=np.intp).reshape(len(rows), len(causes))
+        chosen = np.array([*combinations(range(len(causes)), count)], dtype=np.intp).reshape(
+            math.comb(len(causes), count), count
+        )
+        ways = sizes[chosen].prod(axis=1)
+        which = np.repeat(np.arange(len(chosen)), ways)
+        number = np.arange(len(which)) - np.repeat(np.cumsum(ways) - ways, ways)  # of the states of the same causes
+        rows = np.zeros((len(which), len(causes)), dtype=np.intp)
+        for k in reversed(range(count)):  # the states of the last cause change fastest
+            own = chosen[which, k]
+            rows[np.arange(len(which)), own] = 1 + number % sizes[own]
+            number = number // sizes[own]
+        found.append(rows)
+    return np.concatenate(found)
 
 
 def _cause_words(causes: Sequence[RootCause], present: NDArray[np.intp]) -> dict[str, Bools]:
@@ -147,7 +157,26 @@ def _cause_words(causes: Sequence[RootCause], present: NDArray[np.intp]) -> dict
 
 def _names(causes: Sequence[RootCause], present: NDArray[np.intp]) -> list[str]:
     labels = [["", *(cause.label(state) for state in cause.states)] for cause in causes]
-    return [" + ".join(labels[c][state] for c, state in enumerate(row) if state) or NOTHING for row in present.tolist()]
+    row, at = np.nonzero(present)
+    said = [labels[c][state] for c, state in zip(at.tolist(), present[row, at].tolist(), strict=True)]
+    return [" + ".join(said[a:b]) or NOTHING for a, b in _parts(row, len(present))]
+
+
+def _parts(row: NDArray[np.intp], n: int) -> Iterator[tuple[int, int]]:
+    """Yield where the entries of each of n rows begin and end; ``row``, sorted, tells whose each entry is."""
+    return pairwise(np.searchsorted(row, np.arange(n + 1)).tolist())
+
+
+def _kinds(causes: Sequence[RootCause], present: NDArray[np.intp]) -> list[Cause]:
+    """Return of what kind each combination is: that of its causes, unknown where they differ.
+
+    Whatever is none of the alarm's business does not change what another cause makes of it.
+    """
+    kinds = [kind for kind in Cause if kind is not Cause.FALSE_ALARM]
+    among = np.array([[cause.kind == kind for kind in kinds] for cause in causes])
+    found = (present > 0).astype(float) @ among > 0
+    which = np.where(found.sum(axis=1) > 1, kinds.index(Cause.UNKNOWN), found.argmax(axis=1))
+    return [kinds[k] if some else Cause.FALSE_ALARM for k, some in zip(which, found.any(axis=1), strict=True)]
 
 
 def _priors(causes: Sequence[RootCause], present: NDArray[np.intp], vocabulary: Vocabulary) -> Floats:
@@ -225,15 +254,17 @@ def _written(
     truth = {belief: resolved(own, vocabulary) for belief, own in rules.items()}
     values = {belief: list(found) for belief, found in truth.items()}
     unknown = {b: np.array([v is None for v in own]) & (truth[b].chosen >= 0) for b, own in values.items()}
-    found, order = [], {belief.name: i for i, belief in enumerate(beliefs)}
-    for s, (name, p) in enumerate(zip(vocabulary.names, prior.tolist(), strict=True)):
-        own = [b for b, holds in failed.items() if (unknown[b][s] if b in unknown else holds[s])]
-        own.sort(key=lambda b: order.get(b, len(order)))
-        said = {b: true for b, of in values.items() if (true := of[s]) is not None}
-        # Whatever is none of the alarm's business does not change what another cause makes of it.
-        kinds = {causes[int(c)].kind for c in np.flatnonzero(present[s])} - {Cause.FALSE_ALARM}
-        kind = Cause.FALSE_ALARM if not kinds else kinds.pop() if len(kinds) == 1 else Cause.UNKNOWN
-        found.append(Hypothesis(name, p, tuple(own), kind, said))
+    order = {belief.name: i for i, belief in enumerate(beliefs)}
+    failing = sorted(failed, key=lambda b: order.get(b, len(order)))
+    columns = [unknown.get(b, failed[b]) for b in failing]
+    row, at = np.nonzero(np.column_stack([np.zeros((len(present), 0), dtype=bool), *columns]))
+    named = [failing[k] for k in at.tolist()]
+    each = zip(vocabulary.names, prior.tolist(), _parts(row, len(present)), _kinds(causes, present), strict=True)
+    found = [Hypothesis(name, p, tuple(named[a:b]), kind, {}) for name, p, (a, b), kind in each]
+    for belief, of in values.items():
+        for s in np.flatnonzero(truth[belief].chosen >= 0).tolist():
+            if (true := of[s]) is not None:
+                found[s].truth[belief] = true  # type: ignore[index]  # made here, and not yet given away
     return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
 
 
@@ -281,8 +312,8 @@ def _size_faults(causes: Sequence[RootCause], together: int | None) -> Iterator[
     for size in sizes:
         for k in range(counted, 0, -1):
             counts[k] += size * counts[k - 1]
-    if sum(counts) > MOST_HYPOTHESES:
-        fits = max((k for k in range(1, counted + 1) if sum(counts[: k + 1]) <= MOST_HYPOTHESES), default=1)
+    if sum(counts) > MOST_COMBINATIONS:
+        fits = max((k for k in range(1, counted + 1) if sum(counts[: k + 1]) <= MOST_COMBINATIONS), default=1)
         many = f"{'at least ' if counted < most else ''}{sum(counts):,} combinations of {len(sizes)} causes"
-        problem = f"{many} are more than the {MOST_HYPOTHESES:,} that are made"
+        problem = f"{many} are more than the {MOST_COMBINATIONS:,} that are made"
         yield Fault("together", problem, f"say how many causes may come together: {fits} is the most that fits")
