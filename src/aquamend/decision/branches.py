@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import distinct
 from aquamend.decision.endings import Endings, Slopes, endings_of
-from aquamend.decision.support import favour, spoken, spoken_after
+from aquamend.decision.support import favour, spoken, spoken_by
 from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes, Readings, interval_tables
@@ -84,8 +84,10 @@ def branches_of(
     cost, support = np.array([view.cost for view in views]), endings_of(state.problem).support
     speaks = np.zeros((len(stacked), len(support.probe)), dtype=bool)
     if len(support):
+        speaks[:] = spoken(support, state)
         for view, (a, b) in zip(views, pairwise([*first.tolist(), len(stacked)]), strict=True):
-            speaks[a:b] = spoken_after(support, state, view.index, stacked[a:b])
+            if len(own := support.pairs_of(view.index)):
+                speaks[a:b, own] = spoken_by(support, state, view.index, stacked[a:b])
     return Branches(tuple(probes), first, stacked, cost, speaks, tuple(cuts))
 
 
