@@ -56,7 +56,7 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
         can_be = (state.posterior > 0.0)[:, None] & (endings.features[:, own] > 0.0)
         answered = branches.likelihood > 0.0
         if answered.all():  # as readings are: all that is possible stays so
-            possible = can_be.any(axis=0)[:, None]
+            possible = np.asarray(can_be.any(axis=0))[:, None]
         else:
             possible = can_be.T.astype(float) @ answered.T > 0.0
         sums[own, 1:] = np.where(possible, np.maximum(sums[own, 1:], TINY), 0.0)
