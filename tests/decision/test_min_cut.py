@@ -127,3 +127,12 @@ def test_a_long_chain_is_solved(solver):
     assert best_closure(weight, requirements(n, chain)).all()
     weight[0] = 0.5 * (n - 1) - 0.25
     assert not best_closure(weight, requirements(n, chain)).any()
+
+
+def test_the_largest_and_the_smallest_numbers_are_told_apart(solver):
+    needs = requirements(4, [(0, 3), (1, 3), (2, 3)])
+    for size in (1e308, 1.0, 1e-300):
+        weight = np.array([[1.0, 1.0, 1.0, -1.5], [1.0, 0.0, 0.25, -1.5], [1.7, 1.7, 1.7, -1.7]]) * size
+        assert best_closures(weight, needs).all(axis=1).tolist() == [True, False, True]
+        assert not best_closures(weight, needs)[1].any()
+    assert best_closures(np.array([[1e-300, 0.0, 1e-300, -1e308]]), needs).sum() == 0

@@ -31,6 +31,8 @@ DIGITS = 48
 """Binary digits of the sum of all gains: nearly those of a float, and few enough for two rounds of ``FLOW_DIGITS``."""
 FLOW_DIGITS = 30
 """Binary digits of what SciPy is asked to send along an edge: it counts in 32 bits, both ways together."""
+SPARE = 24
+"""Binary digits of how many gains there may be at most."""
 AT_ONCE = 1 << 18
 """Nodes and edges times branches that are worked on together: two megabytes."""
 SIFTED = 3
@@ -115,13 +117,13 @@ def whole_numbers(weight: Floats, tie: float = 0.0) -> Whole:
 
     That power is as small as the sum of gains allows, but no smaller than keeps the sum of all rounding below ``tie``.
     """
-    total = np.maximum(weight, 0.0).sum(axis=1)
-    exponent = np.frexp(total)[1] - DIGITS
+    smaller = np.ldexp(np.maximum(weight, 0.0), -SPARE).sum(axis=1)  # a sum of the largest numbers has to be one
+    exponent = np.frexp(smaller)[1] + SPARE - DIGITS
     if tie > 0.0:
         exponent = np.maximum(exponent, int(np.floor(np.log2(tie / max(1, weight.shape[1])))))
-    # A cost above all gains is only too dear, whatever it is.
-    bounded = np.maximum(weight, -2.0 * total[:, None])
-    return np.asarray(np.floor(np.ldexp(bounded, -exponent[:, None])), dtype=np.int64)
+    with np.errstate(over="ignore"):  # a cost above all gains is only too dear, whatever it is
+        whole = np.floor(np.ldexp(weight, -exponent[:, None]))
+    return np.maximum(whole, -(2.0 ** (DIGITS + 1))).astype(np.int64)
 
 
 @cache
