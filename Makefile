@@ -52,7 +52,7 @@ $(UV_STAMP): requirements/uv.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/uv.txt
 	@touch $@
 
-$(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt
+$(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt hatch_build.py src/aquamend/decision/min_cut.c
 	@rm -f $@
 	@echo 'setup: installing the locked dependencies'
 	@$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements/dev.txt requirements/uv.txt
@@ -137,5 +137,5 @@ lock: $(UV_STAMP)
 	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
 
 clean:
-	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf src/aquamend/decision/min_cut.kernel $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

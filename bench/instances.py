@@ -8,8 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from aquamend.benchmarks.catalogue import POURING_SUITES
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Hypothesis, JointModel
+from aquamend.inference import InformationState
+from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
+from aquamend.modelling import RootCause, joint_model
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.model.fitted import load_fitted
 from aquamend.worlds.pouring.model.problem import AlarmModel, Heard
@@ -128,6 +131,41 @@ def _chains(
     )
 
 
+def sharing(n: int, n_probes: int, shared: str) -> Problem:
+    """n beliefs of which one or (few enough) two have failed, and probes that read numbers.
+
+    ``shared``: "nothing", "one" operation that every belief needs, or "neighbours", each two of which share one.
+    """
+    actions = [Action(f"a{i}", undo=2.0 + 0.01 * i, executed=True) for i in range(n)]
+    edges = [(f"b{i}", f"a{i}", "belief_to_action") for i in range(n)]
+    edges += [(f"p{i}", f"b{i}", "detection") for i in range(n_probes)]
+    joint = {"nothing": 0, "one": 1, "neighbours": n}[shared]
+    actions += [Action(f"joint{i}", undo=1.0, executed=True) for i in range(joint)]
+    pairs = {(i, j % joint) for i in range(n) for j in (i, i + 1)} if joint else set()
+    edges += [(f"b{i}", f"joint{j}", "belief_to_action") for i, j in sorted(pairs)]
+    failed: list[tuple[str, ...]] = [(), *((f"b{i}",) for i in range(n))]
+    if n < 30:
+        failed += list(itertools.combinations([f"b{i}" for i in range(n)], 2))
+    prior = np.array([n / (n + 1) ** len(own) for own in failed])
+    names = [" and ".join(own) or "nothing" for own in failed]
+    kernels = {
+        f"p{i}": Gaussian({name: (float(f"b{i}" in own), 0.5) for name, own in zip(names, failed, strict=True)})
+        for i in range(n_probes)
+    }
+    return Problem(
+        RecoveryGraph(
+            [Belief(f"b{i}", residual=40.0 + i) for i in range(n)],
+            actions,
+            [Probe(f"p{i}", cost=0.1) for i in range(n_probes)],
+            edges,
+        ),
+        JointModel(
+            [Hypothesis(*own) for own in zip(names, (prior / prior.sum()).tolist(), failed, strict=True)], kernels
+        ),
+        restart=200.0,
+    )
+
+
 def many_beliefs(n: int, n_edges: int, seed: int = 0, *, values: bool = False) -> Problem:
     """n beliefs over n executed actions with random dependences: one minimum cut, optionally with values to declare."""
     rng = np.random.default_rng(seed)
@@ -178,6 +216,29 @@ def many_hypotheses(n: int, seed: int = 0) -> Problem:
         ),
         restart=60.0,
     )
+
+
+def many_causes(n: int, together: int) -> Problem:
+    """n causes, so many of them at once at most; each makes one belief fail, and four are probed."""
+    beliefs = [Belief(f"b{i}", residual=20.0) for i in range(n)]
+    graph = RecoveryGraph(
+        beliefs,
+        [Action(f"a{i}", undo=2.0, executed=True) for i in range(n)],
+        [Probe(f"p{i}", cost=0.1) for i in range(4)],
+        [
+            *((f"b{i}", f"a{i}", "belief_to_action") for i in range(n)),
+            *((f"p{i}", f"b{i}", "detection") for i in range(4)),
+        ],
+    )
+    causes = [RootCause.single(f"c{i}", 0.02, failed=[f"b{i}"]) for i in range(n)]
+    kernels = {f"p{i}": Discrete(["no", "yes"], {"default": [0.9, 0.1], f"c{i}": [0.1, 0.9]}) for i in range(4)}
+    return Problem(graph, joint_model(graph, causes, together=together, kernels=kernels))
+
+
+def robot_alarms() -> list[InformationState]:
+    """The states after the alarms of the pouring robot's first suite, each scene played until its alarm."""
+    suite = POURING_SUITES[0]
+    return [suite.make(0, k).state for k in range(suite.scenarios)]
 
 
 def pouring_robot() -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aquamend.decision.closures import CutGroup
+from aquamend.decision.min_cut import whole_numbers
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.model import Outcomes, Readings
@@ -112,6 +113,26 @@ def adaptive_optimum(state: InformationState) -> float:
         return best
 
     return value(state.posterior, (-1,) * len(tables))
+
+
+def cut_by_ortools(cut: CutGroup, gain: np.ndarray) -> np.ndarray | None:
+    """Return the members of the best closure by the push-relabel of OR-Tools, where that is installed."""
+    try:
+        from ortools.graph.python.max_flow import SimpleMaxFlow
+    except ImportError:
+        return None
+    weight = -cut.cost
+    weight[: len(gain)] += gain
+    whole, n = whole_numbers(weight[None, :])[0], cut.needs.n_nodes
+    gainers, payers = np.flatnonzero(whole > 0), np.flatnonzero(whole < 0)
+    flow, unlimited = SimpleMaxFlow(), np.full(len(cut.needs.source), whole[gainers].sum())
+    flow.add_arcs_with_capacity(np.full(len(gainers), n), gainers, whole[gainers])
+    flow.add_arcs_with_capacity(cut.needs.source, cut.needs.target, unlimited)
+    flow.add_arcs_with_capacity(payers, np.full(len(payers), n + 1), -whole[payers])
+    assert flow.solve(n, n + 1) == flow.OPTIMAL
+    chosen = np.zeros(n + 2, dtype=bool)
+    chosen[flow.get_source_side_min_cut()] = True
+    return chosen[: len(gain)]
 
 
 def closure_by_linear_program(cut: CutGroup, gain: np.ndarray) -> float:

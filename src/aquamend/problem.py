@@ -159,11 +159,15 @@ class Problem(Remembering):
 
         Where no value can be named, nan or None.
         """
-        found = {}
-        for i, belief in enumerate(self.graph.beliefs):
-            if belief.declares:
-                kind = object if isinstance(belief.declared, str) else float
-                found[i] = np.array([hypothesis.true_of(belief) for hypothesis in self.model.hypotheses], dtype=kind)
+        beliefs, n = self.graph.beliefs, len(self.model.hypotheses)
+        kinds = {i: object if isinstance(b.declared, str) else float for i, b in enumerate(beliefs) if b.declares}
+        found = {i: np.full(n, beliefs[i].declared, dtype=kind) for i, kind in kinds.items()}
+        named = {beliefs[i].name: (truth, beliefs[i]) for i, truth in found.items()}
+        for s, hypothesis in enumerate(self.model.hypotheses):  # only what differs from what is declared
+            for name in (*hypothesis.truth, *hypothesis.failed):
+                if name in named:
+                    truth, belief = named[name]
+                    truth[s] = hypothesis.true_of(belief)
         return found
 
     def wrong_where(self, belief: int, value: Value) -> Floats:

@@ -25,15 +25,27 @@ def test_help_names_every_command(run):
         assert command in result.stdout
 
 
-def test_json_loads_neither_rich_nor_scipy(lid):
-    code = (
-        "import sys, atexit\n"
-        "heavy = ('rich', 'scipy')\n"
-        "atexit.register(lambda: print([m for m in heavy if m in sys.modules], file=sys.stderr))\n" + MAIN
-    )
-    command = [sys.executable, "-c", code, "decide", lid, "--json", "--observe", "look=yes"]
+def modules_of(*args: str) -> set[str]:
+    """Return all modules that a command has loaded when it ends."""
+    code = "import sys, atexit\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n" + MAIN
+    command = [sys.executable, "-c", code, *args]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-    assert result.stderr.strip() == "[]"
+    return {*result.stderr.split()}
+
+
+def test_a_decision_as_json_loads_nothing_that_it_does_not_use(lid):
+    loaded = modules_of("decide", lid, "--json", "--observe", "look=yes")
+    outside = {"rich", "scipy", "pydantic", "highspy", "matplotlib", "yaml", "joblib", "mujoco", "numpy.ma", "sqlite3"}
+    assert not loaded & outside
+    parts = {"sensitivity", "lint", "recovery", "replay", "worlds", "benchmarks", "analysis", "learning", "testing"}
+    assert not loaded & {f"aquamend.{part}" for part in parts}
+    assert "aquamend.cli.decide" in loaded
+    assert not loaded & {"aquamend.cli.bench", "aquamend.cli.session", "aquamend.cli.evaluate", "aquamend.cli.demo"}
+    assert len(loaded) < 500  # 565 before this was looked at, 400 after
+
+
+def test_checking_a_file_loads_nothing_to_decide_drawn_or_computed_with(lid):
+    assert not modules_of("validate", lid) & {"rich", "scipy", "highspy", "yaml", "aquamend.sensitivity"}
 
 
 def test_help_names_every_policy(run):

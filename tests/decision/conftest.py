@@ -5,7 +5,18 @@ from collections.abc import Callable
 import pytest
 from tests.reference.brute_force import Reference
 
+from aquamend.decision import min_cut
 from aquamend.inference import InformationState
+
+
+@pytest.fixture(params=["compiled", "SciPy"])
+def solver(request, monkeypatch):
+    """Let minimum cuts be made by the compiled kernel, then by SciPy's maximum flow; return the one in use."""
+    found = min_cut.kernel() if request.param == "compiled" else min_cut.by_maximum_flow
+    if found is None:
+        pytest.skip("the kernel was not built: no C compiler was found when AquaMend was installed")
+    monkeypatch.setattr(min_cut, "solver", lambda: found)
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -316,7 +316,7 @@ def test_a_clairvoyant_loses_at_most_what_any_posterior_loses_whoever_speaks_by_
 # Minimum cuts.
 
 
-def test_cutting_decides_as_listing_does(random_problem, monkeypatch):
+def test_cutting_decides_as_listing_does(random_problem, monkeypatch, solver):
     """The same problems twice: closures listed, and solved by minimum cut."""
     cut, count = 0, cases(100, 300)
     for seed in range(count):
@@ -343,7 +343,7 @@ def test_cutting_decides_as_listing_does(random_problem, monkeypatch):
 
 
 def test_cutting_decides_as_listing_does_where_corrections_need_values_and_support(
-    valued_file, after_some_answers, monkeypatch
+    valued_file, after_some_answers, monkeypatch, solver
 ):
     cut, count = 0, cases(80, 250)
     for seed in range(count):

@@ -2,10 +2,11 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
-from aquamend.graph import Action, Belief, Operation, RecoveryGraph
+from aquamend.graph import Action, Belief, Operation, RecoveryGraph, recovery_graph
 
 
 def stacked(*actions, operations=()):
@@ -43,6 +44,31 @@ def test_the_charges_of_a_belief_cost_what_its_correction_does(random_problem):
         graph = random_problem(random.Random(seed)).graph
         for belief, charges in zip(graph.beliefs, graph.belief_charges, strict=True):
             assert graph.charged(charges) == pytest.approx(graph.correction_cost([belief.name])), seed
+
+
+def test_a_graph_too_large_for_masks_says_the_same_of_every_closure(random_problem, monkeypatch):
+    for seed in range(100):
+        small = random_problem(random.Random(seed)).graph
+        assert small._reach is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(recovery_graph, "MOST_BITS", -1)
+            large = replace(small)
+            assert large._reach is None
+            assert (*large.belief_charges,) == (*large.belief_charges[:],) == (*small.belief_charges,), seed
+            assert large.undo_chances == small.undo_chances
+            names = [belief.name for belief in small.beliefs]
+            for chosen in ([], *([name] for name in names), names):
+                assert large.closure(chosen) == small.closure(chosen), seed
+
+
+def test_what_no_finite_cost_corrects_is_known_without_its_closure(random_problem):
+    stuck = 0
+    for seed in range(100):
+        graph = random_problem(random.Random(seed)).graph
+        endless = {b.name for b in graph.beliefs if math.isinf(graph.correction_cost([b.name]))}
+        assert graph.uncorrectable == endless, seed
+        stuck += bool(endless)
+    assert stuck > 5
 
 
 def test_an_action_named_twice_is_charged_once():

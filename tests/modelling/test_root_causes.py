@@ -113,7 +113,7 @@ def test_an_impossible_combination_is_no_hypothesis():
         ([RootCause("a", {"x": CauseState(0.7), "y": CauseState(0.7)})], "probability 1.4 together"),
         ([RootCause.single("a", {"b": 0.1, "default": 0.2}), RootCause.single("b", 0.1)], "listed before 'a'"),
         ([RootCause.single("a", 0.1), RootCause.single("b", {"a": 0.1})], "nothing is said of 'nothing'"),
-        ([RootCause.single(f"c{i}", 0.1) for i in range(30)], "say how many causes may come together: 4 is the most"),
+        ([RootCause.single(f"c{i}", 0.1) for i in range(30)], "say how many causes may come together: 5 is the most"),
     ],
 )
 def test_causes_that_cannot_be_meant_are_refused(causes, said):
@@ -164,3 +164,24 @@ def test_the_loss_changes_by_no_more_than_the_bound_says(given_, together):
         else:
             assert abs(best_terminal(state).loss - best_terminal(cut).loss) <= effect.loss + 1e-9
             assert state.posterior[out].sum() <= effect.by_now + 1e-12
+
+
+def test_forty_causes_four_at_once_are_all_combined():
+    made = generated([RootCause.single(f"c{i}", 0.02) for i in range(40)], [], together=4)
+    assert len(made.hypotheses) == sum(math.comb(40, k) for k in range(5))
+    assert (np.count_nonzero(made.present, axis=1) <= 4).all()
+    assert len({*made.vocabulary.names}) == len(made.hypotheses)
+
+
+def test_combinations_come_by_how_many_causes_are_present_then_in_file_order_the_last_state_changing_fastest():
+    states = {"low": CauseState(0.1), "high": CauseState(0.2)}
+    causes = [RootCause.single("a", 0.1), RootCause("b", states), RootCause("c", states)]
+    listed = [(0, 0, 0)]
+    for count in (1, 2, 3):
+        for chosen in itertools.combinations(range(3), count):
+            for own in itertools.product(*(range(1, len(causes[c].states) + 1) for c in chosen)):
+                row = [0, 0, 0]
+                for c, state in zip(chosen, own, strict=True):
+                    row[c] = state
+                listed.append(tuple(row))
+    assert [*map(tuple, generated(causes, []).present.tolist())] == listed

@@ -26,7 +26,7 @@ from aquamend import (
     evaluate,
     policy_named,
 )
-from aquamend.decision.min_cut import Requirements, best_closure
+from aquamend.decision.min_cut import Requirements, best_closures
 from aquamend.errors import TooLarge
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.limits import Limits
@@ -115,8 +115,8 @@ def test_a_cut_tells_near_ties_apart(n, scale):
     gain = np.full(n, scale)
     for surplus, chosen in ((1e-7, True), (-1e-7, False)):
         weight = np.append(gain, -(gain.sum() - surplus * scale))
-        assert best_closure(weight, needs)[:n].all() == chosen
-        assert best_closure(weight, needs)[:n].any() == chosen
+        assert best_closures(weight[None, :], needs)[0, :n].all() == chosen
+        assert best_closures(weight[None, :], needs)[0, :n].any() == chosen
 
 
 def test_the_text_of_very_many_beliefs_fits_and_ends(tmp_path):

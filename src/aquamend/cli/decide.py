@@ -56,6 +56,10 @@ def decide(
     surprising: Annotated[
         float, typer.Option(metavar="P", min=0.0, max=1.0, help="Warn of answers less probable than this.")
     ] = 0.001,
+    robustness: Annotated[
+        bool,
+        typer.Option("--robustness", help="With --json, say too what would flip the decision; the text always does."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
@@ -82,7 +86,7 @@ def decide(
                 state = state_after(problem_at(file, ages), observe, monitors)
                 report = decision_report(state, made, name=policy, surprising=surprising)
             if as_json:
-                print_json(decision_json(report, file=file) | _safety_data(report, made))
+                print_json(decision_json(report, file=file, robustness=robustness) | _safety_data(report, made))
             else:
                 _print(report, file, _safety_text(report, made), first=i == 0)
             if search.interrupted:

@@ -6,51 +6,67 @@ import os
 import signal
 import sys
 import warnings
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, NamedTuple
 
 import typer
 
-from aquamend.cli.bench import bench
-from aquamend.cli.compare import compare
-from aquamend.cli.decide import decide
-from aquamend.cli.demo import demo
-from aquamend.cli.evaluate import evaluate
-from aquamend.cli.export import export
-from aquamend.cli.fit import fit
-from aquamend.cli.graph import graph
-from aquamend.cli.learn import learn
-from aquamend.cli.lint import lint
-from aquamend.cli.new import new, schema
-from aquamend.cli.replay import replay
-from aquamend.cli.report import report
-from aquamend.cli.session import session
-from aquamend.cli.validate import validate
 
-app = typer.Typer(
-    name="aquamend",
-    help="Decide how a robot recovers when something it measured, and acted on, may no longer be true.",
-    epilog="Exit status: 0 if all is well, 2 if a file, a name or an option is wrong (said on standard error).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(short_help="Watch a robot recover, and keep the story as a page.")(demo)
-app.command(no_args_is_help=True, short_help="Decide what to do next, and say why.")(decide)
-app.command(no_args_is_help=True, short_help="Compare policies by expected loss.")(evaluate)
-app.command(no_args_is_help=True, short_help="Run a benchmark suite, or list the suites.")(bench)
-app.command(no_args_is_help=True, short_help="Write one page about one or more runs.")(report)
-app.command(no_args_is_help=True, short_help="Compare two policies, or two runs, scenario by scenario.")(compare)
-app.command(no_args_is_help=True, short_help="Turn a saved recording into a page that plays it.")(replay)
-app.command(no_args_is_help=True, short_help="Learn a problem's numbers from past alarms.")(learn)
-app.command(no_args_is_help=True, short_help="Calibrate a world's model from runs of its own.")(fit)
-app.add_typer(session, name="session", short_help="Read the journal of a robot's recoveries.")
-app.command(no_args_is_help=True, short_help="Write a problem file to begin with.")(new)
-app.command(no_args_is_help=True, short_help="Check problem files for faults.")(validate)
-app.command(no_args_is_help=True, short_help="Say what looks odd in sound files, and what it costs.")(lint)
-app.command(short_help="Print the JSON Schema of problem files, or of sessions.")(schema)
-app.command(no_args_is_help=True, short_help="Print the recovery graph for drawing.")(graph)
-app.command(no_args_is_help=True, short_help="Write the problem for other people's solvers.")(export)
+class Command(NamedTuple):
+    """A command: where its function is, what it does in a few words, and whether it needs arguments."""
+
+    module: str
+    short_help: str
+    needs_arguments: bool = True
+
+
+COMMANDS = {
+    "demo": Command("demo", "Watch a robot recover, and keep the story as a page.", needs_arguments=False),
+    "decide": Command("decide", "Decide what to do next, and say why."),
+    "evaluate": Command("evaluate", "Compare policies by expected loss."),
+    "bench": Command("bench", "Run a benchmark suite, or list the suites."),
+    "report": Command("report", "Write one page about one or more runs."),
+    "compare": Command("compare", "Compare two policies, or two runs, scenario by scenario."),
+    "replay": Command("replay", "Turn a saved recording into a page that plays it."),
+    "learn": Command("learn", "Learn a problem's numbers from past alarms."),
+    "fit": Command("fit", "Calibrate a world's model from runs of its own."),
+    "session": Command("session", "Read the journal of a robot's recoveries."),
+    "new": Command("new", "Write a problem file to begin with."),
+    "validate": Command("validate", "Check problem files for faults."),
+    "lint": Command("lint", "Say what looks odd in sound files, and what it costs."),
+    "schema": Command("new", "Print the JSON Schema of problem files, or of sessions.", needs_arguments=False),
+    "graph": Command("graph", "Print the recovery graph for drawing."),
+    "export": Command("export", "Write the problem for other people's solvers."),
+}
+"""In the order in which help lists them."""
+
+
+def program(*names: str) -> typer.Typer:
+    """Return the program with these commands; only their modules are imported."""
+    made = typer.Typer(
+        name="aquamend",
+        help="Decide how a robot recovers when something it measured, and acted on, may no longer be true.",
+        epilog="Exit status: 0 if all is well, 2 if a file, a name or an option is wrong (said on standard error).",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_options)
+    for name in names:
+        command = COMMANDS[name]
+        function = getattr(import_module(f"aquamend.cli.{command.module}"), name)
+        if isinstance(function, typer.Typer):
+            made.add_typer(function, name=name, short_help=command.short_help)
+        else:
+            made.command(name, no_args_is_help=command.needs_arguments, short_help=command.short_help)(function)
+    return made
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":  # with all commands, for whoever runs the program from Python
+        return program(*COMMANDS)
+    raise AttributeError(name)
 
 
 def _print_version(asked: bool) -> None:
@@ -61,7 +77,6 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -83,7 +98,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+    asked = [name for name in sys.argv[1:2] if name in COMMANDS]  # other commands need not be imported for one
     try:
-        app(prog_name="aquamend")
+        program(*(asked or COMMANDS))(prog_name="aquamend")
     except OSError as error:
         raise SystemExit(f"aquamend: the output could not be written: {error}") from None

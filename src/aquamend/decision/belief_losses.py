@@ -55,6 +55,14 @@ class BeliefLosses:
         """Return where the values of one of the ``valued`` stand, by its place among these."""
         return slice(self.first[i], self.first[i + 1] if i + 1 < len(self.first) else len(self.values))
 
+    def least(self, new: Floats) -> Floats:
+        """Return each valued belief's least loss over its values, ``(n_valued, n_branches)``; infinite without any."""
+        least = np.full((len(self.valued), new.shape[1]), math.inf)
+        some = np.diff([*self.first, len(self.values)]) > 0
+        if some.any():
+            least[some] = np.minimum.reduceat(new, self.first[some], axis=0)
+        return least
+
     def priced(self, options: Floats) -> Floats:
         """Return what keeping each belief and each new value cost, from their features; columns are branches.
 

@@ -14,8 +14,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.decision.endings import Endings, Slopes, endings_of
-from aquamend.decision.support import favour, spoken, spoken_after
+from aquamend.decision.support import favour, spoken, spoken_by
 from aquamend.inference import InformationState, ProbeView
 from aquamend.inference.state import REJECT_AT
 from aquamend.model.kernels import Outcomes, Readings, interval_tables
@@ -26,8 +27,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
-MOST_CUT_POINTS = 512
-"""Readings of one probe at which decisions are sampled where each needs a minimum cut, a millisecond or more."""
 PARTS = 3
 """Parts of a grid interval that are looked at where the decision changes in it."""
 SECANTS, JUMP_SECANTS = 6, 40
@@ -85,8 +84,10 @@ def branches_of(
     cost, support = np.array([view.cost for view in views]), endings_of(state.problem).support
     speaks = np.zeros((len(stacked), len(support.probe)), dtype=bool)
     if len(support):
+        speaks[:] = spoken(support, state)
         for view, (a, b) in zip(views, pairwise([*first.tolist(), len(stacked)]), strict=True):
-            speaks[a:b] = spoken_after(support, state, view.index, stacked[a:b])
+            if len(own := support.pairs_of(view.index)):
+                speaks[a:b, own] = spoken_by(support, state, view.index, stacked[a:b])
     return Branches(tuple(probes), first, stacked, cost, speaks, tuple(cuts))
 
 
@@ -119,7 +120,7 @@ def planning_cuts(state: InformationState, view: ProbeView) -> Floats:
     cuts = decision_cuts(state, [view])[0]
     if cuts is None or not isinstance(view.channel, Readings):
         return np.zeros(0)
-    return np.union1d(cuts, predictive_quantiles(state, view.channel, np.arange(1, BINS) / BINS))
+    return distinct(np.concatenate([cuts, predictive_quantiles(state, view.channel, np.arange(1, BINS) / BINS)]))
 
 
 def planning_likelihood(state: InformationState, view: ProbeView) -> Floats:
@@ -227,7 +228,7 @@ class _Search:
         found, whose = [jumps], [who[cell]]
         if self.decisions:
             differ = self._slopes(sums, who).change() & (who[:-1] == who[1:])
-            cells = np.union1d(np.flatnonzero(differ), cell)
+            cells = distinct(np.concatenate([np.flatnonzero(differ), cell]))
             changes = self._finer(readings[cells], readings[cells + 1], who[cells], jumps, who[cell])
             for _ in range(MOST_BETWEEN):
                 if not len(changes.left):
@@ -242,9 +243,6 @@ class _Search:
     def _grid(self) -> tuple[Floats, Indices, Floats]:
         """Return the readings at which everything is sampled, whose they are, and the sums there."""
         sampled = [channel.sampled for channel in self.channels]
-        if self.endings.groups.cuts:  # each point needs a minimum cut
-            thinned = [1 + len(grid) // MOST_CUT_POINTS for grid, _ in sampled]
-            sampled = [(grid[::n], density[::n]) for n, (grid, density) in zip(thinned, sampled, strict=True)]
         kept = [_ever_read(*own, weighted[:, 0]) for own, weighted in zip(sampled, self.weighted, strict=True)]
         sampled = [(grid[own], density[own]) for own, (grid, density) in zip(kept, sampled, strict=True)]
         readings = np.concatenate([grid for grid, _ in sampled])

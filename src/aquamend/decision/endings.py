@@ -36,11 +36,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.other_endings import Columns, OtherEndings, other_endings
 from aquamend.decision.support import Support, support_of
-from aquamend.graph.recovery_graph import unions
 from aquamend.problem import Problem
 from aquamend.remembering import remembered
 
@@ -127,7 +127,7 @@ class Endings:
         """The features of which it matters whether they are exactly zero: what is improbable must not become so."""
         barred = np.arange(self.columns.barred.start, self.columns.barred.stop)
         endless = self.columns.options.start + np.flatnonzero(self.losses.endless)
-        return np.unique(np.concatenate([endless, barred, self.support.column]))
+        return distinct(np.concatenate([endless, barred, self.support.column]))
 
     @cached_property
     def margins(self) -> Floats:
@@ -138,7 +138,10 @@ class Endings:
         options = self.features[:, self.support.column] / self.support.weight
         distance = np.hstack([options, self.features[:, self.support.sources]]) - 0.5
         distance = distance * np.where(distance[:1] < 0.0, -1.0, 1.0)  # opposites change at the same readings
-        return distance[:, np.sort(np.unique(distance, axis=1, return_index=True)[1])]
+        first: dict[bytes, int] = {}
+        for k, column in enumerate(np.ascontiguousarray(distance.T)):
+            first.setdefault(column.tobytes(), k)
+        return distance[:, [*first.values()]]
 
     def locally(self, sums: Floats, speaks: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
         """Return the losses of keeping and of correcting each priced belief in each branch.
@@ -154,8 +157,7 @@ class Endings:
             options[at] = np.where(barred, math.inf, options[at])
         keep, new = np.split(options, [len(self.losses.beliefs)])
         correct = np.zeros_like(keep)
-        for i, belief in enumerate(self.losses.valued):
-            correct[belief] = new[self.losses.values_of(i)].min(axis=0, initial=math.inf)
+        correct[self.losses.valued] = self.losses.least(new)
         return Local(keep, correct, new, barred)
 
     def values(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Floats:
@@ -195,12 +197,9 @@ class Endings:
             value = value + gain[groups.stuck].sum(axis=0)
         for group in groups.listed:
             value = value + group.losses(mass, gain).min(axis=0)
+        scale = np.where(mass > 0, mass, 1.0)
         for cut in groups.cuts:
-            forced = np.isinf(gain[cut.members])
-            own = np.where(forced, 0.0, gain[cut.members])
-            scale = np.where(mass > 0, mass, 1.0)
-            best = [cut.best(g / m, f)[0] * m for g, f, m in zip(own.T, forced.T, scale, strict=True)]
-            value = value + np.array(best)
+            value = value + cut.best(gain[cut.members] / scale)[0] * scale
         return np.asarray(value)
 
     def slopes(self, sums: Floats, speaks: Bools) -> Slopes:
@@ -239,14 +238,12 @@ class Endings:
         cost += groups.solo_cost @ covered[groups.solo]
         for group in groups.listed:
             best = group.losses(mass, gain).argmin(axis=0)
-            covered[group.members] = (group.keep == 0)[:, best]
-            cost += group.cost[best]
+            covered[group.members] = mine = group.worthwhile(best, mass, gain)
+            cost += group.cost[best] + group.own @ mine
+        scale = np.where(mass > 0, mass, 1.0)
         for cut in groups.cuts:
-            for k, saved in enumerate(gain[cut.members].T):
-                forced = np.isinf(saved)
-                least, chosen = cut.best(np.where(forced, 0.0, saved) / (mass[k] or 1.0), forced)
-                covered[cut.members, k] = chosen
-                cost[k] += least - saved[~chosen].sum() / (mass[k] or 1.0)
+            least, covered[cut.members] = cut.best(gain[cut.members] / scale)
+            cost += least - np.where(covered[cut.members], 0.0, gain[cut.members]).sum(axis=0) / scale
         corrected = covered & (local.correct < local.keep)
         paid[self.columns.kept] = ~corrected & ((own.residual > 0) & ~own.hard)[:, None]
         for i, belief in enumerate(own.valued):
@@ -259,23 +256,9 @@ class Endings:
     def clairvoyant(self, speaks: Bools) -> Floats:
         """Return a lower bound on min_u ℓ(u, s), shape ``(n_hypotheses,)``; the other rules of support are left out.
 
-        Exact without them, except where cuts would be needed: a hypothesis with few failures has few closures, and its
-        loss is exact; with more, each failed belief costs at least the cheaper of its residual and its own correction,
-        and the dearest of them is due.
+        Exact without them.
         """
-        if not self.groups.cuts:
-            return self.values(self.features, speaks, relaxed=True)
-        local, graph = self.locally(self.features, speaks, relaxed=True), self.losses.graph
-        gain = local.gain.T
-        masks = [graph.belief_charges[b] for b in self.losses.beliefs]
-        single = np.array([graph.charged(mask) for mask in masks])
-        bound = np.minimum(gain, single).max(axis=1, initial=0.0)
-        for s in np.flatnonzero((gain > 0).sum(axis=1) <= 8)[:20_000]:
-            members = np.flatnonzero(gain[s] > 0)
-            sets = unions(masks[i] for i in members) or ()
-            bound[s] = min(graph.charged(u) + sum(gain[s, i] for i in members if masks[i] & ~u) for u in sets)
-        others = np.minimum(*(self.others.least(self.features, self.columns, last=last) for last in (False, True)))
-        return np.asarray(np.minimum(bound + local.base.sum(axis=0), others))
+        return self.values(self.features, speaks, relaxed=True)
 
 
 @remembered

@@ -1,22 +1,42 @@
-"""Project selection: the set of profitable nodes whose shared requirements are worth paying, by minimum cut.
+"""Project selection: the sets of profitable nodes whose shared requirements are worth paying, by minimum cuts.
 
 Choosing which beliefs to correct pays once for every operation in the union of their closures and saves the residual
 risk of every corrected belief. That is a maximum-weight closure problem, and one s–t minimum cut solves it (Picard,
-Management Science 22(11), 1976). SciPy's maximum flow takes 32-bit integers, so the real weights are rounded twice,
-once against selecting and once in its favour: closures grow with the gains and shrink with the costs, so the true
-optimum lies between the two answers, and only the nodes on which they differ are solved again at a finer scale; near
-ties that nothing narrows are settled by pushing flow at ever finer scales.
+Management Science 22(11), 1976). Observation branches ask for the same closures at other weights, so many are solved in
+one call.
+
+Weights are rounded to whole numbers first, always against selecting, so that a tie selects nothing. From there on all
+is exact, and the smallest best set is unique: the compiled kernel (`min_cut.c`) and SciPy's maximum flow, which takes
+over where the kernel was not built, return the very same sets.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-INT32_MAX = 2**31 - 1
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Whole = NDArray[np.int64]
+Nodes = NDArray[np.int32]
+
+DIGITS = 48
+"""Binary digits of the sum of all gains: nearly those of a float, and few enough for two rounds of ``FLOW_DIGITS``."""
+FLOW_DIGITS = 30
+"""Binary digits of what SciPy is asked to send along an edge: it counts in 32 bits, both ways together."""
+SPARE = 24
+"""Binary digits of how many gains there may be at most."""
+AT_ONCE = 1 << 18
+"""Nodes and edges times branches that are worked on together: two megabytes."""
+SIFTED = 3
+"""Times that hopeless nodes are looked for before a maximum flow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,119 +44,202 @@ class Requirements:
     """Who needs what: selecting ``source[k]`` requires selecting ``target[k]``."""
 
     n_nodes: int
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
+    source: Nodes
+    target: Nodes
+    _copies: dict[object, Copies] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def lists(self) -> tuple[Nodes, Nodes, Nodes, Nodes, Nodes]:
+        """What each node requires and what requires it: first entries, then nodes; last the edge of each of the latter.
+
+        Edges are numbered by source.
+        """
+        order = np.lexsort((self.target, self.source))
+        source, target = self.source[order], self.target[order]
+        back = np.argsort(target, kind="stable")
+        first = [np.searchsorted(own, np.arange(self.n_nodes + 1)) for own in (source, target[back])]
+        every = (first[0], target, first[1], source[back], back)
+        a, b, c, d, e = (np.ascontiguousarray(own, dtype=np.int32) for own in every)
+        return a, b, c, d, e
+
+    def closed(self, chosen: Bools) -> Bools:
+        """Return sets, rows of ``(n_rows, n_nodes)``, with all that their members require."""
+        chosen = chosen.astype(float)
+        for _ in range(self.depth):
+            chosen = np.maximum(chosen, chosen @ self.matrix > 0.0)
+        return np.asarray(chosen > 0.0)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Shape ``(n_nodes, n_nodes)``, sparse; one where the row requires the column."""
+        from scipy.sparse import csr_array
+
+        ones = np.ones(len(self.source))
+        return csr_array((ones, (self.source, self.target)), shape=(self.n_nodes, self.n_nodes))
+
+    @cached_property
+    def depth(self) -> int:
+        """How long a chain of requirements is at most."""
+        depth, below = np.zeros(self.n_nodes, dtype=np.intp), np.zeros(self.n_nodes, dtype=np.intp)
+        for longest in range(self.n_nodes + 1):
+            np.maximum.at(below, self.target, depth[self.source] + 1)
+            if (below == depth).all():
+                return longest
+            depth = below.copy()
+        return self.n_nodes
+
+    def copies(self, n_rows: int, gainers: Bools, payers: Bools) -> Copies:
+        """Return a network of so many copies, with these nodes at the source and the sink; the last one is kept."""
+        asked = n_rows, gainers.tobytes(), payers.tobytes()
+        if asked not in self._copies:
+            self._copies.clear()
+            self._copies[asked] = Copies.of(self, n_rows, np.flatnonzero(gainers), np.flatnonzero(payers))
+        return self._copies[asked]
 
 
-def best_closure(weight: NDArray[np.float64], needs: Requirements) -> NDArray[np.bool_]:
-    """Return the smallest closed set of greatest total weight, shape ``(n_nodes,)``.
+def best_closures(weight: Floats, needs: Requirements, *, tie: float = 0.0) -> Bools:
+    """Return, for each row of weights, the smallest closed set of greatest total weight, ``(n_rows, n_nodes)``.
 
     ``weight`` is the gain (positive) or cost (negative) of every node, finite. A set is closed if it contains all that
-    its members require.
+    its members require. Rounding costs a set at most ``tie``; where rounding decides, nothing is selected.
     """
-    selected = np.zeros(needs.n_nodes, dtype=bool)
-    open_nodes = np.ones(needs.n_nodes, dtype=bool)
+    chosen = np.zeros(weight.shape, dtype=bool)
+    worthwhile = np.flatnonzero((weight > 0.0).any(axis=1))
+    step = max(1, AT_ONCE // max(1, needs.n_nodes + len(needs.source)))
+    for low in range(0, len(worthwhile), step):
+        rows = worthwhile[low : low + step]
+        chosen[rows] = solver()(whole_numbers(weight[rows], tie), needs)
+    return chosen
+
+
+def whole_numbers(weight: Floats, tie: float = 0.0) -> Whole:
+    """Return each row in whole multiples of a power of two, rounded down: gains get smaller, costs greater.
+
+    That power is as small as the sum of gains allows, but no smaller than keeps the sum of all rounding below ``tie``.
+    """
+    smaller = np.ldexp(np.maximum(weight, 0.0), -SPARE).sum(axis=1)  # a sum of the largest numbers has to be one
+    exponent = np.frexp(smaller)[1] + SPARE - DIGITS
+    if tie > 0.0:
+        exponent = np.maximum(exponent, int(np.floor(np.log2(tie / max(1, weight.shape[1])))))
+    with np.errstate(over="ignore"):  # a cost above all gains is only too dear, whatever it is
+        whole = np.floor(np.ldexp(weight, -exponent[:, None]))
+    return np.asarray(np.maximum(whole, -(2.0 ** (DIGITS + 1))), dtype=np.int64)
+
+
+@cache
+def solver() -> Callable[[Whole, Requirements], Bools]:
+    """Return the compiled kernel where it was built, else the one that asks SciPy."""
+    return kernel() or by_maximum_flow
+
+
+def kernel() -> Callable[[Whole, Requirements], Bools] | None:
+    """Return the compiled kernel; None where it was not built."""
+    try:
+        function = ctypes.CDLL(os.path.join(os.path.dirname(__file__), "min_cut.kernel")).aquamend_closures
+    except (OSError, AttributeError):  # it was not built, or for another machine
+        return None
+    function.restype = None
+    function.argtypes = [ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, *[ctypes.c_void_p] * 9]
+
+    def compiled(weight: Whole, needs: Requirements) -> Bools:
+        n, n_edges, weight = needs.n_nodes, len(needs.source), np.ascontiguousarray(weight)
+        chosen = np.empty(weight.shape, dtype=bool)
+        wide, narrow = np.empty(n_edges + 2 * n, dtype=np.int64), np.empty(4 * n, dtype=np.int32)
+        arrays = [own.ctypes.data for own in (*needs.lists, weight, chosen, wide, narrow)]
+        function(len(weight), n, n_edges, *arrays)
+        return chosen
+
+    return compiled
+
+
+def by_maximum_flow(weight: Whole, needs: Requirements) -> Bools:
+    """Return the sets by SciPy's maximum flow through one network that holds a copy of the graph for every row.
+
+    Most rows are settled before: where all that could pay for something does not, it is left, with all that needs it.
+    """
+    chosen = np.zeros(weight.shape, dtype=bool)
+    weight = _without_hopeless(weight, needs)
+    rows = np.flatnonzero((weight > 0).any(axis=1))
+    if len(rows):
+        chosen[rows] = _by_flow(weight[rows], needs)
+    return chosen
+
+
+def _without_hopeless(weight: Whole, needs: Requirements) -> Whole:
+    """Return the weights without the gains of nodes that no set of positive weight contains."""
+    gain, matrix = np.maximum(weight, 0), needs.matrix
+    for _ in range(SIFTED):
+        paying = gain.astype(float)
+        for _ in range(needs.depth):
+            paying = gain + paying @ matrix  # at least what all that needs a node may gain
+        hopeless = (paying + np.minimum(weight, 0) <= 0.0).astype(float)
+        for _ in range(needs.depth):
+            hopeless = np.maximum(hopeless, hopeless @ matrix.T > 0.0)
+        gone = (hopeless > 0.0) & (gain > 0)
+        if not gone.any():
+            break
+        gain = np.where(gone, 0, gain)
+    return np.where(weight > 0, gain, weight)
+
+
+def _by_flow(weight: Whole, needs: Requirements) -> Bools:
+    """Return the sets from what a maximum flow has left of every edge.
+
+    SciPy counts in 32 bits: flow is sent in rounds, each in units so large that what is left to send fits, until the
+    unit is one. A round leaves at most one unit on each edge of a cut, so two or three are enough.
+    """
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    gainers, payers = np.asarray((weight > 0).any(axis=0)), np.asarray((weight < 0).any(axis=0))
+    copies = needs.copies(len(weight), gainers, payers)
+    network, source, to_send = copies.loaded(weight), weight.size, np.maximum(weight, 0).sum(axis=1)
     while True:
-        inside = np.flatnonzero(open_nodes)
-        position = np.full(needs.n_nodes, -1, dtype=np.int32)
-        position[inside] = np.arange(len(inside), dtype=np.int32)
-        # Requirements already selected are paid for; those given up took their dependants with them.
-        kept = open_nodes[needs.source] & open_nodes[needs.target]
-        local = Requirements(len(inside), position[needs.source[kept]], position[needs.target[kept]])
-        surely, possibly = _sandwich(weight[inside], local)
-        selected[inside[surely]] = True
-        still_open = inside[possibly & ~surely]
-        if len(still_open) == 0:
-            return selected
-        if len(still_open) == len(inside):
-            selected[inside[_refined(weight[inside], local)]] = True
-            return selected
-        open_nodes[:] = False
-        open_nodes[still_open] = True
+        digits = np.maximum(np.frexp(to_send)[1] - FLOW_DIGITS, 0).astype(np.int64)
+        shift = digits[copies.row]
+        units = network.copy()
+        units.data = (np.minimum(network.data, to_send[copies.row]) >> shift).astype(np.int32)
+        network.data -= maximum_flow(units, source, source + 1).flow.data.astype(np.int64) << shift
+        if not digits.any():
+            break
+        to_send = np.minimum(to_send, (len(needs.source) + needs.n_nodes) << digits)
+    network.eliminate_zeros()
+    reached = np.zeros(source + 2, dtype=bool)
+    reached[breadth_first_order(network, source, return_predecessors=False)] = True
+    return reached[:source].reshape(weight.shape)
 
 
-def _refined(weight: NDArray[np.float64], needs: Requirements) -> NDArray[np.bool_]:
-    """Return the smallest best closure where gains and costs nearly balance, by pushing flow at ever finer scales.
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """A network of some copies of the graph between one source and one sink, every edge beside its opposite."""
 
-    Each round sends a maximum integer flow through what capacity is left and keeps the real remainder; what can still
-    flow is then at most one unit an edge, so the next scale may be that much finer. Three rounds reach the precision of
-    a float, and what is left over below it is a tie.
-    """
-    n = needs.n_nodes
-    gain, cost = np.maximum(weight, 0.0), np.maximum(-weight, 0.0)
-    capacity = _network(gain, cost, needs, unlimited=2.0 * float(gain.sum()))
-    remaining = float(gain.sum())
-    for _ in range(3):
-        scale = (INT32_MAX / 4) / remaining
-        whole = capacity.copy()
-        whole.data = np.floor(np.minimum(whole.data, remaining) * scale).astype(np.int32)
-        flow = _maximum_flow(whole, n)
-        capacity = capacity - flow.astype(float) / scale
-        capacity.data = np.maximum(capacity.data, 0.0)
-        remaining = min(remaining, (len(needs.source) + n) / scale)
-    left = capacity.copy()
-    left.data = np.where(left.data > 1e-12 * (1.0 + np.abs(weight).max()), 1, 0).astype(np.int32)
-    left.eliminate_zeros()
-    return _reached(left, n)[:n]
+    pattern: Any
+    """The network; each entry says what it is: 0 without limit, 1 the opposite of another, above: which node's."""
+    row: NDArray[np.intp]
+    """The copy that each entry is of."""
 
+    @classmethod
+    def of(cls, needs: Requirements, n_rows: int, gainers: NDArray[np.intp], payers: NDArray[np.intp]) -> Copies:
+        """Return so many copies, with these nodes at the source and these at the sink."""
+        from scipy.sparse import csr_array
 
-def _sandwich(weight: NDArray[np.float64], needs: Requirements) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return a closure inside the optimum and one around it."""
-    gain, cost = np.maximum(weight, 0.0), np.maximum(-weight, 0.0)
-    total = gain.sum()
-    if total <= 0.0:
-        nothing = np.zeros(needs.n_nodes, dtype=bool)
-        return nothing, nothing
-    scale = (INT32_MAX - 2 * needs.n_nodes - 2) / total
-    gain, cost = gain * scale, np.minimum(cost * scale, float(INT32_MAX - 1))
-    against = _minimal_side(np.floor(gain), np.ceil(cost), needs)
-    in_favour = _maximal_side(np.ceil(gain), np.floor(cost), needs)
-    return against, in_favour
+        n = needs.n_nodes
+        above, source, sink = np.arange(n_rows)[:, None] * n, n_rows * n, n_rows * n + 1
+        fed, drained = (above + gainers).ravel(), (above + payers).ravel()
+        tails = np.concatenate([(above + needs.source).ravel(), np.full(len(fed), source), drained])
+        heads = np.concatenate([(above + needs.target).ravel(), fed, np.full(len(drained), sink)])
+        marks = np.concatenate([np.zeros(n_rows * len(needs.source), dtype=np.int64), 2 + fed, 2 + source + drained])
+        ends = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+        marks = np.concatenate([marks, np.ones(len(tails), dtype=np.int64)])
+        pattern = csr_array((marks, ends), shape=(sink + 1, sink + 1))
+        pattern.sort_indices()
+        # Indices of 32 bits: the maximum flow of SciPy 1.11 takes no others.
+        pattern.indices, pattern.indptr = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
+        row = np.repeat(np.arange(sink + 1), np.diff(pattern.indptr))
+        return cls(pattern, np.where(row < source, row, pattern.indices) // max(n, 1))
 
-
-def _minimal_side(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requirements) -> NDArray[np.bool_]:
-    source, residual = _residual(gain, cost, needs)
-    return _reached(residual, source)[: needs.n_nodes]
-
-
-def _maximal_side(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requirements) -> NDArray[np.bool_]:
-    source, residual = _residual(gain, cost, needs)
-    return ~_reached(residual.T.tocsr(), source + 1)[: needs.n_nodes]
-
-
-def _residual(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requirements) -> tuple[int, Any]:
-    """Return the source's index and the residual network after a maximum flow; the sink follows the source."""
-    network = _network(gain, cost, needs, unlimited=INT32_MAX).astype(np.int32)
-    # The difference fits 32 bits: flow never exceeds capacity, nor runs against an unlimited edge.
-    residual = network - _maximum_flow(network, needs.n_nodes)
-    residual.eliminate_zeros()
-    return needs.n_nodes, residual
-
-
-def _network(gain: NDArray[np.float64], cost: NDArray[np.float64], needs: Requirements, *, unlimited: float) -> Any:
-    """Return the capacities: source to gains, along requirements, costs to sink."""
-    from scipy.sparse import csr_array
-
-    n = needs.n_nodes
-    gainers, payers = np.flatnonzero(gain > 0), np.flatnonzero(cost > 0)
-    # Indices of 32 bits: the maximum flow of SciPy 1.11 takes no others.
-    rows = np.concatenate([np.full(len(gainers), n), needs.source, payers]).astype(np.int32)
-    columns = np.concatenate([gainers, needs.target, np.full(len(payers), n + 1)]).astype(np.int32)
-    capacity = np.concatenate([gain[gainers], np.full(len(needs.source), float(unlimited)), cost[payers]])
-    network = csr_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
-    network.indices, network.indptr = network.indices.astype(np.int32), network.indptr.astype(np.int32)
-    return network
-
-
-def _maximum_flow(network: Any, source: int) -> Any:
-    from scipy.sparse.csgraph import maximum_flow
-
-    return maximum_flow(network, source, source + 1).flow
-
-
-def _reached(network: Any, start: int) -> NDArray[np.bool_]:
-    from scipy.sparse.csgraph import breadth_first_order
-
-    reached = np.zeros(network.shape[0], dtype=bool)
-    reached[breadth_first_order(network, start, return_predecessors=False)] = True
-    return reached
+    def loaded(self, weight: Whole) -> Any:
+        """Return the network for these weights: gains from the source, costs to the sink."""
+        flat, network = weight.ravel(), self.pattern.copy()
+        unlimited = np.array([np.iinfo(np.int64).max // 4, 0])
+        network.data = np.concatenate([unlimited, np.maximum(flat, 0), np.maximum(-flat, 0)])[self.pattern.data]
+        return network

@@ -53,8 +53,13 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
     sums[:, 0] = weighted.sum(axis=0)
     np.matmul(weighted.T, branches.likelihood.T, out=sums[:, 1:])
     if len(own := endings.exact_zeros):  # what is improbable must not become impossible
-        can_be = ((state.posterior > 0.0)[:, None] & (endings.features[:, own] > 0.0)).T.astype(float)
-        sums[own, 1:] = np.where(can_be @ (branches.likelihood.T > 0.0) > 0.0, np.maximum(sums[own, 1:], TINY), 0.0)
+        can_be = (state.posterior > 0.0)[:, None] & (endings.features[:, own] > 0.0)
+        answered = branches.likelihood > 0.0
+        if answered.all():  # as readings are: all that is possible stays so
+            possible = np.asarray(can_be.any(axis=0))[:, None]
+        else:
+            possible = can_be.T.astype(float) @ answered.T > 0.0
+        sums[own, 1:] = np.where(possible, np.maximum(sums[own, 1:], TINY), 0.0)
     values = endings.values(sums.T, np.vstack([spoken(endings.support, state), branches.speaks]))
     expected = np.add.reduceat(values[1:], branches.first) if branches.probes else np.zeros(0)
     return ProbeValues(branches, float(values[0]), branches.cost + expected)

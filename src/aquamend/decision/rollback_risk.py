@@ -94,7 +94,7 @@ def _closure_costs(graph: RecoveryGraph, failed: Bools) -> Floats:
     unions = []
     for row in failed:
         union = 0
-        for i in np.flatnonzero(row):
+        for i in np.flatnonzero(row).tolist():
             union |= masks[i]
         unions.append(union)
         if union not in costs:

@@ -18,12 +18,13 @@ cases answers "4": 0.97 where the floor is right against 0.03 where it is wrong,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.inference import InformationState
 from aquamend.inference.state import REJECT_AT, rejected
 from aquamend.problem import Problem
@@ -66,6 +67,7 @@ class Support:
     """Shape ``(n_pairs,)``; whether the probe supports it since before the alarm."""
     source: Indices
     """Shape ``(n_pairs,)``; the feature that tells whether the probe's source has failed; 0 where it has none."""
+    _pairs: dict[int, Indices] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.column)
@@ -78,11 +80,13 @@ class Support:
     @cached_property
     def sources(self) -> Indices:
         """The features that tell whether sources have failed, each once."""
-        return np.unique(self.source[self.source > 0])
+        return distinct(self.source[self.source > 0])
 
     def pairs_of(self, probe: int) -> Indices:
         """Return the pairs that hang on what a probe answers."""
-        return np.flatnonzero((self.probe == probe) & ~self.before)
+        if probe not in self._pairs:
+            self._pairs[probe] = np.flatnonzero((self.probe == probe) & ~self.before)
+        return self._pairs[probe]
 
     def once_answered(self, answered: Bools) -> Bools:
         """Return the pairs of probes that have answered, whatever they said, ``(…, n_pairs)``; at most those speak."""

@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from aquamend.decision.closures import CutGroup
 from aquamend.decision.endings import TIE, Bools, Endings, Floats, Indices, Local, endings_of, worst_case_endings
 from aquamend.decision.other_endings import Ending
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
@@ -239,27 +240,36 @@ def _best_correction(state: InformationState, here: _Here) -> Stop:
         losses = group.losses(np.ones(1), gain[:, None])[:, 0]
         if math.isfinite(losses.min()):
             tied = np.flatnonzero(losses <= losses.min() + TIE)
-            candidates = [_smallest(group.members, group.keep[:, u] > 0, gain) for u in tied]
+            candidates = [_smallest(group.members, group.keep[:, u] > 0, gain[group.members] - group.own) for u in tied]
             corrected += sorted(candidates, key=lambda members: (len(members), members))[0]
     for cut in groups.cuts:
-        own = gain[cut.members]
-        loss, chosen = cut.best(np.where(np.isinf(own), 0.0, own), np.isinf(own))
-        if math.isfinite(loss):
-            corrected += _smallest(cut.members, ~chosen, gain)
+        corrected += _smallest_cut(cut, gain[cut.members])
     beliefs = here.endings.losses.beliefs
     return correction(state, [state.problem.graph.beliefs[beliefs[i]].name for i in corrected])
 
 
-def _smallest(members: Indices, keep: Bools, gain: Floats) -> list[int]:
-    """Return the members a closure corrects, less those whose gain is too small to tell from a tie."""
-    covered = [int(i) for i, kept in zip(members, keep, strict=True) if not kept]
-    slack, needed = TIE, []
-    for i in sorted(covered, key=lambda i: gain[i]):
+def _smallest(members: Indices, keep: Bools, gain: Floats, slack: float = TIE) -> list[int]:
+    """Return the members a closure corrects, less those whose own gain is too small to tell from a tie."""
+    needed = []
+    for i in sorted(np.flatnonzero(~keep).tolist(), key=lambda i: gain[i]):
         if gain[i] <= slack:
-            slack -= float(gain[i])
+            slack -= max(float(gain[i]), 0.0)
         else:
-            needed.append(i)
+            needed.append(int(members[i]))
     return sorted(needed)
+
+
+def _smallest_cut(cut: CutGroup, gain: Floats) -> list[int]:
+    """Return the members that the best set of a cut corrects, or those of a smaller set whose loss is as good as equal.
+
+    Smaller sets are found by letting every member gain a little less.
+    """
+    less = np.array([0.0, TIE / len(gain), TIE])
+    chosen = cut.best(np.maximum(gain[:, None] - less, 0.0), tie=0.1 * TIE)[1]
+    above = cut.losses(gain, chosen)
+    above -= above.min()
+    which = min(np.flatnonzero(above <= TIE).tolist(), key=lambda k: int(chosen[:, k].sum()))
+    return _smallest(cut.members, ~chosen[:, which], gain, TIE - float(above[which]))
 
 
 def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
@@ -271,16 +281,17 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
     if not here.endings.corrections:
         return []
     graph = state.problem.graph
-    masks = {int(b): graph.belief_charges[b] for b in here.endings.losses.beliefs[here.gain > 0]}
+    gaining = here.endings.losses.beliefs[here.gain > 0].tolist()
     best = _best_correction(state, here).decision
     chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
-    found = unions(masks.values(), MOST_SHOWN)
+    found = unions((graph.belief_charges[b] for b in gaining), MOST_SHOWN)
     if found is not None:
+        masks = {b: graph.belief_charges[b] for b in gaining}
         covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in found]
         sets = [chosen, frozenset(), *map(frozenset, covered)]
     else:
-        names = [graph.beliefs[i].name for i in list(masks)[:MOST_SHOWN]]
-        sets = [chosen, frozenset(), frozenset(graph.beliefs[i].name for i in masks), *[chosen ^ {n} for n in names]]
+        names = [graph.beliefs[i].name for i in gaining[:MOST_SHOWN]]
+        sets = [chosen, frozenset(), frozenset(graph.beliefs[i].name for i in gaining), *[chosen ^ {n} for n in names]]
     stops = sorted((correction(state, s) for s in dict.fromkeys(sets)), key=lambda stop: stop.loss)
     return [stop for stop in stops if math.isfinite(stop.loss)][:most]
 
@@ -299,8 +310,8 @@ def listed_endings(
     if endings.groups.cuts:
         return None
     found = [_Partial((), (), 0, np.zeros(len(endings.features)), ())]
-    for ways in _ways(endings, speaks):
-        if len(found) * len(ways) > most:
+    for ways in _ways(endings, speaks, most):
+        if ways is None or len(found) * len(ways) > most:
             return None
         found = [partial + way for partial in found for way in ways]
         if possible is not None:
@@ -332,15 +343,19 @@ class _Partial:
         return Ending(decision, self.loss, tuple(clause for clause in self.support if not _always(clause)))
 
 
-def _ways(endings: Endings, speaks: Bools) -> Iterator[list[_Partial]]:
-    """Yield, group by group of beliefs that share operations, all that may be done about them."""
+def _ways(endings: Endings, speaks: Bools, most: int) -> Iterator[list[_Partial] | None]:
+    """Yield, group by group of beliefs that share operations, all that may be done about them; None for too much."""
     graph, priced = endings.losses.graph, endings.losses.beliefs
     masks = [graph.belief_charges[b] for b in priced]
-    groups = [(group.members, group.keep == 0) for group in endings.groups.listed]
+    groups: list[tuple[Indices, Bools | None]] = []
+    groups += [(group.members, group.covers(most)) for group in endings.groups.listed]
     for i in endings.groups.solo:  # what costs nothing to undo needs no way of its own that undoes nothing
         groups.append((np.array([i]), np.array([[False, True]])[:, int(masks[i] == 0) :]))
     groups += [(np.array([i]), np.array([[False]])) for i in endings.groups.stuck]
     for members, covered in groups:
+        if covered is None:
+            yield None
+            return
         ways = []
         for chosen in covered.T:
             options = [

@@ -18,8 +18,11 @@ from aquamend.records import UNRESOLVED, json_number
 FORMAT = "aquamend-decision/1"
 
 
-def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
-    """Return one decision in the decision format, with the file it belongs to and a few further keys."""
+def decision_json(report: DecisionReport, *, file: str, robustness: bool = False) -> dict[str, Any]:
+    """Return one decision in the decision format, with the file it belongs to and a few further keys.
+
+    ``robustness``, what would flip the decision, takes longer to find than the decision itself.
+    """
     state = report.state
     names = labels(state.problem.declarations)
     asked = {} if report.advice is None else {"before": state.problem.before, "advice": report.advice.value}
@@ -43,7 +46,7 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
         "bounds": {"lower": json_number(report.bounds.lower), "upper": json_number(report.bounds.upper)},
         "counts": _counts(report.considered),
         "declarations": list(_declarations(report)),
-        "robustness": _robustness(report),
+        **({"robustness": _robustness(report)} if robustness else {}),
     }
 
 

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import overload
 
 from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.graph.edges import Edge, EdgeKind
 from aquamend.graph.nodes import Action, Belief, Operation, Probe
 from aquamend.graph.validation import graph_faults, parsed_edges
 from aquamend.remembering import Remembering
+
+MOST_BITS = 1 << 27
+"""Bits that may be kept of what is reachable from where: sixteen megabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +95,13 @@ class RecoveryGraph(Remembering):
         return tuple(order)
 
     @cached_property
-    def _reach(self) -> dict[str, int]:
-        """Executed actions reachable from each node (itself included), as a bit mask over ``executed``."""
+    def _reach(self) -> dict[str, int] | None:
+        """Executed actions reachable from each node (itself included), as a bit mask over ``executed``.
+
+        None in a graph so large that these masks, whose bits grow with its square, would fill the memory.
+        """
+        if len(self.successors) * len(self.executed) > MOST_BITS:
+            return None
         own = {action.name: 1 << i for i, action in enumerate(self.executed)}
         reach: dict[str, int] = {}
         for name in reversed(self.topological_order):
@@ -115,9 +124,52 @@ class RecoveryGraph(Remembering):
             if name in executed:
                 yield f"{name} is undone" + ("" if executed[name].reversible else ", which it cannot be")
 
+    def _downstream(self, names: Iterable[str]) -> list[int]:
+        """Return the positions in ``executed`` of all that is reachable from these nodes, in order."""
+        if self._reach is not None:
+            mask = 0
+            for name in names:
+                mask |= self._reach[name]
+            return list(bits(mask))
+        seen, waiting = set(names), [*names]
+        while waiting:
+            for successor in self.successors[waiting.pop()]:
+                if successor not in seen:
+                    seen.add(successor)
+                    waiting.append(successor)
+        position = self.executed_index
+        return sorted(position[name] for name in seen if name in position)
+
+    @cached_property
+    def executed_index(self) -> dict[str, int]:
+        """Position in ``executed`` of every executed action, by name."""
+        return {action.name: i for i, action in enumerate(self.executed)}
+
+    def _leading_to(self, actions: Iterable[str]) -> frozenset[str]:
+        """Return all nodes from which one of these actions can be reached, themselves included."""
+        found = set(actions)
+        for name in reversed(self.topological_order):
+            if not found.isdisjoint(self.successors[name]):
+                found.add(name)
+        return frozenset(found)
+
+    @cached_property
+    def _leading_to_executed(self) -> frozenset[str]:
+        return self._leading_to(self.executed_index)
+
     def reaches_executed(self, node: str) -> bool:
         """Whether an executed action can be reached from the node, the node itself included."""
-        return self._reach[node] != 0
+        return node in self._leading_to_executed
+
+    @cached_property
+    def uncorrectable(self) -> frozenset[str]:
+        """The beliefs that no finite cost corrects, by name."""
+        endless = [
+            action.name
+            for action, paid in zip(self.executed, self.action_charges, strict=True)
+            if any(math.isinf(self.charges[charge].cost) for charge in paid)
+        ]
+        return (self._leading_to(endless) & self.belief_index.keys()) | frozenset(self.fixed)
 
     def downstream(self, belief: str) -> tuple[str, ...]:
         """Return D_i, the executed actions reachable from the belief along any directed path."""
@@ -125,11 +177,10 @@ class RecoveryGraph(Remembering):
 
     def closure(self, beliefs: Iterable[str]) -> tuple[str, ...]:
         """Return the minimal upper closure of a set of beliefs: the union of their D_i, in action order."""
-        mask = 0
-        for belief in beliefs:
-            self.position(belief)  # or an error that names it
-            mask |= self._reach[belief]
-        return tuple(self.executed[i].name for i in bits(mask))
+        names = list(beliefs)
+        for name in names:
+            self.position(name)  # or an error that names it
+        return tuple(self.executed[i].name for i in self._downstream(names))
 
     @cached_property
     def charges(self) -> tuple[Operation, ...]:
@@ -165,16 +216,10 @@ class RecoveryGraph(Remembering):
         return tuple(charges)
 
     @cached_property
-    def belief_charges(self) -> tuple[int, ...]:
+    def belief_charges(self) -> Sequence[int]:
         """For every belief, the charges of undoing its D_i, as a bit mask over ``charges``."""
-        action_masks = [sum(1 << c for c in paid) for paid in self.action_charges]
-        masks, barred = [], {name: 1 << len(self.charges) - k for k, name in enumerate(reversed(self.fixed), start=1)}
-        for belief in self.beliefs:
-            mask = barred.get(belief.name, 0)
-            for i in bits(self._reach[belief.name]):
-                mask |= action_masks[i]
-            masks.append(mask)
-        return tuple(masks)
+        made = _BeliefCharges(self)
+        return made if self._reach is None else tuple(made)
 
     @cached_property
     def undo_chances(self) -> tuple[float, ...]:
@@ -182,7 +227,7 @@ class RecoveryGraph(Remembering):
         chance = [action.undo_succeeds for action in self.executed]
         if all(p == 1.0 for p in chance):
             return (1.0,) * len(self.beliefs)
-        return tuple(math.prod(chance[i] for i in bits(self._reach[belief.name])) for belief in self.beliefs)
+        return tuple(math.prod(chance[i] for i in self._downstream([belief.name])) for belief in self.beliefs)
 
     def charged(self, mask: int) -> float:
         """Return the cost of a set of charges, each once, given as a bit mask over ``charges``."""
@@ -190,16 +235,17 @@ class RecoveryGraph(Remembering):
 
     def rollback_cost(self, actions: Iterable[str]) -> float:
         """Return C_R of undoing these actions and doing them again: distinct operations once, planned ones free."""
-        position = {action.name: i for i, action in enumerate(self.executed)}
-        planned = {action.name for action in self.actions if not action.executed}
-        mask = 0
+        charges: set[int] = set()
         for name in actions:
-            if name in position:
-                for charge in self.action_charges[position[name]]:
-                    mask |= 1 << charge
-            elif name not in planned:
+            if name in self.executed_index:
+                charges.update(self.action_charges[self.executed_index[name]])
+            elif name not in self._planned:
                 raise UnknownName("action", name, [action.name for action in self.actions])
-        return self.charged(mask)
+        return math.fsum(self.charges[charge].cost for charge in sorted(charges))
+
+    @cached_property
+    def _planned(self) -> frozenset[str]:
+        return frozenset(action.name for action in self.actions if not action.executed)
 
     def correction_cost(self, beliefs: Iterable[str]) -> float:
         """Return B(S), the cost of undoing the minimal upper closure of a set of beliefs."""
@@ -248,6 +294,31 @@ class RecoveryGraph(Remembering):
         present = {(source, target) for source, target, _ in self.edges}
         chain = [Edge(a, b, EdgeKind.TEMPORAL) for a, b in pairwise(order) if (a, b) not in present]
         return replace(self, edges=(*self.edges, *chain))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _BeliefCharges(Sequence[int]):
+    """The charges of each belief, found when they are asked for."""
+
+    graph: RecoveryGraph
+
+    def __len__(self) -> int:
+        return len(self.graph.beliefs)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        graph = self.graph
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        name = graph.beliefs[index].name
+        mask = 1 << len(graph.charges) - len(graph.fixed) + graph.fixed.index(name) if name in graph.fixed else 0
+        for action in graph._downstream([name]):
+            for charge in graph.action_charges[action]:
+                mask |= 1 << charge
+        return mask
 
 
 def bits(mask: int) -> Iterator[int]:

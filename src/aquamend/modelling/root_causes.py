@@ -9,9 +9,10 @@ has come since (``ageing``). What more of them at once would add is left out, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, pairwise
 from typing import Annotated
 
 import numpy as np
@@ -27,11 +28,13 @@ from aquamend.model.spreads import Spread
 from aquamend.model.validation import truth_faults
 from aquamend.modelling.ageing import Part, ageing_faults, parts_of, probabilities, since, words_of
 from aquamend.modelling.rules import Bools, Clash, Vocabulary, clash_fault, resolved
-from aquamend.modelling.truths import MOST_HYPOTHESES, UNKNOWN, Effect, Expanded, expanded
+from aquamend.modelling.truths import UNKNOWN, Effect, Expanded, expanded
 
 Floats = NDArray[np.float64]
 NOTHING = "nothing"
 """The hypothesis under which no cause is present, and the condition for it."""
+MOST_COMBINATIONS = 200_000
+"""Most combinations of causes that are made: a few seconds and a few hundred megabytes."""
 Truth = Value | Spread
 """What is true of a belief: a value, or one that nobody knows yet."""
 
@@ -141,15 +144,22 @@ def generated(
 
 def _combinations(parts: Sequence[Sequence[Part]], together: int) -> NDArray[np.intp]:
     """Return, shape ``(n_combinations, n_causes)``, which part of each cause is present; 0 where it is absent."""
-    rows: list[list[int]] = []
+    sizes = np.array([len(own) for own in parts], dtype=np.intp)
+    found = []
     for count in range(min(together, len(parts)) + 1):
-        for chosen in combinations(range(len(parts)), count):
-            for states in product(*(range(1, len(parts[c]) + 1) for c in chosen)):
-                row = [0] * len(parts)
-                for c, state in zip(chosen, states, strict=True):
-                    row[c] = state
-                rows.append(row)
-    return np.array(rows, dtype=np.intp).reshape(len(rows), len(parts))
+        chosen = np.array([*combinations(range(len(parts)), count)], dtype=np.intp).reshape(
+            math.comb(len(parts), count), count
+        )
+        ways = sizes[chosen].prod(axis=1)
+        which = np.repeat(np.arange(len(chosen)), ways)
+        number = np.arange(len(which)) - np.repeat(np.cumsum(ways) - ways, ways)  # of the parts of the same causes
+        rows = np.zeros((len(which), len(parts)), dtype=np.intp)
+        for k in reversed(range(count)):  # the parts of the last cause change fastest
+            own = chosen[which, k]
+            rows[np.arange(len(which)), own] = 1 + number % sizes[own]
+            number = number // sizes[own]
+        found.append(rows)
+    return np.concatenate(found)
 
 
 def _cause_words(
@@ -165,7 +175,26 @@ def _cause_words(
 
 def _names(parts: Sequence[Sequence[Part]], present: NDArray[np.intp]) -> list[str]:
     labels = [["", *(part.name for part in own)] for own in parts]
-    return [" + ".join(labels[c][state] for c, state in enumerate(row) if state) or NOTHING for row in present.tolist()]
+    row, at = np.nonzero(present)
+    said = [labels[c][part] for c, part in zip(at.tolist(), present[row, at].tolist(), strict=True)]
+    return [" + ".join(said[a:b]) or NOTHING for a, b in _spans(row, len(present))]
+
+
+def _spans(row: NDArray[np.intp], n: int) -> Iterator[tuple[int, int]]:
+    """Yield where the entries of each of n rows begin and end; ``row``, sorted, tells whose each entry is."""
+    return pairwise(np.searchsorted(row, np.arange(n + 1)).tolist())
+
+
+def _kinds(causes: Sequence[RootCause], present: NDArray[np.intp]) -> list[Cause]:
+    """Return of what kind each combination is: that of its causes, unknown where they differ.
+
+    Whatever is none of the alarm's business does not change what another cause makes of it.
+    """
+    kinds = [kind for kind in Cause if kind is not Cause.FALSE_ALARM]
+    among = np.array([[cause.kind == kind for kind in kinds] for cause in causes])
+    found = (present > 0).astype(float) @ among > 0
+    which = np.where(found.sum(axis=1) > 1, kinds.index(Cause.UNKNOWN), found.argmax(axis=1))
+    return [kinds[k] if some else Cause.FALSE_ALARM for k, some in zip(which, found.any(axis=1), strict=True)]
 
 
 def _priors(
@@ -269,15 +298,17 @@ def _written(
     truth = {belief: resolved(own, vocabulary) for belief, own in rules.items()}
     values = {belief: list(found) for belief, found in truth.items()}
     unknown = {b: np.array([v is None for v in own]) & (truth[b].chosen >= 0) for b, own in values.items()}
-    found, order = [], {belief.name: i for i, belief in enumerate(beliefs)}
-    for s, (name, p) in enumerate(zip(vocabulary.names, prior.tolist(), strict=True)):
-        own = [b for b, holds in failed.items() if (unknown[b][s] if b in unknown else holds[s])]
-        own.sort(key=lambda b: order.get(b, len(order)))
-        said = {b: true for b, of in values.items() if (true := of[s]) is not None}
-        # Whatever is none of the alarm's business does not change what another cause makes of it.
-        kinds = {causes[int(c)].kind for c in np.flatnonzero(present[s])} - {Cause.FALSE_ALARM}
-        kind = Cause.FALSE_ALARM if not kinds else kinds.pop() if len(kinds) == 1 else Cause.UNKNOWN
-        found.append(Hypothesis(name, p, tuple(own), kind, said))
+    order = {belief.name: i for i, belief in enumerate(beliefs)}
+    failing = sorted(failed, key=lambda b: order.get(b, len(order)))
+    columns = [unknown.get(b, failed[b]) for b in failing]
+    row, at = np.nonzero(np.column_stack([np.zeros((len(present), 0), dtype=bool), *columns]))
+    named = [failing[k] for k in at.tolist()]
+    each = zip(vocabulary.names, prior.tolist(), _spans(row, len(present)), _kinds(causes, present), strict=True)
+    found = [Hypothesis(name, p, tuple(named[a:b]), kind, {}) for name, p, (a, b), kind in each]
+    for belief, of in values.items():
+        for s in np.flatnonzero(truth[belief].chosen >= 0).tolist():
+            if (true := of[s]) is not None:
+                found[s].truth[belief] = true  # type: ignore[index]  # made here, and not yet given away
     return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
 
 
@@ -328,8 +359,8 @@ def _size_faults(parts: Sequence[Sequence[Part]], together: int | None) -> Itera
     for size in sizes:
         for k in range(counted, 0, -1):
             counts[k] += size * counts[k - 1]
-    if sum(counts) > MOST_HYPOTHESES:
-        fits = max((k for k in range(1, counted + 1) if sum(counts[: k + 1]) <= MOST_HYPOTHESES), default=1)
+    if sum(counts) > MOST_COMBINATIONS:
+        fits = max((k for k in range(1, counted + 1) if sum(counts[: k + 1]) <= MOST_COMBINATIONS), default=1)
         many = f"{'at least ' if counted < most else ''}{sum(counts):,} combinations of {len(sizes)} causes"
-        problem = f"{many} are more than the {MOST_HYPOTHESES:,} that are made"
+        problem = f"{many} are more than the {MOST_COMBINATIONS:,} that are made"
         yield Fault("together", problem, f"say how many causes may come together: {fits} is the most that fits")

@@ -16,6 +16,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import distinct
 from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.graph import Belief, Value
@@ -57,7 +58,7 @@ class Expanded:
 
     def grown(self, n_causes: int = 0) -> tuple[Grown, ...]:
         """Return what made more hypotheses than were written."""
-        written = len(np.unique(self.origin))
+        written = len(distinct(self.origin))
         steps = [Grown("combinations of causes", n_causes, written)] if n_causes else []
         if written < len(self.hypotheses):
             steps.append(Grown("spreads", written, len(self.hypotheses)))
@@ -170,13 +171,18 @@ class _Table:
 
     def __post_init__(self) -> None:
         n = len(self.rows)
-        self.failed = {name: np.array([name in row.failed for row in self.rows]) for name in self.known}
+        self.failed = {name: np.zeros(n, dtype=bool) for name in self.known}
         self.truth: dict[str, NDArray[np.object_]] = {}
         for name, belief in self.known.items():
             if belief.declared is not None:
-                values = np.empty(n, dtype=object)
-                values[:] = [row.true_of(belief) for row in self.rows]
-                self.truth[name] = values
+                self.truth[name] = np.full(n, belief.declared, dtype=object)
+        for s, row in enumerate(self.rows):  # only what differs from what is declared
+            for name in row.failed:
+                if name in self.failed:
+                    self.failed[name][s] = True
+            for name in (*row.truth, *row.failed):
+                if name in self.truth:
+                    self.truth[name][s] = row.true_of(self.known[name])
 
     def apply(self, effect: Effect, holds: Bools) -> None:
         """Make an effect so where its condition holds."""

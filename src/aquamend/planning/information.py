@@ -51,7 +51,7 @@ def _few(state: InformationState) -> bool:
     """Whether the terminal decisions are few, known without listing them: new values would multiply them."""
     endings = endings_of(state.problem)
     groups = endings.groups
-    closures = 2.0 ** min(len(groups.solo), 60) * math.prod(len(group.cost) for group in groups.listed)
+    closures = 2.0 ** min(len(groups.solo), 60) * math.prod(group.n_closures for group in groups.listed)
     return endings.plain and not groups.cuts and closures <= MOST_DECISIONS
 
 

@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 import os
-import secrets
 import stat
 import zlib
 from collections.abc import Iterable, Mapping
@@ -139,6 +138,8 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def temporary_beside(path: Path) -> Path:
     """Return a name of its own for what shall become this file; nothing of that name exists."""
+    import secrets  # here, since whoever only reads or decides needs no cryptography
+
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
 
 

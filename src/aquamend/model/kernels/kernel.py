@@ -82,6 +82,8 @@ def rows_by_name(kernel: Kernel, names: Sequence[str]) -> Kernel:
 def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
     """Yield the hypotheses without a row and the rows without a hypothesis."""
     given_names, wanted = set(given), set(names)
+    if given_names == wanted:
+        return
     for name in names:
         if name not in given_names:
             yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
@@ -95,10 +97,15 @@ def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> I
 def named_rows(
     where: str, rows: Any, names: Sequence[str], width: int
 ) -> tuple[list[Fault], list[tuple[str, Sequence[float]]]]:
-    """Return the faults of names and widths, and the rows of the right width with their places."""
+    """Return the faults of names and widths, and the rows of the right width with their places.
+
+    A row that several hypotheses have from one rule comes once, with the place of the first of them.
+    """
     if isinstance(rows, Mapping):
         faults = list(row_name_faults(where, rows, names))
-        placed = [(f"{where}.{name}", rows[name]) for name in names if name in rows]
+        every = [(name, rows[name]) for name in names if name in rows]
+        first = {id(row): k for k, (_, row) in zip(range(len(every) - 1, -1, -1), reversed(every), strict=True)}
+        placed = [(f"{where}.{every[k][0]}", every[k][1]) for k in sorted(first.values())]
     elif np.ndim(rows) != 2 or np.shape(rows) != (len(names), width):
         return [Fault(where, f"the array has shape {np.shape(rows)}", f"make it ({len(names)}, {width})")], []
     else:

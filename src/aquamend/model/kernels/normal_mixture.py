@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -190,14 +191,16 @@ def _outlier_faults(where: str, outliers: float) -> Iterator[Fault]:
 
 
 def _compiled(tables: Sequence[Sequence[Sequence[float]]], outliers: float) -> Readings:
-    position: dict[tuple[tuple[float, ...], ...], int] = {}
-    of = [position.setdefault(tuple(tuple(map(float, row)) for row in rows), len(position)) for rows in tables]
-    owner = [label for label, rows in enumerate(position) for _ in rows]
-    weight, mean, sd = np.array([row for rows in position for row in rows]).T
+    sizes = np.array([len(rows) for rows in tables])
+    every = np.array([row for rows in tables for row in rows], dtype=float) + 0.0  # a mean of -0 is one of 0
+    position: dict[bytes, int] = {}
+    whole, width = every.tobytes(), every.strides[0]
+    ends = (np.cumsum(sizes) * width).tolist()
+    of = [position.setdefault(whole[a:b], len(position)) for a, b in pairwise([0, *ends])]
+    weight, mean, sd = np.frombuffer(b"".join(position)).reshape(-1, 3).T
+    owner = np.repeat(np.arange(len(position)), [len(own) // width for own in position])
     total = np.bincount(owner, weights=weight)
-    return Readings.of_components(
-        np.array(of, dtype=np.intp), np.array(owner, dtype=np.intp), weight / total[owner], mean, sd, outliers
-    )
+    return Readings.of_components(np.array(of, dtype=np.intp), owner, weight / total[owner], mean, sd, outliers)
 
 
 @dataclass(frozen=True, eq=False)
