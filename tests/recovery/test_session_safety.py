@@ -1,6 +1,9 @@
 """What must never happen in a session, whatever is said to it and in whatever order: each was found by attacking it."""
 
+import threading
+
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, RollBack
 from aquamend.errors import AquaMendError, ForeignSession, InvalidData, StaleReply
@@ -312,3 +315,34 @@ def test_an_alarm_while_a_person_takes_over_begins_nothing_behind_their_back(beg
     assert session.alarm(at=1.0).kind == "stop"
     assert session.reply(hand_over.done("Ada has it"), at=2.0).kind == "end"
     assert session.recovery.ending is Ending.HANDED_OVER
+
+
+def test_a_call_of_stop_that_has_not_begun_says_nothing_about_the_act(scripted, table, monkeypatch):
+    release, begun = threading.Event(), list[threading.Thread]()
+
+    class Held(threading.Thread):
+        def start(self):
+            begun.append(self)
+            if len(begun) == 2:  # the thread of stop gets no turn, and the act ends by itself
+                release.set()
+            else:
+                super().start()
+
+    class Stopping(scripted.Scripted):
+        def perform(self, act):
+            if not self.did:
+                session.alarm()
+                release.wait(PATIENCE_S)
+            return super().perform(act)
+
+        def stop(self, act):
+            raise AssertionError("its thread was never begun")
+
+    monkeypatch.setattr(drivers.threading, "Thread", Held)
+    state = table(again={"nothing": 0.5, "moved": 0.5, "added": 0.5})
+    session = Session.begin(state, scripted.Steps([CORRECT_LEVEL, Continue()]), rules=Rules(stop_s=PATIENCE_S))
+    recovery = drive(session, Stopping(state))
+    assert [(receipt.what, receipt.succeeded) for receipt in recovery.receipts] == [
+        ("undo: clear", True),
+        ("finish the task", True),
+    ]
