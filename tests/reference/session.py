@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from aquamend.decision.steps import Escalate, Step
-from aquamend.recovery import Act, Ending, Follow, HandOver, Measure, Redo, Rules, Undo
+from aquamend.recovery import Act, Declare, Ending, Follow, HandOver, Measure, Redo, Rules, Undo
 
 
 class Stage(Enum):
@@ -78,6 +78,8 @@ class SessionModel:
     """When a person allowed the next act."""
     alarms_waiting: int = 0
     observed: bool = False
+    corrected: bool = False
+    """Whether something was declared since an alarm last counted, so that another one is new evidence."""
     odd: bool = False
     """Whether an answer came that the model thinks impossible."""
     failures: dict[str, int] = field(default_factory=dict)
@@ -220,6 +222,8 @@ class SessionModel:
                 waiting = {name for later in self.left if isinstance(later, Undo) for name in later.actions}
                 gone = [name for name in actions if name not in waiting and name not in self.undone]
                 self.undone = (*self.undone, *gone)
+            case Declare():
+                self.corrected = True
             case Redo(action):
                 self.undone = tuple(name for name in self.undone if name != action)
 
@@ -287,7 +291,7 @@ class SessionModel:
         """Take in that the monitor rang."""
         if self.ending is not None:
             raise Refused
-        if not self.counts_again or self._handed_over:
+        if not (self.counts_again or self.corrected) or self._handed_over:
             return
         if self.act is None:
             self._decide_again()
@@ -301,6 +305,7 @@ class SessionModel:
         return self.carried_out and isinstance(self.last, Escalate)
 
     def _decide_again(self) -> None:
+        self.corrected = False
         if self.forced and self.left:
             return  # a person is called whatever the policy would say
         self.left, self.asked, self.allowed_at, self.carried_out = [], None, None, False
