@@ -39,10 +39,6 @@ class Refused(Exception):
     """What was said makes no sense now, so the session has to refuse it and to stay as it was."""
 
 
-Chosen = tuple[Step, Sequence[Act]]
-"""A step, and the acts that carry it out."""
-
-
 @dataclass
 class SessionModel:
     """A session as it has to behave, at times given in seconds."""
@@ -52,8 +48,8 @@ class SessionModel:
     counts_again: bool
     """Whether the problem says how likely another alarm is."""
     began: float
-    choose: Callable[[], Chosen | None]
-    """Give what the policy has chosen; None where it has not chosen yet."""
+    choose: Callable[[], bool]
+    """Call `decided` or `policy_failed` if the policy has chosen by now; return whether it has."""
     escalate_cost: float
 
     now: float = 0.0
@@ -109,10 +105,8 @@ class SessionModel:
             elif self.trouble and isinstance(self.last, Escalate):
                 self.ending = Ending.STOPPED
             elif self.trouble or self._used_up():
-                self._decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
-            elif (chosen := self.choose()) is not None:
-                self._decided(*chosen)
-            else:
+                self.decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
+            elif not self.choose():
                 return Wanted("decide")
         return Wanted("end", ending=self.ending)
 
@@ -136,7 +130,8 @@ class SessionModel:
     def _used_up(self) -> bool:
         return self.steps >= self.rules.decisions or self.now - self.began >= self.rules.seconds
 
-    def _decided(self, step: Step, acts: Sequence[Act], *, forced: bool = False) -> None:
+    def decided(self, step: Step, acts: Sequence[Act], *, forced: bool = False) -> None:
+        """Take in a step, and the acts that carry it out."""
         self.forced = forced
         self.steps, self.last, self.left, self.carried_out = self.steps + 1, step, list(acts), False
 
@@ -283,7 +278,7 @@ class SessionModel:
 
     def policy_failed(self) -> None:
         """Take in that the policy gave no step."""
-        self._decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
+        self.decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
 
     # What comes from outside.
 
