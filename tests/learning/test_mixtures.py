@@ -72,6 +72,12 @@ def test_the_kind_is_chosen_by_readings_held_back(readings, kind):
     assert np.log(density).mean() >= np.log(plain).mean() - 1e-9
 
 
+@pytest.mark.parametrize(("count", "kinds"), [(FEWEST_TO_CHOOSE - 1, 0), (FEWEST_TO_CHOOSE, 3)])
+def test_the_kind_is_chosen_from_so_many_readings_on(count, kinds):
+    found = learned_readings(THOUGHT, {"default": NORMAL[:count]}, law=Law.BEST, strength=2.0)
+    assert len(found.scores) == kinds
+
+
 def test_a_few_readings_choose_nothing():
     few = {"default": TWO_HUMPS[: FEWEST_TO_CHOOSE - 1]}
     found = learned_readings(THOUGHT, few, law=Law.BEST, strength=2.0)

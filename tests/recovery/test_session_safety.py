@@ -1,6 +1,7 @@
 """What must never happen in a session, whatever is said to it and in whatever order: each was found by attacking it."""
 
 import threading
+from functools import partial
 
 import pytest
 from tests.waiting import PATIENCE_S
@@ -346,3 +347,18 @@ def test_a_call_of_stop_that_has_not_begun_says_nothing_about_the_act(scripted, 
         ("undo: clear", True),
         ("finish the task", True),
     ]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_what_goes_wrong_in_a_policy_is_raised_where_that_is_wanted(scripted, table, apart):
+    begin = partial(Session.begin, table(), scripted.Steps([]), strict=True, decide_apart=apart, at=0.0)
+    with pytest.raises(IndexError):
+        begin().decide(at=1.0) if apart else begin()
+
+
+def test_who_is_asked_about_an_act_in_doubt_is_told_what_came_between(begun, scripted):
+    session = begun(CORRECT_LEVEL, timeout_s=5)
+    assert "(no receipt within 5 s)" in in_doubt(session, at=6.0).reason
+    log = begun(CORRECT_LEVEL).log
+    session = Session.resume(log, "s", policy=scripted.Steps([]), at=1.0)
+    assert "(the program that had begun it ended" in session.reply(NoReceipt("no idea"), at=2.0).reason
