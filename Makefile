@@ -21,7 +21,7 @@ help:
 	@echo 'make demo      watch the simulated robot recover; the page and the 3-D replay go to runs/demo'
 	@echo 'make test      lint, types, layers, and the quick tests: every theorem and contract'
 	@echo 'make test-all  the same, with long searches, committed results, examples, cluster and browser'
-	@echo 'make soak      thousands of damaged journals, and journals that many write to at once'
+	@echo 'make soak      thousands of random schedules, kills and damaged journals; writes docs/reliability.md'
 	@echo 'make lowest    the core tests against the lowest versions that pyproject.toml allows'
 	@echo 'make api       the API reference from docstrings, into build/api, with every link checked'
 	@echo 'make lint      ruff check and ruff format --check'
@@ -74,9 +74,11 @@ test: $(STAMP)
 test-all: $(STAMP)
 	@ALL_TESTS_RUN=1 $(MAKE) --no-print-directory test PYTEST_ARGS='$(PYTEST_ARGS) -m ""'
 
-# Thousands of damaged and shared journals; `make test-all` runs a tenth of them.
+# Thousands of schedules, kills, damaged and shared journals; `make test-all` runs a tenth of them.
 soak: $(STAMP)
+	@rm -rf build/reliability
 	@SOAK=1 $(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal -m "" tests/soak
+	@$(BIN)/python docs/make_reliability.py
 
 # What runs beside a robot is tested with the oldest libraries it may find there.
 LOWEST := .venv-lowest

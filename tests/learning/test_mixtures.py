@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aquamend.learning import Law, Part, Record, calibration, learned, mixtures
-from aquamend.learning.readings import FEWEST_TO_CHOOSE, MOST_SAMPLES, channel_of, learned_readings
+from aquamend.learning.readings import FEWEST_TO_CHOOSE, FEWEST_TO_SPLIT, MOST_SAMPLES, channel_of, learned_readings
 from aquamend.problem_file import parse_problem
 
 RNG = np.random.default_rng(5)
@@ -43,6 +43,21 @@ def test_no_readings_leave_everything_as_it_was():
         assert found.kernel == kernel
 
 
+def test_a_mixture_that_is_to_be_one_normal_keeps_its_mean_and_its_variance():
+    kernel = {"mixture": {"default": [[0.25, 1.0, 2.0], [0.75, 4.0, 1.0]]}}
+    found = learned_readings(kernel, {"default": np.zeros(0)}, law=Law.GAUSSIAN, strength=2.0)
+    mean, sd = found.kernel["gaussian"]["default"]
+    assert mean == pytest.approx(3.25)
+    assert sd**2 == pytest.approx(0.25 * (2.0**2 + 2.25**2) + 0.75 * (1.0**2 + 0.75**2))
+
+
+def test_a_normal_becomes_two_only_with_readings_enough_that_differ():
+    readings = np.linspace(-9.0, 9.0, FEWEST_TO_SPLIT)
+    for given_readings, parts in ((readings, 2), (readings[1:], 1), (np.full(FEWEST_TO_SPLIT, 3.0), 1)):
+        found = learned_readings(THOUGHT, {"default": given_readings}, law=Law.MIXTURE, strength=2.0)
+        assert len(found.kernel["mixture"]["default"]) == parts
+
+
 @pytest.mark.parametrize(("readings", "kind"), [(NORMAL, "gaussian"), (TWO_HUMPS, "mixture"), (FIVE_HUMPS, "samples")])
 def test_the_kind_is_chosen_by_readings_held_back(readings, kind):
     thought = {"samples": {"default": [0.0, 10.0]}, "bandwidth": 0.5} if kind == "samples" else THOUGHT
@@ -55,6 +70,12 @@ def test_the_kind_is_chosen_by_readings_held_back(readings, kind):
         learned_readings(THOUGHT, {"default": readings}, law=Law.GAUSSIAN, strength=2.0).kernel, ["default"]
     ).density(fresh)[:, 0]
     assert np.log(density).mean() >= np.log(plain).mean() - 1e-9
+
+
+@pytest.mark.parametrize(("count", "kinds"), [(FEWEST_TO_CHOOSE - 1, 0), (FEWEST_TO_CHOOSE, 3)])
+def test_the_kind_is_chosen_from_so_many_readings_on(count, kinds):
+    found = learned_readings(THOUGHT, {"default": NORMAL[:count]}, law=Law.BEST, strength=2.0)
+    assert len(found.scores) == kinds
 
 
 def test_a_few_readings_choose_nothing():

@@ -120,6 +120,11 @@ def test_causes_that_cannot_be_meant_are_refused(causes, said):
     assert said in faults(*causes)
 
 
+def test_a_fault_says_of_which_state_of_which_cause_it_is():
+    assert "causes[1].prior: 1.5" in faults(RootCause.single("a", 0.1), RootCause.single("b", 1.5))
+    assert "causes[1].states.x.prior: 1.5" in faults(RootCause.single("a", 0.1), RootCause("b", {"x": CauseState(1.5)}))
+
+
 def test_twenty_causes_three_at_a_time_are_a_model_of_1351_hypotheses():
     beliefs = [Belief(f"b{i}", 10.0) for i in range(20)]
     graph = RecoveryGraph(

@@ -1,6 +1,10 @@
 """What must never happen in a session, whatever is said to it and in whatever order: each was found by attacking it."""
 
+import threading
+from functools import partial
+
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, RollBack
 from aquamend.errors import AquaMendError, ForeignSession, InvalidData, StaleReply
@@ -312,3 +316,49 @@ def test_an_alarm_while_a_person_takes_over_begins_nothing_behind_their_back(beg
     assert session.alarm(at=1.0).kind == "stop"
     assert session.reply(hand_over.done("Ada has it"), at=2.0).kind == "end"
     assert session.recovery.ending is Ending.HANDED_OVER
+
+
+def test_a_call_of_stop_that_has_not_begun_says_nothing_about_the_act(scripted, table, monkeypatch):
+    release, begun = threading.Event(), list[threading.Thread]()
+
+    class Held(threading.Thread):
+        def start(self):
+            begun.append(self)
+            if len(begun) == 2:  # the thread of stop gets no turn, and the act ends by itself
+                release.set()
+            else:
+                super().start()
+
+    class Stopping(scripted.Scripted):
+        def perform(self, act):
+            if not self.did:
+                session.alarm()
+                release.wait(PATIENCE_S)
+            return super().perform(act)
+
+        def stop(self, act):
+            raise AssertionError("its thread was never begun")
+
+    monkeypatch.setattr(drivers.threading, "Thread", Held)
+    state = table(again={"nothing": 0.5, "moved": 0.5, "added": 0.5})
+    session = Session.begin(state, scripted.Steps([CORRECT_LEVEL, Continue()]), rules=Rules(stop_s=PATIENCE_S))
+    recovery = drive(session, Stopping(state))
+    assert [(receipt.what, receipt.succeeded) for receipt in recovery.receipts] == [
+        ("undo: clear", True),
+        ("finish the task", True),
+    ]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_what_goes_wrong_in_a_policy_is_raised_where_that_is_wanted(scripted, table, apart):
+    begin = partial(Session.begin, table(), scripted.Steps([]), strict=True, decide_apart=apart, at=0.0)
+    with pytest.raises(IndexError):
+        begin().decide(at=1.0) if apart else begin()
+
+
+def test_who_is_asked_about_an_act_in_doubt_is_told_what_came_between(begun, scripted):
+    session = begun(CORRECT_LEVEL, timeout_s=5)
+    assert "(no receipt within 5 s)" in in_doubt(session, at=6.0).reason
+    log = begun(CORRECT_LEVEL).log
+    session = Session.resume(log, "s", policy=scripted.Steps([]), at=1.0)
+    assert "(the program that had begun it ended" in session.reply(NoReceipt("no idea"), at=2.0).reason

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from aquamend.decision.steps import Escalate, Step
-from aquamend.recovery import Act, Ending, Follow, HandOver, Measure, Redo, Rules, Undo
+from aquamend.recovery import Act, Declare, Ending, Follow, HandOver, Measure, Redo, Rules, Undo
 
 
 class Stage(Enum):
@@ -39,10 +39,6 @@ class Refused(Exception):
     """What was said makes no sense now, so the session has to refuse it and to stay as it was."""
 
 
-Chosen = tuple[Step, Sequence[Act]]
-"""A step, and the acts that carry it out."""
-
-
 @dataclass
 class SessionModel:
     """A session as it has to behave, at times given in seconds."""
@@ -52,8 +48,8 @@ class SessionModel:
     counts_again: bool
     """Whether the problem says how likely another alarm is."""
     began: float
-    choose: Callable[[], Chosen | None]
-    """Give what the policy has chosen; None where it has not chosen yet."""
+    choose: Callable[[], bool]
+    """Call `decided` or `policy_failed` if the policy has chosen by now; return whether it has."""
     escalate_cost: float
 
     now: float = 0.0
@@ -78,6 +74,8 @@ class SessionModel:
     """When a person allowed the next act."""
     alarms_waiting: int = 0
     observed: bool = False
+    corrected: bool = False
+    """Whether something was declared since an alarm last counted, so that another one is new evidence."""
     odd: bool = False
     """Whether an answer came that the model thinks impossible."""
     failures: dict[str, int] = field(default_factory=dict)
@@ -107,10 +105,8 @@ class SessionModel:
             elif self.trouble and isinstance(self.last, Escalate):
                 self.ending = Ending.STOPPED
             elif self.trouble or self._used_up():
-                self._decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
-            elif (chosen := self.choose()) is not None:
-                self._decided(*chosen)
-            else:
+                self.decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
+            elif not self.choose():
                 return Wanted("decide")
         return Wanted("end", ending=self.ending)
 
@@ -134,7 +130,8 @@ class SessionModel:
     def _used_up(self) -> bool:
         return self.steps >= self.rules.decisions or self.now - self.began >= self.rules.seconds
 
-    def _decided(self, step: Step, acts: Sequence[Act], *, forced: bool = False) -> None:
+    def decided(self, step: Step, acts: Sequence[Act], *, forced: bool = False) -> None:
+        """Take in a step, and the acts that carry it out."""
         self.forced = forced
         self.steps, self.last, self.left, self.carried_out = self.steps + 1, step, list(acts), False
 
@@ -220,6 +217,8 @@ class SessionModel:
                 waiting = {name for later in self.left if isinstance(later, Undo) for name in later.actions}
                 gone = [name for name in actions if name not in waiting and name not in self.undone]
                 self.undone = (*self.undone, *gone)
+            case Declare():
+                self.corrected = True
             case Redo(action):
                 self.undone = tuple(name for name in self.undone if name != action)
 
@@ -279,7 +278,7 @@ class SessionModel:
 
     def policy_failed(self) -> None:
         """Take in that the policy gave no step."""
-        self._decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
+        self.decided(Escalate(), [HandOver(cost=self.escalate_cost)], forced=True)
 
     # What comes from outside.
 
@@ -287,7 +286,7 @@ class SessionModel:
         """Take in that the monitor rang."""
         if self.ending is not None:
             raise Refused
-        if not self.counts_again or self._handed_over:
+        if not (self.counts_again or self.corrected) or self._handed_over:
             return
         if self.act is None:
             self._decide_again()
@@ -301,6 +300,7 @@ class SessionModel:
         return self.carried_out and isinstance(self.last, Escalate)
 
     def _decide_again(self) -> None:
+        self.corrected = False
         if self.forced and self.left:
             return  # a person is called whatever the policy would say
         self.left, self.asked, self.allowed_at, self.carried_out = [], None, None, False

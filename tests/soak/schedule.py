@@ -54,7 +54,7 @@ class Chooser:
 
     def next_step(self, state):
         if not self.calm and self.rng.random() < 0.05:
-            self.chosen.append((Escalate(), [HandOver(cost=state.problem.escalate_loss)]))
+            self.chosen.append(None)
             raise RuntimeError("no idea")
         self.chosen.append(self.choice(state))
         return self.chosen[-1][0]
@@ -124,7 +124,15 @@ class Schedule:
         self.compare()
 
     def chosen(self):
-        return self.policy.chosen.pop(0) if self.policy.chosen else None
+        """Have the model hear what the policy has chosen here, if it has; return whether it has."""
+        if not self.policy.chosen:
+            return False
+        step = self.policy.chosen.pop(0)
+        if step is None:
+            self.model.policy_failed()
+        else:
+            self.model.decided(*step)
+        return True
 
     # Saying something to both, and comparing.
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.soak.damage import damage
+from tests.soak.findings import keep
 from tests.tiers import cases
 
 from aquamend import InformationState, load_problem
@@ -186,6 +187,10 @@ def test_a_damaged_journal_is_read_as_it_was_acknowledged_or_not_at_all(journals
     sys.stdout.write(f"{dict(sorted(counts.items()))}\n")
     assert sum(counts.values()) == len(range(part, COUNT, PARTS))
     assert any("noticed" in how for _, how in counts)
+    found = Counter[str]()
+    for (file, how), count in counts.items():
+        found[f"{file}: {how}"] += count
+    keep("damage", str(part), f"{part}, {part + PARTS}, … below {COUNT}", found)
 
 
 @pytest.mark.parametrize("lost", ["j.db-wal", "j.db-seals", "j.db"])

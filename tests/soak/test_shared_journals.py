@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from tests.soak.findings import keep
 from tests.tiers import cases
 
 from aquamend import InformationState, load_problem
@@ -79,6 +80,8 @@ def test_nobody_finds_damage_where_there_is_none(tmp_path, place):
         with Journal.open(path, read_only=True) as journal:
             for line in journal.sessions():
                 assert len(list(journal.read(line.name))) == line.events
+            left = len(journal.sessions())
+        keep("shared", place, "0, 1, 2", {"seconds": int(SECONDS), "processes": 5, "sessions left at the end": left})
     finally:
         if place == "memory":
             for file in path.parent.glob(f"{path.name}*"):

@@ -100,16 +100,19 @@ def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recove
     """Call a robot for everything that a session asks, until it has ended or has waited for a person long enough."""
     patience, changed = time.monotonic() + wait_s, threading.Event()
     calls, started = dict[int, Future[Any]](), set[int]()
+    acting = -1  # the number of the last act that was begun here
     with _listening(session, changed.set):
         while not isinstance(request := session.tick(), End):
             changed.clear()
             if isinstance(request, Decide):
                 session.decide()
-            elif isinstance(request, Stop) and (unbegun := next((n for n, one in calls.items() if one.cancel()), None)):
-                del calls[unbegun]
-                session.reply(request.act.failed("it was not begun", cost=0.0), to=unbegun)
+            elif isinstance(request, Stop) and acting in calls and calls[acting].cancel():
+                del calls[acting]
+                with contextlib.suppress(StaleReply):
+                    session.reply(request.act.failed("it was not begun", cost=0.0), to=acting)
             elif isinstance(request, _ToCall) and request.number not in started:
                 started.add(request.number)
+                acting = request.number if isinstance(request, RunProbe | Perform) else acting
                 calls[request.number] = _called(robot, request)
             elif (answered := next((n for n, one in calls.items() if one.done()), None)) is not None:
                 _reply(session, answered, calls.pop(answered))
