@@ -41,7 +41,7 @@ def decision_json(report: DecisionReport, *, file: str) -> dict[str, Any]:
         "counts": _counts(report.considered),
         "declarations": list(_declarations(report)),
         "robustness": _robustness(report),
-    }
+    } | ({"note": report.note} if report.note else {})
 
 
 def surprises_json(report: DecisionReport) -> list[dict[str, Any]]:
