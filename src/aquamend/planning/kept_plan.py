@@ -103,9 +103,12 @@ class PartPlan:
 
 def planned(state: InformationState, limits: Limits, *, work: float = WORK) -> KeptPlan | None:
     """Return the best plan found from this state on, if it costs no more than the one-step policy; else None."""
+    by_readings = reads_numbers(state)
+    if by_readings and _one_step_probe(state) is not None:
+        return None  # what the one-step policy costs is not known where it reads numbers
     if not state.legal or quick_bounds(state).lower >= best_terminal(state).loss - TIE:
         return None  # nothing is worth asking
-    if reads_numbers(state):
+    if by_readings:
         return _for_readings(state, limits, work)
     table = solve(state, most_sums=work * TABLE_SHARE)
     if table is not None:
@@ -133,9 +136,7 @@ def _one_step_probe(state: InformationState) -> int | None:
 
 
 def _for_readings(state: InformationState, limits: Limits, work: float) -> PartPlan | None:
-    """Return a plan that goes by intervals of readings, where the one-step policy stops and that plan costs less."""
-    if _one_step_probe(state) is not None:
-        return None
+    """Return a plan that goes by intervals of readings, if it costs less than stopping."""
     tree = PlanTree(state, less_informed(state, READING_CUTS))
     _search(tree, limits, READING_SHARE * work)
     return PartPlan(tree) if tree.bounds.upper < best_terminal(state).loss - TIE else None
