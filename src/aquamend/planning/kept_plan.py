@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aquamend.decision.endings import TIE
-from aquamend.decision.probe_value import best_probe, probe_values
+from aquamend.decision.probe_value import best_probe
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
@@ -101,11 +101,14 @@ class PartPlan:
         return self.tree.looks_that_pay()
 
 
-def planned(state: InformationState, limits: Limits, *, work: float = WORK) -> KeptPlan | None:
-    """Return the best plan found from this state on, if it costs no more than the one-step policy; else None."""
+def planned(state: InformationState, limits: Limits, *, stops: bool, work: float = WORK) -> KeptPlan | None:
+    """Return the best plan found from this state on, if it costs no more than the one-step policy; else None.
+
+    ``stops`` says whether that policy ends the recovery here; then what it costs is known.
+    """
     by_readings = reads_numbers(state)
-    if by_readings and _one_step_probe(state) is not None:
-        return None  # what the one-step policy costs is not known where it reads numbers
+    if by_readings and not stops:
+        return None
     if not state.legal or quick_bounds(state).lower >= best_terminal(state).loss - TIE:
         return None  # nothing is worth asking
     if by_readings:
@@ -115,7 +118,7 @@ def planned(state: InformationState, limits: Limits, *, work: float = WORK) -> K
         return WholePlan(table)
     tree = PlanTree(state, discrete_answers(state), apart=True)
     covered = tree.cover(lambda own: own.work > FOR_ONE_STEP * work or limits.reached(own.bounds))
-    if not (covered and state.problem.coverage is None) and _one_step_probe(state) is not None:
+    if not (stops or (covered and state.problem.coverage is None)):
         return None  # what the one-step policy costs is not known
     _search(tree, limits, FOR_SEARCH * work)
     settled = tree.settle(lambda own: own.work > work or limits.left_s <= 0.0)
@@ -128,11 +131,6 @@ def orders_meet(state: InformationState) -> bool:
     With a plan of its own after each of the two answers it would; so only one plan is kept from there on.
     """
     return not reads_numbers(state) and any(view.most_runs > 1 for view in state.legal)
-
-
-def _one_step_probe(state: InformationState) -> int | None:
-    values = probe_values(state)
-    return best_probe(values.expected_loss, values.stop_loss)
 
 
 def _for_readings(state: InformationState, limits: Limits, work: float) -> PartPlan | None:

@@ -163,7 +163,8 @@ def _plan(
 def _made(state: InformationState, settings: Best) -> tuple[KeptPlan | None, bool]:
     limits = Limits(deadline_s=settings.deadline_s)
     try:
-        plan = planned(state, limits, work=settings.work)
+        stops = not isinstance(_ONE_STEP.next_step(state), Reprobe)
+        plan = planned(state, limits, stops=stops, work=settings.work)
     except KeyboardInterrupt:
         listener = current_listener()
         if listener is None:
