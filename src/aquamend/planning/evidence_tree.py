@@ -36,6 +36,7 @@ from aquamend.modelling.left_out import worst_loss
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.growing import Growing
 from aquamend.planning.sensors import Answers
+from aquamend.planning.work import A_NODE, A_ROUND, stop_work
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -58,8 +59,6 @@ FEW_USES = 3
 """Uses up to which evidence is told apart by its answers; with more, by the posterior that it leads to."""
 MOST_STORIES = 8
 """Of the stories a probe may tell, those most probable to begin with are looked at."""
-A_ROUND, A_NODE, A_CUT = 200_000, 300, 10_000
-"""What a round, a new node and a belief in a minimum cut cost beside the numbers that are computed, in numbers."""
 LARGEST = 1e200
 """A gap between a finite and an infinite bound counts as this."""
 STOP, LOWER, UPPER = range(3)
@@ -156,7 +155,7 @@ class EvidenceTree:
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
         self.relaxed, self._informed = relaxed, informed_losses(state)
         self._all_apart = apart or (not relaxed and self.endings.ruled)
-        self._a_node = A_NODE + A_CUT * sum(len(cut.members) for cut in self.endings.groups.cuts)
+        self._a_node = A_NODE + stop_work(self.endings) + self.endings.features.size
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self._at_stake = math.inf if len(self.endings.exact_zeros) else worst_loss(state.problem)
@@ -179,7 +178,7 @@ class EvidenceTree:
         self._known = _Known(self)
         self._n_answers = 0
         self.work = 0.0
-        """Numbers computed, about: it is the same on every machine."""
+        """What has been done so far: it is the same on every machine."""
         nowhere = np.full(1, -1, dtype=np.intp)
         self.add(nowhere, nowhere, state.posterior[None, :], np.zeros((1, n_probes), dtype=np.int32))
 
@@ -289,7 +288,7 @@ class EvidenceTree:
             row, probe = self._layers[depth].which
             least[row, probe] = np.maximum(least[row, probe], self._layers[depth].losses(values[:, LOWER], LOWER))
             most[row, probe] = np.minimum(most[row, probe], self._layers[depth].losses(values[:, UPPER], UPPER))
-            rows = np.unique(row)
+            rows = np.flatnonzero(np.bincount(row, minlength=len(self._node)))
             nodes = self._node.rows[rows]
             best = np.minimum(values[nodes, STOP], least[rows].min(axis=1))
             values[nodes, LOWER] = np.maximum(values[nodes, LOWER], best)
@@ -421,7 +420,7 @@ class EvidenceTree:
     def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
         """Add leaves with their first bounds; each follows an answer at its parent."""
         speaks = self._answered(used) if self._said is None else self._said.add(parent, answer)
-        self.work += len(posterior) * (posterior.shape[1] * self.endings.features.shape[1] + self._a_node)
+        self.work += len(posterior) * self._a_node
         stop = self._stop(posterior, speaks)
         cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
         lower = np.minimum(stop, posterior @ self._informed + cheapest)

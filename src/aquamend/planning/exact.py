@@ -154,7 +154,7 @@ def solve(
     if sensing is None:
         return None
     functionals = np.hstack([endings.features, sensing.closed_loss])
-    most = min(MOST_CELLS if most_cells is None else most_cells, min(MOST_SUMS, most_sums) / functionals.shape[1])
+    most = min(MOST_CELLS if most_cells is None else min(most_cells, MOST_CELLS), min(MOST_SUMS, most_sums) / functionals.shape[1])
     if n_cells(sensing) > most:
         return None
     limit = int(min(depth, sum(sensing.uses)))

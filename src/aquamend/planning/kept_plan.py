@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from aquamend.decision.endings import TIE
+from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
@@ -21,12 +21,11 @@ from aquamend.planning.exact import PlanTable, solve
 from aquamend.planning.limits import Limits
 from aquamend.planning.plan_tree import PlanTree
 from aquamend.planning.sensors import discrete_answers, less_informed, reads_numbers
+from aquamend.planning.work import cell_work
 
-WORK = 2.5e7
-"""Numbers that one plan may compute: some tenths of a second."""
-TABLE_SHARE = 0.04
-"""Numbers in a table of all evidence states, each of which is worked on often, as a share of that."""
-READING_SHARE = 0.1
+WORK = 1e9
+"""What one plan may cost: some tenths of a second, up to one."""
+READING_SHARE = 0.03
 READING_CUTS = 24
 """Work and cuts of all probes together where probes read numbers: the plan is made again after every reading."""
 FOR_ONE_STEP, FOR_SEARCH = 0.5, 0.8
@@ -113,13 +112,15 @@ def planned(state: InformationState, limits: Limits, *, stops: bool, work: float
         return None  # nothing is worth asking
     if by_readings:
         return _for_readings(state, limits, work)
-    table = solve(state, most_sums=work * TABLE_SHARE)
+    table = solve(state, most_cells=work / cell_work(endings_of(state.problem), len(state.legal)))
     if table is not None:
         return WholePlan(table)
+    if not stops and state.problem.coverage is not None:
+        return None  # a screen may apply, and then a search does not know where the one-step policy goes
     tree = PlanTree(state, discrete_answers(state), apart=True)
     covered = tree.cover(lambda own: own.work > FOR_ONE_STEP * work or limits.reached(own.bounds))
-    if not (stops or (covered and state.problem.coverage is None)):
-        return None  # what the one-step policy costs is not known
+    if not (stops or covered):
+        return None
     _search(tree, limits, FOR_SEARCH * work)
     settled = tree.settle(lambda own: own.work > work or limits.left_s <= 0.0)
     return PartPlan(tree, ends_there=not settled and orders_meet(state))
