@@ -33,7 +33,7 @@ from aquamend.policies import DEFAULT, AquaMend, Best, Exact, Policy, evaluate, 
 from aquamend.policies.sampling import paired_difference, sampled
 from aquamend.problem_file import parse_problem
 
-LITTLE = (0.0, 2e5, 1e6)
+LITTLE = (0.0, 1e6, 1e7)
 """Work with which no table is made: at the alarm alone, for a search of one round, and for some."""
 
 
@@ -54,7 +54,7 @@ def losses_of(policies: list[Policy], seed: int) -> list[float]:
 
 @pytest.fixture
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aquamend.planning.kept_plan.TABLE_SHARE", 0.0)
+    monkeypatch.setattr("aquamend.planning.kept_plan.cell_work", lambda endings, n_probes: math.inf)
 
 
 def test_it_is_the_default() -> None:
@@ -225,7 +225,7 @@ def test_its_work_is_counted_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> N
     state = InformationState.alarmed(tiger(math.inf))
     usual = Best().bounds(state)
     ticks = itertools.count(0, 1000.0)
-    monkeypatch.setattr("time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("aquamend.deadline.clock", lambda: next(ticks))
     assert Best().bounds(InformationState.alarmed(tiger(math.inf))) == usual
     assert Best().work == WORK
 

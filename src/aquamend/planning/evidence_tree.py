@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.support import spoken, spoken_by
 from aquamend.inference import InformationState, joint
@@ -232,13 +233,13 @@ class EvidenceTree:
         most = self._most.rows[self._row.rows[0]]
         return self.state.legal_probes[int(most.argmin())] if most.min() < self._values.rows[0, STOP] else None
 
-    def grow(self) -> bool:
-        """Expand what matters most and carry the bounds to the root; False where nothing is left to do."""
+    def grow(self, most_work: float = math.inf) -> bool:
+        """Expand what matters most, about so much, and carry the bounds to the root; False where nothing is left."""
         reached, sent = self._reached()
         gaps = _gap(*self._values.rows.T[LOWER:])
         rest = np.concatenate([np.empty((3, 0)), *(self._layers[d].rest for d in sorted(self._layers))], axis=1)
         weight = np.append(np.where(self._row.rows < 0, reached * gaps, 0.0), sent * rest[2])
-        chosen = self._chosen(weight)
+        chosen = self._chosen(weight, most_work)
         if not len(chosen):
             return False
         least, n_nodes = APART * weight[chosen].min(), self.n_nodes
@@ -252,11 +253,12 @@ class EvidenceTree:
         self._back_up()
         return True
 
-    def _chosen(self, weight: Floats) -> Indices:
+    def _chosen(self, weight: Floats, most_work: float) -> Indices:
         """Return the fewest that hold most of the weight, up to a round's share of work; sorted."""
         heavy = np.flatnonzero(weight > 0.0)
         answers_each = max(1.0, self._n_answers / len(self._node)) if len(self._node) else float(len(self.table))
-        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / answers_each)
+        most_answers = min(FIRST_ANSWERS + GROWTH * self._n_answers, most_work / self._a_node)
+        most = 1 + int(most_answers / answers_each)
         if len(heavy) > most:
             heavy = heavy[np.argpartition(-weight[heavy], most)[:most]]
         self.work += A_ROUND
@@ -325,6 +327,7 @@ class EvidenceTree:
         """Add one expansion for each node and probe, by depth; answers so rare stay together."""
         at_once = max(1, NUMBERS_AT_ONCE // (self.table.shape[1] + int(self._width.max())))
         for low in range(0, len(nodes), at_once):
+            check_deadline()
             some = slice(low, low + at_once)
             self._ask_some(nodes[some], probe[some], rare[some])
 
@@ -506,6 +509,7 @@ class _Known:
         child = np.zeros(len(parent), dtype=np.intp)
         step = max(1, NUMBERS_AT_ONCE // len(self._hypothesis_key))
         for low in range(0, len(happening), step):
+            check_deadline()
             own = happening[low : low + step]
             child[own] = self._found(parent[own], answer[own])
         return child

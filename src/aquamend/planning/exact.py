@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.support import spoken, spoken_by
 from aquamend.inference import InformationState, Observation
@@ -147,14 +148,14 @@ class PlanTable:
 
 
 def solve(
-    state: InformationState, *, depth: float = math.inf, most_cells: float | None = None, most_sums: float = MOST_SUMS
+    state: InformationState, *, depth: float = math.inf, most_cells: float = MOST_CELLS, most_sums: float = MOST_SUMS
 ) -> PlanTable | None:
     """Return the optimal plan of at most ``depth`` further probes; None if its lattice is too large or endless."""
     sensing, endings = sensing_at(state, depth=depth), endings_of(state.problem)
     if sensing is None:
         return None
     functionals = np.hstack([endings.features, sensing.closed_loss])
-    most = min(MOST_CELLS if most_cells is None else min(most_cells, MOST_CELLS), min(MOST_SUMS, most_sums) / functionals.shape[1])
+    most = min(MOST_CELLS, most_cells, min(MOST_SUMS, most_sums) / functionals.shape[1])
     if n_cells(sensing) > most:
         return None
     limit = int(min(depth, sum(sensing.uses)))
@@ -177,6 +178,7 @@ def solve(
     plan = PlanTable(state, sensing, shape, stop, linear[0], linear[n_features:], value, spent, limit)
     if len(sensing.probes):
         for k in range(min(limit, len(shape.layers)) - 1, -1, -1):
+            check_deadline()
             cells = shape.layers[k].cells
             best = _probe_losses(plan, k, slice(None)).min(axis=1)
             value[cells] = np.minimum(stop[cells], best)

@@ -16,6 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
+
 Floats = NDArray[np.float64]
 
 MOST_COUNTED_USES = 10_000
@@ -138,6 +140,7 @@ def lattice(open_counts: tuple[int, ...], uses: tuple[int, ...], depth: int) -> 
     bounds = np.searchsorted(total[order], np.arange(min(depth, int(total.max())) + 2))
     layers = []
     for low, high in pairwise(bounds):
+        check_deadline()
         cells = order[low:high]
         columns = [
             _children(cells, d, s, r, n_cells, u) for d, s, r, u in zip(digits, strides, radices, uses, strict=True)

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.model.kernels import Readings
 
 Floats = NDArray[np.float64]
@@ -167,6 +168,7 @@ def telling_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
     heapq.heapify(best)
     chosen: list[list[int]] = [[] for _ in channels]
     for _ in range(n if channels else 0):
+        check_deadline()
         gain, k, low, cut, high = best[0]
         if gain >= 0.0:
             break
@@ -218,6 +220,7 @@ def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
         worst += [(-loss, k, low, high) for loss, low, high in zip(lost.tolist(), own[:-1], own[1:], strict=True)]
     heapq.heapify(worst)
     for _ in range(n - sum(map(len, cuts)) if channels else 0):
+        check_deadline()
         if worst[0][0] >= 0.0:
             break
         _, k, low, high = heapq.heappop(worst)

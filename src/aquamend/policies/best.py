@@ -13,6 +13,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aquamend import deadline
+from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState, Observation
@@ -163,8 +165,12 @@ def _plan(
 def _made(state: InformationState, settings: Best) -> tuple[KeptPlan | None, bool]:
     limits = Limits(deadline_s=settings.deadline_s)
     try:
-        stops = not isinstance(_ONE_STEP.next_step(state), Reprobe)
-        plan = planned(state, limits, stops=stops, work=settings.work)
+        with deadline.ends_at(limits.until):
+            stops = not isinstance(_ONE_STEP.next_step(state), Reprobe)
+            plan = planned(state, limits, stops=stops, work=settings.work)
+    except OutOfTime:
+        check_deadline()  # that of somebody who waits for this plan
+        return None, False
     except KeyboardInterrupt:
         listener = current_listener()
         if listener is None:

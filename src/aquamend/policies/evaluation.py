@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -13,6 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend import deadline
+from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, expected_loss, price, wrong_probability
@@ -101,11 +102,15 @@ def evaluate(
     either order; a policy may be named, and a problem stands for the state after its alarm.
     """
     policy, state = in_order(policy, state)
-    if isinstance(policy, Exact) and not policy.completes(state):
-        _refuse(policy, state)
-    following = _Following(policy, state.problem, time.monotonic(), told)
+    if isinstance(policy, Exact):
+        _check_completes(policy, state, deadline_s)
+    following = _Following(policy, state.problem, told)
     try:
-        return following.to_the_end(state, deadline_s)
+        with deadline.ends_at(deadline.clock() + deadline_s):
+            return following.to_the_end(state)
+    except OutOfTime:
+        check_deadline()  # that of somebody who waits for this evaluation
+        raise following.unfinished(f"not finished after {deadline_s:g} s") from None
     except KeyboardInterrupt:
         if told is None:
             raise
@@ -118,7 +123,6 @@ class _Following:
 
     policy: Policy
     problem: Problem
-    started: float
     told: Followed | None
     total: Floats = field(init=False)
     visited: int = 0
@@ -130,7 +134,7 @@ class _Following:
     def __post_init__(self) -> None:
         self.total = spent_on(self.problem)
 
-    def to_the_end(self, state: InformationState, deadline_s: float) -> Evaluation:
+    def to_the_end(self, state: InformationState) -> Evaluation:
         self.layer, probes = {_key(state): (state, 1.0)}, 0
         while self.layer:
             if probes > MOST_PROBES and math.fsum(p for _, p in self.layer.values()) > CERTAIN_ENOUGH:
@@ -138,9 +142,8 @@ class _Following:
             if self.visited + len(self.layer) > MOST_STATES:
                 raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
             while self.layer:
-                if time.monotonic() - self.started > deadline_s:
-                    raise self.unfinished(f"not finished after {deadline_s:g} s")
-                # Taken out first: an interrupt in between then leaves something out, and what is left is still a bound.
+                check_deadline()
+                # Taken out first: what ends it in between then leaves something out, and what is left is still a bound.
                 self._visit(*self.layer.pop(next(iter(self.layer))))
                 listener = current_listener()
                 if listener is not None and listener.interrupted:  # while the policy searched
@@ -176,6 +179,20 @@ class _Following:
             f"{least:.6g}; give it a longer --deadline, or a smaller problem",
             lower=least,
         )
+
+
+def _check_completes(policy: Exact, state: InformationState, deadline_s: float) -> None:
+    """Refuse to evaluate a plan that is not complete; one that takes too long to make is not."""
+    try:
+        with deadline.ends_at(deadline.clock() + deadline_s):
+            if not policy.completes(state):
+                _refuse(policy, state)
+    except OutOfTime:
+        check_deadline()
+        raise TooLarge(
+            f"not finished after {deadline_s:g} s: the complete adaptive plan took longer to make; "
+            "give it a longer --deadline, or evaluate another policy"
+        ) from None
 
 
 def _refuse(policy: Exact, state: InformationState) -> NoReturn:
