@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Hypothesis, JointModel
+from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.model.fitted import load_fitted
 from aquamend.worlds.pouring.model.problem import AlarmModel, Heard
@@ -186,3 +186,47 @@ def pouring_robot() -> Problem:
     offsets = dict.fromkeys("ABC", 5.0)
     heard = Heard(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0), offset_mm=offsets)
     return AlarmModel(declared, heard, load_fitted()).problem()
+
+
+def anything(seed: int) -> Problem:
+    """A random problem of any size: up to 20,000 hypotheses, groups that share undoing, probes of every kind."""
+    rng = np.random.default_rng((seed, 77))
+    n_beliefs, n_probes = int(rng.integers(2, 19)), int(rng.integers(1, 11))
+    n_hypotheses = int(10 ** rng.uniform(0.7, 4.3))
+    failed = rng.random((n_hypotheses, n_beliefs)) < rng.uniform(0.05, 0.4)
+    names = [f"h{s}" for s in range(n_hypotheses)]
+    probes = [
+        Probe(f"p{m}", cost=float(rng.uniform(0.1, 1.0)), max_uses=float(rng.choice([1, 1, 1, 2, 5, math.inf])))
+        for m in range(n_probes)
+    ]
+    about = rng.integers(0, n_beliefs, n_probes)
+    supported = rng.random() < 0.2
+    return Problem(
+        graph=RecoveryGraph(
+            [Belief(f"b{i}", float(rng.uniform(5, 40)), needs_support=supported and i == 0) for i in range(n_beliefs)],
+            [Action(f"a{i}", undo=float(rng.uniform(1, 5)), executed=True) for i in range(n_beliefs)]
+            + [Action(f"s{k}", undo=float(rng.uniform(1, 5)), executed=True) for k in range(3)],
+            probes=probes,
+            edges=[(f"p{m}", f"b{about[m]}", "detection") for m in range(n_probes)]
+            + [(f"b{i}", f"a{i}", "belief_to_action") for i in range(n_beliefs)]
+            + [(f"a{i}", f"s{rng.integers(3)}", "action_causal") for i in range(n_beliefs) if rng.random() < 0.5],
+        ),
+        model=JointModel(
+            [
+                Hypothesis(name, float(p), tuple(f"b{i}" for i in np.flatnonzero(row)))
+                for name, p, row in zip(names, rng.dirichlet(np.ones(n_hypotheses)), failed, strict=True)
+            ],
+            {probe.name: _any_kernel(rng, failed[:, about[m]]) for m, probe in enumerate(probes)},
+        ),
+        restart=float(rng.uniform(20, 80)),
+        escalate=100.0,
+    )
+
+
+def _any_kernel(rng: np.random.Generator, failed: np.ndarray) -> Discrete | Gaussian:
+    """A probe that tells whether a belief failed; readings may have a law of their own for every hypothesis."""
+    if rng.random() < 0.4:
+        spread = float(rng.choice([0.0, 0.0, 1.0])) * rng.normal(size=len(failed))
+        return Gaussian(np.column_stack([3.0 * failed + spread, np.full(len(failed), rng.uniform(0.5, 2.0))]))
+    n_outcomes = int(rng.integers(2, 7))
+    return Discrete([f"y{o}" for o in range(n_outcomes)], rng.dirichlet(np.ones(n_outcomes), 2)[failed.astype(int)])

@@ -9,7 +9,7 @@ hold for the same number, so the best of each kind count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -296,7 +296,7 @@ class _Reached:
         self.bounds &= plan.bounds
 
 
-def search(state: InformationState, limits: Limits) -> CertifiedPlan:
+def search(state: InformationState, limits: Limits, *, methods: Sequence[Method] = METHODS) -> CertifiedPlan:
     """Return the best first step found within the limits, with certified bounds on the optimal expected loss.
 
     With a listener (see ``limits.progress``) an interrupt ends the search, and what it has reached is returned.
@@ -304,7 +304,7 @@ def search(state: InformationState, limits: Limits) -> CertifiedPlan:
     reached = _Reached()
     try:
         with deadline.ends_at(limits.until):
-            _pursue(state, limits, reached)
+            _pursue(state, limits, methods, reached)
     except OutOfTime:
         check_deadline()  # that of somebody who waits for this search
     except KeyboardInterrupt:
@@ -323,8 +323,8 @@ def _answers_weighed(state: InformationState) -> float:
     return float(answers * len(state.posterior))
 
 
-def _pursue(state: InformationState, limits: Limits, reached: _Reached) -> None:
-    for method in METHODS:
+def _pursue(state: InformationState, limits: Limits, methods: Sequence[Method], reached: _Reached) -> None:
+    for method in methods:
         if not method.accepts(state):
             continue
         for plan in method.improve(state, limits):

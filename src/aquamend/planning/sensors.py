@@ -92,7 +92,7 @@ def _shared_out(state: InformationState, n_cuts: int, placed: Placing) -> list[F
     cuts: dict[int, Floats] = {}
     for dear, n in ((False, n_cuts), (True, n_cuts // FEW)):
         laws = {k: law for k, view in enumerate(state.legal) if (law := _law(view)) and (view.cost >= most) == dear}
-        priors = [law.alike @ state.posterior for law in laws.values()]
+        priors = [law.gathered(state.posterior) for law in laws.values()]
         cuts.update(zip(laws, placed(list(laws.values()), priors, n), strict=True))
     return [cuts.get(k, np.empty(0)) for k in range(len(state.legal))]
 
@@ -101,7 +101,7 @@ def _better_informed(state: InformationState, view: ProbeView, cuts: Floats) -> 
     channel, possible = _law(view), state.posterior > 0.0
     if channel is None:
         return _as_it_is(view, possible)
-    more = informed(channel, cuts, channel.alike @ state.posterior)
+    more = informed(channel, cuts, channel.gathered(state.posterior))
     if channel.n_labels > MOST_LABELS:
         return _answers(more.answers[channel.of], possible, more.told[channel.of])
     labels = channel.alike.T * more.told  # told by its label only: what else is true stays open

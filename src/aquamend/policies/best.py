@@ -21,6 +21,7 @@ from aquamend.inference import InformationState, Observation
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.kept_plan import WORK, KeptPlan, Place, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
+from aquamend.planning.search import OneStep, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description
 from aquamend.remembering import remembered
@@ -53,7 +54,7 @@ class Best:
         """Return the kept plan's step; AquaMend's where there is no plan."""
         here = _here(state, self)
         if here.place is None:
-            return _ONE_STEP.next_step(state)
+            return here.made.instead or _ONE_STEP.next_step(state)
         return best_terminal(state).decision if here.place.probe is None else Reprobe(here.place.probe)
 
     def bounds(self, state: InformationState) -> Bounds:
@@ -67,10 +68,22 @@ class Best:
     def note(self, state: InformationState) -> str:
         """Return in a sentence where it departs from the step that looks one probe ahead, and why; else nothing."""
         here = _here(state, self)
-        cut = "" if here.whole else " The search for a plan was cut short."
-        step, usual = self.next_step(state), _ONE_STEP.next_step(state)
+        cut = "" if here.made.whole else " The search for a plan was cut short."
+        step = self.next_step(state)
+        usual = here.made.instead or _ONE_STEP.next_step(state)
         departure = "" if here.place is None or step == usual else _departure(here, step, usual)
         return f"{departure}{cut}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was planned at a state."""
+
+    plan: KeptPlan | None
+    whole: bool = True
+    """Whether no deadline or interrupt cut it short."""
+    instead: Step | None = None
+    """The step of one step ahead, as far as there was time for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +92,9 @@ class _Here:
 
     place: Place | None
     """None where the step is that of one step ahead."""
-    plan: KeptPlan | None
+    made: _Made
     begun: bool
-    """Whether the plan was made at this very state."""
-    whole: bool
-    """Whether no deadline cut it short."""
+    """Whether that was planned at this very state."""
 
 
 def _departure(here: _Here, step: Step, usual: Step) -> str:
@@ -94,9 +105,9 @@ def _departure(here: _Here, step: Step, usual: Step) -> str:
             f"Looking one probe ahead, {shown(usual.probe)} seems best; with what is asked after it, "
             f"{shown(step.probe)} is better."
         )
-    if not here.begun or here.plan is None:
+    if not here.begun or here.made.plan is None:
         return "This look alone does not pay; it belongs to a plan of several looks that together do."
-    looks = here.plan.looks_that_pay()
+    looks = here.made.plan.looks_that_pay()
     number = {2: "Two", 3: "Three", 4: "Four"}.get(looks, str(looks))
     return f"{number} looks together pay; {'one alone does' if looks == 2 else 'fewer do'} not."
 
@@ -104,7 +115,7 @@ def _departure(here: _Here, step: Step, usual: Step) -> str:
 def _here(state: InformationState, settings: Best) -> _Here:
     """Follow the answers since the alarm through the plans, and return where they have led."""
     if state.contradiction is not None or not state.legal:
-        return _Here(None, None, False, True)
+        return _Here(None, _Made(None), False)
     if state.imagined:  # a branch that is only thought of: nothing leads there
         return _planned_at(state, state, (), settings)
     start, evidence = state.origin or state, state.evidence
@@ -112,7 +123,7 @@ def _here(state: InformationState, settings: Best) -> _Here:
     unasked = [k for k in range(first, len(evidence)) if evidence[k].unasked]
     made_at = unasked[-1] + 1 if unasked else first  # no plan knows of answers that came by themselves
     here = _planned_at(start, state, evidence[first:made_at], settings)
-    if isinstance(here.plan, WholePlan) or orders_meet(start):
+    if isinstance(here.made.plan, WholePlan) or orders_meet(start):
         return here
     return _along(start, state, made_at, settings)
 
@@ -121,10 +132,9 @@ def _planned_at(
     start: InformationState, state: InformationState, before: tuple[Observation, ...], settings: Best
 ) -> _Here:
     """Return where a state is in the plan that was made after these answers."""
-    plan, whole = _plan(start, before, state, settings)
-    since = len(start.evidence) + len(before)
-    place = None if plan is None else plan.place(state, since)
-    return _Here(place, plan, since == len(state.evidence), whole)
+    made, since = _plan(start, before, state, settings), len(start.evidence) + len(before)
+    place = None if made.plan is None else made.plan.place(state, since)
+    return _Here(place, made, since == len(state.evidence))
 
 
 def _along(start: InformationState, state: InformationState, made_at: int, settings: Best) -> _Here:
@@ -132,27 +142,25 @@ def _along(start: InformationState, state: InformationState, made_at: int, setti
     first, evidence = len(start.evidence), state.evidence
     for k in range(made_at, len(evidence)):
         before = evidence[first:made_at]
-        plan, _ = _plan(start, before, state, settings)
+        plan = _plan(start, before, state, settings).plan
         at = _after(start, evidence[first:k], state)
         place = None if plan is None else plan.place(at, made_at)
         if place is None and k > made_at:  # it was left here: a new plan was made, whose first answer this is
             made_at = k
-            plan, _ = _plan(start, evidence[first:k], state, settings)
+            plan = _plan(start, evidence[first:k], state, settings).plan
             place = None if plan is None else plan.place(at, k)
         if isinstance(plan, WholePlan):
             break
         if place is None or place.probe != evidence[k].probe:
             made_at = k + 1
     here = _planned_at(start, state, evidence[first:made_at], settings)
-    if here.place is None and made_at < len(evidence) and not isinstance(here.plan, WholePlan):
+    if here.place is None and made_at < len(evidence) and not isinstance(here.made.plan, WholePlan):
         return _planned_at(start, state, evidence[first:], settings)
     return here
 
 
-def _plan(
-    start: InformationState, answers: tuple[Observation, ...], state: InformationState, settings: Best
-) -> tuple[KeptPlan | None, bool]:
-    """Return the plan made after these answers, and whether it was finished in time; the last ones used are kept."""
+def _plan(start: InformationState, answers: tuple[Observation, ...], state: InformationState, settings: Best) -> _Made:
+    """Return the plan made after these answers; the last ones used are kept."""
     plans, key = _plans(start), (settings, answers)
     if key not in plans:
         plans[key] = _made(_after(start, answers, state), settings)
@@ -162,22 +170,26 @@ def _plan(
     return plans[key]
 
 
-def _made(state: InformationState, settings: Best) -> tuple[KeptPlan | None, bool]:
-    limits = Limits(deadline_s=settings.deadline_s)
+def _made(state: InformationState, settings: Best) -> _Made:
+    limits, instead = Limits(deadline_s=settings.deadline_s), None
     try:
+        if settings.deadline_s < math.inf:
+            first = search(state, limits, methods=(OneStep(),))
+            instead = best_terminal(state).decision if first.probe is None else Reprobe(first.probe)
         with deadline.ends_at(limits.until):
-            stops = not isinstance(_ONE_STEP.next_step(state), Reprobe)
+            check_deadline()
+            stops = not isinstance(instead or _ONE_STEP.next_step(state), Reprobe)
             plan = planned(state, limits, stops=stops, work=settings.work)
     except OutOfTime:
         check_deadline()  # that of somebody who waits for this plan
-        return None, False
+        return _Made(None, False, instead)
     except KeyboardInterrupt:
         listener = current_listener()
         if listener is None:
             raise
         listener.interrupted = True
-        return None, False
-    return plan, limits.left_s > 0.0
+        return _Made(None, False, instead)
+    return _Made(plan, limits.left_s > 0.0, instead)
 
 
 def _after(start: InformationState, answers: tuple[Observation, ...], state: InformationState) -> InformationState:
@@ -190,7 +202,7 @@ def _after(start: InformationState, answers: tuple[Observation, ...], state: Inf
 
 
 @remembered
-def _plans(start: InformationState) -> OrderedDict[tuple[object, ...], tuple[KeptPlan | None, bool]]:
+def _plans(start: InformationState) -> OrderedDict[tuple[object, ...], _Made]:
     """Return the plans made since this state; to be changed in place."""
     return OrderedDict()
 
