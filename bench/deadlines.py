@@ -2,7 +2,8 @@
 
 python bench/deadlines.py [PROBLEMS]
 
-What counts is the processor time of this thread. A deadline holds if that is at most 1.2 times the deadline and 50 ms.
+What counts is the processor time of this thread, by which deadlines go here too, so that a busy machine tells the same.
+A deadline holds if the whole call takes at most 1.2 times the deadline and 50 ms.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from aquamend import InformationState
+from aquamend import InformationState, deadline
 from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Best, Certified, Exact, evaluate
 from aquamend.policies.sampling import sampled
 
+clock = time.thread_time
 PROBLEMS = 1_000
 FACTOR, SLACK_S = 1.2, 0.05
 MOST_DEADLINE_S = 0.5
@@ -66,6 +68,7 @@ def took(seed: int) -> tuple[str, float, float, str]:
     problem = instances.anything(seed)
     state = InformationState.alarmed(problem)
     deadline_s = float(MOST_DEADLINE_S ** rng.uniform(1.0, 6.0))
+    deadline.clock = clock
     started = time.thread_time()
     WORK[name](state, deadline_s)
     size = f"{len(state.posterior):,} hypotheses, {len(problem.graph.beliefs)} beliefs, {len(state.legal)} probes"

@@ -100,6 +100,7 @@ def _part(state: InformationState, concerned: list[int], members: list[int], lab
 
 
 def _labels(rows: NDArray[np.generic]) -> Indices:
+    check_deadline()
     return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1].ravel())
 
 

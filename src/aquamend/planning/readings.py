@@ -127,7 +127,7 @@ def _best_lines(position: Floats, ratio: Floats, mean: Floats) -> tuple[Floats, 
     How high is measured at the mean position: there the best one is on the lower hull, so two edges carry it, one on
     either side.
     """
-    step = max(1, LINES_AT_ONCE // (len(mean) * position.shape[1] ** 2))
+    step = max(1, LINES_AT_ONCE // (max(1, len(mean)) * position.shape[1] ** 2))
     labels = range(0, ratio.shape[2], step)
     starts, ends = zip(*(_best_of_some(position, ratio[:, :, k : k + step], mean) for k in labels), strict=True)
     return np.concatenate(starts, axis=1), np.concatenate(ends, axis=1)

@@ -68,7 +68,7 @@ class OneStep:
             return
         stop = best_terminal(state).loss
         yield CertifiedPlan(None, Bounds(0.0 if state.legal else stop, stop))
-        if limits.deadline_s < math.inf and _answers_weighed(state) > self.at_once:
+        if limits.deadline_s < math.inf and answers_weighed(state) > self.at_once:
             for probe in state.legal_probes:
                 loss = float(probe_values(state, (probe,)).expected_loss[0])
                 yield CertifiedPlan(probe, Bounds(0.0, loss))
@@ -296,7 +296,7 @@ class _Reached:
         self.bounds &= plan.bounds
 
 
-def search(state: InformationState, limits: Limits, *, methods: Sequence[Method] = METHODS) -> CertifiedPlan:
+def search(state: InformationState, limits: Limits, *, methods: Sequence[Method] | None = None) -> CertifiedPlan:
     """Return the best first step found within the limits, with certified bounds on the optimal expected loss.
 
     With a listener (see ``limits.progress``) an interrupt ends the search, and what it has reached is returned.
@@ -304,7 +304,7 @@ def search(state: InformationState, limits: Limits, *, methods: Sequence[Method]
     reached = _Reached()
     try:
         with deadline.ends_at(limits.until):
-            _pursue(state, limits, methods, reached)
+            _pursue(state, limits, METHODS if methods is None else methods, reached)
     except OutOfTime:
         check_deadline()  # that of somebody who waits for this search
     except KeyboardInterrupt:
@@ -317,7 +317,7 @@ def search(state: InformationState, limits: Limits, *, methods: Sequence[Method]
     return CertifiedPlan(reached.probe if stop - reached.bounds.upper > TIE else None, reached.bounds)
 
 
-def _answers_weighed(state: InformationState) -> float:
+def answers_weighed(state: InformationState) -> float:
     """Return about how many probabilities a look one probe ahead is made of."""
     answers = sum(len(v.channel.outcomes) if isinstance(v.channel, Outcomes) else READINGS for v in state.legal)
     return float(answers * len(state.posterior))

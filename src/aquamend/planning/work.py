@@ -19,8 +19,9 @@ from aquamend.inference import InformationState
 A_STOP, A_FEATURE, A_CLOSURE, A_CUT_BELIEF = 500.0, 5.0, 5.0, 2_000.0
 """Of pricing all endings at one state: at all, and for each feature, each closure that is listed and each belief in a
 minimum cut."""
-A_CELL, A_CELL_PROBE, A_CELL_SUM = 500.0, 400.0, 10.0
-"""Of one evidence state in a table, beside pricing its endings: at all, for each probe, for each sum."""
+A_CELL, A_CELL_PROBE, A_CELL_SUM, A_PRODUCT = 500.0, 400.0, 10.0, 0.5
+"""Of one evidence state in a table, beside pricing its endings: at all, for each probe, for each sum, and for each
+hypothesis in each sum."""
 A_NODE, A_ROUND = 4_000.0, 1e6
 """Of one evidence state in a tree, beside numbers and endings; and of one round of a search."""
 
@@ -36,7 +37,8 @@ def stop_work(endings: Endings) -> float:
 def cell_work(endings: Endings, n_probes: int) -> float:
     """Return what one evidence state in a table costs."""
     sums = endings.features.shape[1] + n_probes
-    return float(A_CELL + A_CELL_PROBE * n_probes + A_CELL_SUM * sums + stop_work(endings))
+    products = A_PRODUCT * len(endings.features) * sums
+    return float(A_CELL + A_CELL_PROBE * n_probes + A_CELL_SUM * sums + products + stop_work(endings))
 
 
 SAMPLE = 256

@@ -21,7 +21,7 @@ from aquamend.inference import InformationState, Observation
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.kept_plan import WORK, KeptPlan, Place, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
-from aquamend.planning.search import OneStep, search
+from aquamend.planning.search import OneStep, answers_weighed, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description
 from aquamend.remembering import remembered
@@ -173,7 +173,7 @@ def _plan(start: InformationState, answers: tuple[Observation, ...], state: Info
 def _made(state: InformationState, settings: Best) -> _Made:
     limits, instead = Limits(deadline_s=settings.deadline_s), None
     try:
-        if settings.deadline_s < math.inf:
+        if settings.deadline_s < math.inf and answers_weighed(state) > OneStep.at_once:
             first = search(state, limits, methods=(OneStep(),))
             instead = best_terminal(state).decision if first.probe is None else Reprobe(first.probe)
         with deadline.ends_at(limits.until):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -35,6 +36,9 @@ CERTAIN_ENOUGH = 1e-6
 
 NEGLIGIBLE = 1e-14
 """Probability below which a state no longer probes: it changes no expectation that a float can show."""
+
+GRACE_S = 0.02
+"""How long it may take to tell what is left at least, when the time is up."""
 
 Floats = NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
@@ -173,7 +177,9 @@ class _Following:
     def unfinished(self, why: str) -> TooLarge:
         """Return why it was not followed to the end, and what it costs at least: what is left, if all were known."""
         left = {**self.layer, **self.following}.values()  # by key: an interrupt may come while they change places
-        least = float(self.total[0]) + math.fsum(p * clairvoyant_loss(here) for here, p in left)
+        least = float(self.total[0])
+        with suppress(OutOfTime), deadline.ends_at(deadline.clock() + GRACE_S):
+            least += math.fsum(p * clairvoyant_loss(here) for here, p in left)
         return TooLarge(
             f"{why}, with {self.finished:.0%} of the probability followed to the end; its expected loss is at least "
             f"{least:.6g}; give it a longer --deadline, or a smaller problem",

@@ -47,7 +47,7 @@ SKETCH_SD = np.linspace(-3.2, 3.2, 9)
 SMALLEST_SD = 1e-100
 FEW_PAIRS = 1_000_000
 """Labels times hypotheses up to which a table says which has which."""
-DENSITIES_AT_ONCE, READINGS_AT_ONCE = 500_000, 50_000
+DENSITIES_AT_ONCE, READINGS_AT_ONCE = 500_000, 20_000
 """Computed before it is asked whether there is time for more."""
 FARTHEST = 1e100
 """Widths from the centre beyond which one reading is like another; their squares would overflow."""
