@@ -16,7 +16,7 @@ from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import BUDGET_TOLERANCE, TINY
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import informed_losses, settles
-from aquamend.planning.lattice import Lattice, lattice, n_digit_states
+from aquamend.planning.lattice import Lattice, halved, lattice, n_digit_states
 
 MOST_CELLS = 2_000_000
 """Evidence states that are still enumerated; beyond it the anytime search takes over."""
@@ -91,6 +91,14 @@ def _closed_outcomes(state: InformationState, channels: Sequence[Outcomes]) -> l
     return np.split(settles(state, allowed), np.cumsum([len(channel.outcomes) for channel in channels])[:-1])
 
 
+def _widest(sensing: Sensing) -> int:
+    """Return how many combinations of states one half of the digits has, each with a number for every hypothesis."""
+    pairs = zip(sensing.outcomes, sensing.uses, strict=True)
+    sizes = [int(n_digit_states(len(names), uses)) for names, uses in pairs]
+    half = halved(sizes)
+    return max(math.prod(sizes[:half]), math.prod(sizes[half:]))
+
+
 @dataclass(frozen=True, eq=False)
 class PlanTable:
     """Optimal expected losses at every evidence state from a root on, joint with the evidence."""
@@ -156,7 +164,7 @@ def solve(
         return None
     functionals = np.hstack([endings.features, sensing.closed_loss])
     most = min(MOST_CELLS, most_cells, min(MOST_SUMS, most_sums) / functionals.shape[1])
-    if n_cells(sensing) > most:
+    if n_cells(sensing) > most or _widest(sensing) * len(state.posterior) > MOST_SUMS:
         return None
     limit = int(min(depth, sum(sensing.uses)))
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)

@@ -113,10 +113,7 @@ class Lattice:
         The cells form a product, so half of the digits meet the other half in one batched matrix product, and no
         array of cells times hypotheses is ever built.
         """
-        half, size = 0, 1
-        while half < len(likelihoods) and size * size < self.n_cells:
-            size *= len(likelihoods[half])
-            half += 1
+        half = halved([len(own) for own in likelihoods])
         slow, fast = outer_product(likelihoods[:half], len(root)), outer_product(likelihoods[half:], len(root))
         weighted = (root[:, None] * functionals).T
         at_once = max(1, int(PRODUCTS_AT_ONCE / (slow.size * len(fast))))
@@ -126,6 +123,15 @@ class Lattice:
             own = slice(low, low + at_once)
             np.matmul(slow[None, :, :] * weighted[own, None, :], fast.T, out=sums[own])
         return sums.reshape(functionals.shape[1], self.n_cells)
+
+
+def halved(sizes: Sequence[int]) -> int:
+    """Return how many of the digits, with so many states each, are the half that meets the others in a product."""
+    half, size, cells = 0, 1, math.prod(sizes)
+    while half < len(sizes) and size * size < cells:
+        size *= sizes[half]
+        half += 1
+    return half
 
 
 def outer_product(likelihoods: Sequence[Floats], n_hypotheses: int) -> Floats:
