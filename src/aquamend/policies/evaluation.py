@@ -37,8 +37,8 @@ CERTAIN_ENOUGH = 1e-6
 NEGLIGIBLE = 1e-14
 """Probability below which a state no longer probes: it changes no expectation that a float can show."""
 
-GRACE_S = 0.02
-"""How long it may take to tell what is left at least, when the time is up."""
+GRACE_S, GRACE = 0.02, 0.1
+"""How long it may take to tell what is left at least, when the time is up: so long, and this part of the deadline."""
 
 Floats = NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
@@ -114,7 +114,8 @@ def evaluate(
             return following.to_the_end(state)
     except OutOfTime:
         check_deadline()  # that of somebody who waits for this evaluation
-        raise following.unfinished(f"not finished after {deadline_s:g} s") from None
+        grace_s = GRACE_S + GRACE * deadline_s
+        raise following.unfinished(f"not finished after {deadline_s:g} s", grace_s) from None
     except KeyboardInterrupt:
         if told is None:
             raise
@@ -174,11 +175,14 @@ class _Following:
             return self.policy.next_step(here)
         return stop.decision
 
-    def unfinished(self, why: str) -> TooLarge:
-        """Return why it was not followed to the end, and what it costs at least: what is left, if all were known."""
+    def unfinished(self, why: str, grace_s: float = math.inf) -> TooLarge:
+        """Return why it was not followed to the end, and what it costs at least: what is left, if all were known.
+
+        Where telling that would take longer than the grace, what is left counts as nothing.
+        """
         left = {**self.layer, **self.following}.values()  # by key: an interrupt may come while they change places
         least = float(self.total[0])
-        with suppress(OutOfTime), deadline.ends_at(deadline.clock() + GRACE_S):
+        with suppress(OutOfTime), deadline.ends_at(deadline.clock() + grace_s):
             least += math.fsum(p * clairvoyant_loss(here) for here, p in left)
         return TooLarge(
             f"{why}, with {self.finished:.0%} of the probability followed to the end; its expected loss is at least "
