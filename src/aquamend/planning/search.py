@@ -28,7 +28,7 @@ from aquamend.planning.parts import Automaton, Part, automaton, independent_part
 from aquamend.planning.parts_plan import parts_plan
 from aquamend.planning.plan_tree import PlanTree
 from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
-from aquamend.planning.work import Pace, cell_work, seconds_a_unit
+from aquamend.planning.work import Pace, cells_within
 from aquamend.remembering import remembered
 
 
@@ -110,8 +110,7 @@ class Table:
         """Yield the optimum."""
         most = math.inf
         if limits.deadline_s < math.inf:
-            a_cell = cell_work(endings_of(state.problem), len(state.legal)) * seconds_a_unit(state)
-            most = self.share * limits.left_s / a_cell
+            most = cells_within(state, self.share * limits.left_s)
         table = solve(state, most_cells=most, most_sums=limits.memory / self.bytes_a_sum)
         if table is not None:
             first = best_probe(table.probe_losses(), best_terminal(state).loss)

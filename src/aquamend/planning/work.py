@@ -56,6 +56,11 @@ def seconds_a_unit(state: InformationState) -> float:
     return (deadline.clock() - started) / (SAMPLE * stop_work(endings))
 
 
+def cells_within(state: InformationState, seconds: float) -> float:
+    """Return how many evidence states a table may have to be finished in time."""
+    return seconds / (cell_work(endings_of(state.problem), len(state.legal)) * seconds_a_unit(state))
+
+
 @dataclass(eq=False)
 class Pace:
     """How fast work has been going, and so how much may be done before looking at the clock again."""
