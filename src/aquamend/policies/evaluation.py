@@ -148,16 +148,20 @@ class _Following:
                 raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
             while self.layer:
                 check_deadline()
-                # Taken out first: what ends it in between then leaves something out, and what is left is still a bound.
-                self._visit(*self.layer.pop(next(iter(self.layer))))
+                self._visit_next()
                 listener = current_listener()
                 if listener is not None and listener.interrupted:  # while the policy searched
                     raise self.unfinished("interrupted")
             self.layer, self.following, probes = self.following, {}, probes + 1
         return Evaluation.of(self.total, self.problem)
 
-    def _visit(self, here: InformationState, probability: float) -> None:
+    def _visit_next(self) -> None:
+        """Ask the policy at a state of this layer; a state at which it is asked in vain is left where it is."""
+        key = next(iter(self.layer))
+        here, probability = self.layer[key]
         step = self._step(here, probability)
+        # Taken out before it counts: an interrupt in between leaves something out, and what is left is still a bound.
+        del self.layer[key]
         self.visited += 1
         if isinstance(step, Reprobe):
             self.total += probability * spent_on(self.problem, here.probe(step.probe).cost, 1.0)
