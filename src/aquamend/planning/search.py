@@ -295,12 +295,21 @@ class _Reached:
         self.bounds &= plan.bounds
 
 
-def search(state: InformationState, limits: Limits, *, methods: Sequence[Method] | None = None) -> CertifiedPlan:
+def search(
+    state: InformationState,
+    limits: Limits,
+    *,
+    methods: Sequence[Method] | None = None,
+    known: Sequence[CertifiedPlan] = (),
+) -> CertifiedPlan:
     """Return the best first step found within the limits, with certified bounds on the optimal expected loss.
 
+    ``known`` are bounds that were found elsewhere, such as what some policy costs.
     With a listener (see ``limits.progress``) an interrupt ends the search, and what it has reached is returned.
     """
     reached = _Reached()
+    for plan in known:
+        reached.hear(plan)
     try:
         with deadline.ends_at(limits.until):
             _pursue(state, limits, METHODS if methods is None else methods, reached)

@@ -22,7 +22,9 @@ from aquamend.errors import BadArgument, NotDiscrete, TooLarge
 from aquamend.graph import Action
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import Outcomes
+from aquamend.planning.bounds import Bounds
 from aquamend.planning.limits import current_listener
+from aquamend.planning.search import CertifiedPlan
 from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import policy_named
@@ -120,6 +122,19 @@ def evaluate(
         if told is None:
             raise
         raise following.unfinished("interrupted") from None
+
+
+def upper_bound(policy: Policy, state: InformationState, *, deadline_s: float = math.inf) -> CertifiedPlan | None:
+    """Return what following a policy costs, as an upper bound with its first probe; None where that is not known.
+
+    It is not where the policy runs probes that read numbers, reaches too many states or takes too long.
+    """
+    try:
+        loss = evaluate(policy, state, deadline_s=deadline_s).expected_loss
+    except (NotDiscrete, TooLarge):
+        return None
+    step = policy.next_step(state)
+    return CertifiedPlan(step.probe if isinstance(step, Reprobe) else None, Bounds(-math.inf, loss))
 
 
 @dataclass(eq=False)

@@ -22,9 +22,11 @@ from aquamend.planning.limits import MEMORY, Limits
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import CertifiedPlan, search
 from aquamend.planning.work import cells_within
-from aquamend.policies.policy import Description
+from aquamend.policies.policy import Description, Policy
 from aquamend.remembering import remembered
 
+BESIDE_SHARE = 0.5
+"""The part of a deadline in which other policies are followed."""
 SEARCH_S = 3.0
 """How long `Exact` searches where it cannot tabulate, unless it is given a deadline."""
 TABLE_SHARE = 0.4
@@ -180,8 +182,15 @@ def _table(root: InformationState, deadline_s: float | None) -> PlanTable | None
 
 
 @remembered
-def _searched(state: InformationState, gap: float, deadline_s: float, memory: float = MEMORY) -> CertifiedPlan:
-    return search(state, Limits(gap=gap, deadline_s=deadline_s, memory=memory))
+def _searched(
+    state: InformationState, gap: float, deadline_s: float, memory: float, beside: tuple[Policy, ...]
+) -> CertifiedPlan:
+    from aquamend.policies.evaluation import upper_bound  # which has to know what `exact` is
+
+    limits = Limits(gap=gap, deadline_s=deadline_s, memory=memory)
+    each = BESIDE_SHARE * deadline_s / len(beside) if beside else 0.0
+    followed = (upper_bound(policy, state, deadline_s=each) for policy in beside)
+    return search(state, limits, known=[plan for plan in followed if plan is not None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +205,11 @@ class Certified:
     deadline_s: float = math.inf
     memory: float = MEMORY
     """Bytes that a search may hold: a limit on its work that ends it at the same place everywhere."""
+    beside: tuple[Policy, ...] = ()
+    """Policies that are followed first: what the cheapest of them costs is an upper bound to begin with.
+
+    One step ahead is followed anyway, by the search itself.
+    """
 
     description: ClassVar[Description] = Description(
         "Certified (anytime)",
@@ -207,9 +221,9 @@ class Certified:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the first step of the best plan found."""
-        probe = _searched(state, self.gap, self.deadline_s, self.memory).probe
+        probe = _searched(state, self.gap, self.deadline_s, self.memory, self.beside).probe
         return best_terminal(state).decision if probe is None else Reprobe(probe)
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss, at most the gap apart unless the search ended early."""
-        return _searched(state, self.gap, self.deadline_s, self.memory).bounds
+        return _searched(state, self.gap, self.deadline_s, self.memory, self.beside).bounds
