@@ -81,6 +81,7 @@ def certificates() -> Table:
         (f"examples/{name}.yaml", alarmed(load_problem(EXAMPLES / f"{name}.yaml")), 0.02, 3.0)
         for name in ("force_sensor_drift", "pouring")
     ]
+    single += [("20 causes, two at once", alarmed(instances.two_at_once(20)), 1.6, 5.0)]
     noisy = instances.one_change(8, accuracy=0.9, uses=10, shared=True)
     single += [("one change among 8, ten uses", alarmed(noisy), 0.01, 5.0)]
     single += [("one change along a chain of 14", SUITES["m1-depth-scaled-v1"].make(0, 7).state, 0.01, 0.3)]

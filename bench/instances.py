@@ -58,16 +58,24 @@ def decision_call(seed: int = 0) -> Problem:
 
 
 def one_change(
-    n: int, seed: int = 0, *, accuracy: float = 1.0, uses: float = 1, shared: bool = False, values: bool = False
+    n: int,
+    seed: int = 0,
+    *,
+    accuracy: float = 1.0,
+    uses: float = 1,
+    shared: bool = False,
+    values: bool = False,
+    residual: float = 12.0,
 ) -> Problem:
-    """The paper's M1-Depth chains: exactly one of n beliefs changed; optionally noisy, repeatable, sharing undo.
+    """Like the paper's M1-Depth chains: exactly one of n beliefs changed; optionally noisy, repeatable, sharing undo.
 
+    Residuals are three times the paper's, with which stopping at once is best from ten beliefs on.
     With ``values``, beliefs declare one, and correcting one declares another: what it has changed to.
     """
     rng = np.random.default_rng(seed)
     weight = rng.uniform(0.75, 1.25, n)
     weight /= weight.sum()
-    graph = _chains(n, rng, cost=0.3 + 1.5 / n, residual=4.0, uses=uses, shared=shared)
+    graph = _chains(n, rng, cost=0.3 + 1.5 / n, residual=residual, uses=uses, shared=shared)
     if values:
         graph = replace(graph, beliefs=[replace(b, declared="as it was") for b in graph.beliefs])
     rows = np.where(np.eye(n, dtype=bool)[:, :, None], [1 - accuracy, accuracy], [accuracy, 1 - accuracy])
@@ -247,3 +255,92 @@ def pouring_robot() -> Problem:
     offsets = dict.fromkeys("ABC", 5.0)
     heard = Heard(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0), offset_mm=offsets)
     return AlarmModel(declared, heard, load_fitted()).problem()
+
+
+def tiger() -> Problem:
+    """Two doors: listening costs 1 and is right with 85 %; the wrong door costs 110 more than the right one."""
+    hear = Discrete(["left", "right"], np.array([[0.85, 0.15], [0.15, 0.85]]))
+    return Problem(
+        RecoveryGraph(
+            [Belief("left is safe", 110.0, declared="safe")],
+            probes=[Probe("listen", cost=1.0, max_uses=40)],
+            edges=[("listen", "left is safe", "detection")],
+        ),
+        JointModel(
+            [Hypothesis("right", 0.5), Hypothesis("left", 0.5, truth={"left is safe": "tiger"})], {"listen": hear}
+        ),
+    )
+
+
+def two_at_once(n: int) -> Problem:
+    """n causes of which at most two are present, each with a belief of its own and a probe that may run once."""
+    prior = 0.02 + 0.001 * np.arange(n)
+    present = [np.flatnonzero(row) for row in np.eye(n)] + [
+        np.array(pair) for pair in itertools.combinations(range(n), 2)
+    ]
+    present = [np.array([], dtype=int), *present]
+    weight = np.array([np.prod(np.where(np.isin(np.arange(n), own), prior, 1 - prior)) for own in present])
+    weight = weight * np.where([len(own) == 0 for own in present], 0.1, 0.9)  # the alarm
+    rows = np.array([[[0.1, 0.9] if i in own else [0.95, 0.05] for own in present] for i in range(n)])
+    return Problem(
+        RecoveryGraph(
+            [Belief(f"b{i}", 20.0 + i) for i in range(n)],
+            [Action(f"a{i}", undo=3.0, executed=True) for i in range(n)],
+            probes=[Probe(f"p{i}", cost=0.4) for i in range(n)],
+            edges=[(f"p{i}", f"b{i}", "detection") for i in range(n)]
+            + [(f"b{i}", f"a{i}", "belief_to_action") for i in range(n)],
+        ),
+        JointModel(
+            [
+                Hypothesis(" and ".join(f"c{i}" for i in own) or "nothing", float(w), tuple(f"b{i}" for i in own))
+                for own, w in zip(present, weight / weight.sum(), strict=True)
+            ],
+            {f"p{i}": Discrete(["ok", "bad"], rows[i]) for i in range(n)},
+        ),
+        restart=80.0,
+        escalate=200.0,
+    )
+
+
+def anything(seed: int) -> Problem:
+    """A random problem of any size: up to 20,000 hypotheses, groups that share undoing, probes of every kind."""
+    rng = np.random.default_rng((seed, 77))
+    n_beliefs, n_probes = int(rng.integers(2, 19)), int(rng.integers(1, 11))
+    n_hypotheses = int(10 ** rng.uniform(0.7, 4.3))
+    failed = rng.random((n_hypotheses, n_beliefs)) < rng.uniform(0.05, 0.4)
+    names = [f"h{s}" for s in range(n_hypotheses)]
+    probes = [
+        Probe(f"p{m}", cost=float(rng.uniform(0.1, 1.0)), max_uses=float(rng.choice([1, 1, 1, 2, 5, math.inf])))
+        for m in range(n_probes)
+    ]
+    about = rng.integers(0, n_beliefs, n_probes)
+    supported = rng.random() < 0.2
+    return Problem(
+        graph=RecoveryGraph(
+            [Belief(f"b{i}", float(rng.uniform(5, 40)), needs_support=supported and i == 0) for i in range(n_beliefs)],
+            [Action(f"a{i}", undo=float(rng.uniform(1, 5)), executed=True) for i in range(n_beliefs)]
+            + [Action(f"s{k}", undo=float(rng.uniform(1, 5)), executed=True) for k in range(3)],
+            probes=probes,
+            edges=[(f"p{m}", f"b{about[m]}", "detection") for m in range(n_probes)]
+            + [(f"b{i}", f"a{i}", "belief_to_action") for i in range(n_beliefs)]
+            + [(f"a{i}", f"s{rng.integers(3)}", "action_causal") for i in range(n_beliefs) if rng.random() < 0.5],
+        ),
+        model=JointModel(
+            [
+                Hypothesis(name, float(p), tuple(f"b{i}" for i in np.flatnonzero(row)))
+                for name, p, row in zip(names, rng.dirichlet(np.ones(n_hypotheses)), failed, strict=True)
+            ],
+            {probe.name: _any_kernel(rng, failed[:, about[m]]) for m, probe in enumerate(probes)},
+        ),
+        restart=float(rng.uniform(20, 80)),
+        escalate=100.0,
+    )
+
+
+def _any_kernel(rng: np.random.Generator, failed: np.ndarray) -> Discrete | Gaussian:
+    """A probe that tells whether a belief failed; readings may have a law of their own for every hypothesis."""
+    if rng.random() < 0.4:
+        spread = float(rng.choice([0.0, 0.0, 1.0])) * rng.normal(size=len(failed))
+        return Gaussian(np.column_stack([3.0 * failed + spread, np.full(len(failed), rng.uniform(0.5, 2.0))]))
+    n_outcomes = int(rng.integers(2, 7))
+    return Discrete([f"y{o}" for o in range(n_outcomes)], rng.dirichlet(np.ones(n_outcomes), 2)[failed.astype(int)])

@@ -22,6 +22,7 @@ import instances
 import naive
 from certificates import certificates
 from journal import journal
+from planning import planning
 from pouring import pouring_table
 from rich.console import Console
 from rich.table import Table
@@ -167,6 +168,7 @@ def exact(report: Report) -> None:
             plain = seconds(lambda state=state: naive.adaptive_optimum(state), repeat=1)
             table = solve(state)
             assert table is not None
+            assert table.loss < table.stop[0], "looking pays, so there is something to plan"
             assert abs(naive.adaptive_optimum(state) - table.loss) < 1e-9
         report.add(
             f"exact, one-change chain, n = {n}{', values' if values else ''}",
@@ -306,6 +308,7 @@ def main() -> None:
     console.width = max(console.width, 112)
     console.print(report.table)
     console.print(certificates())
+    console.print(planning())
     console.print(pouring_table())
     console.print("all targets met" if not report.missed else f"over target here: {', '.join(report.missed)}")
 

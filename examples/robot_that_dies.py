@@ -44,7 +44,7 @@ class Arm:
 def run(folder: Path) -> None:
     with Journal(folder / "arm.journal") as journal:
         if not journal.sessions():
-            recover("aquamend", Arm(folder, dies_at="undo: move_to_A"), journal=journal, session="cup-1")
+            recover("best", Arm(folder, dies_at="undo: move_to_A"), journal=journal, session="cup-1")
         recovery = resume(journal, "cup-1", Arm(folder))
         undone = (folder / "table.txt").read_text().splitlines().count("undo: move_to_A")
         print(f"{recovery.ending} for {recovery.cost:.1f} s; times that move_to_A was undone: {undone}")

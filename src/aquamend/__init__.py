@@ -4,7 +4,7 @@ Build a ``Problem`` from a ``RecoveryGraph`` and a ``JointModel`` (or read one w
 and ask a policy for steps:
 
     state = InformationState.alarmed(problem)
-    while isinstance(step := AquaMend().next_step(state), Reprobe):
+    while isinstance(step := Best().next_step(state), Reprobe):
         state = state.after(Observation(step.probe, measure(step.probe)))
 """
 
@@ -41,7 +41,7 @@ from aquamend.model import (
     ValueOf,
 )
 from aquamend.modelling import joint_model
-from aquamend.policies import AquaMend, Exact, Policy, evaluate, policy_named
+from aquamend.policies import AquaMend, Best, Exact, Policy, evaluate, policy_named
 from aquamend.problem import Plan, Problem
 from aquamend.problem_file import load_problem
 
@@ -53,6 +53,7 @@ __all__ = [
     "AquaMend",
     "AquaMendError",
     "Belief",
+    "Best",
     "Cause",
     "Continue",
     "Declaration",

@@ -90,7 +90,7 @@ def test_evaluate_takes_gaussian_files_for_policies_that_run_no_such_probe(run, 
 @pytest.mark.parametrize("policy", ["aquamend", "greedy", "lookahead-2"])
 def test_search_limits_are_refused_where_nothing_searches(run, lid, policy):
     result = run("decide", lid, "--deadline", "1", "--policy", policy)
-    assert_refused(result, "use --policy exact or --policy certified", f"'{policy}'")
+    assert_refused(result, "use --policy best or --policy exact or --policy certified", f"'{policy}'")
 
 
 @pytest.mark.parametrize("args", [["--gap", "many"], ["--deadline", "-1"], ["--frobnicate"], []])

@@ -29,6 +29,8 @@ def test_a_decision_says_why_no_probe_and_what_would_flip_it(run, lid):
 
 def test_the_bounds_are_said_in_words(run, lid):
     text = " ".join(run("decide", lid).stdout.split())
+    assert "This step is optimal: no policy can do better than 2.44 s on average." in text
+    text = " ".join(run("decide", lid, "--policy", "aquamend").stdout.split())
     assert "No policy can do better than 1.7 s on average; this step guarantees at most 2.44 s (gap 0.74 s)." in text
 
 

@@ -73,12 +73,12 @@ def test_a_long_evaluation_tells_how_much_is_followed(run, monkeypatch):
 
 def test_what_an_unfinished_evaluation_says_is_below_the_loss_of_the_policy(make_problem_state):
     exact = evaluation.evaluate(Certified(), make_problem_state).expected_loss
-    following = evaluation._Following(Certified(), make_problem_state.problem, 0.0, None)
+    following = evaluation._Following(Certified(), make_problem_state.problem, None)
     following.layer = {(): (make_problem_state, 1.0)}
     for _ in range(3):
         assert following.unfinished("so far").lower <= exact + 1e-9
         if following.layer:
-            following._visit(*following.layer.pop(next(iter(following.layer))))
+            following._visit_next()
         following.layer = following.layer or following.following
 
 

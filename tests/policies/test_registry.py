@@ -10,6 +10,7 @@ from aquamend.policies import (
     POLICIES,
     AlwaysRestart,
     AquaMend,
+    Best,
     Certified,
     CertifyingPolicy,
     Decoupled,
@@ -29,6 +30,7 @@ from aquamend.policies import (
 )
 
 NAMES = {
+    "best": Best(),
     "aquamend": AquaMend(),
     "all-candidates": AquaMend(screen=None),
     "lossless": AquaMend(screen=LosslessScreen()),
@@ -77,7 +79,7 @@ def test_looking_no_probe_ahead_is_refused():
 
 def test_policies_that_bound_the_optimum_say_so():
     assert {name for name, policy in NAMES.items() if isinstance(policy, CertifyingPolicy)} == {
-        "aquamend", "all-candidates", "lossless", "exact", "certified", "lookahead-1", "lookahead-12",
+        "best", "aquamend", "all-candidates", "lossless", "exact", "certified", "lookahead-1", "lookahead-12",
     }  # fmt: skip
 
 
@@ -98,7 +100,8 @@ def test_no_two_policies_share_a_title_or_a_look():
 
 
 def test_a_description_says_who_plans_ahead_and_who_takes_the_least_loss_one_step_ahead():
-    assert {name for name, p in NAMES.items() if p.description.plans_ahead} == {"exact", "certified", "lookahead-12"}
+    ahead = {name for name, p in NAMES.items() if p.description.plans_ahead}
+    assert ahead == {"best", "exact", "certified", "lookahead-12"}
     assert {name for name, p in NAMES.items() if p.description.one_step} == {
         "aquamend", "all-candidates", "lossless", "lookahead-1",
     }  # fmt: skip

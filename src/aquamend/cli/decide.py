@@ -39,7 +39,7 @@ class MisplacedOption(AquaMendError, ValueError):
 def decide(
     files: Files,
     *,
-    policy: PolicyName = "aquamend",
+    policy: PolicyName = "best",
     observe: Observations = [],  # noqa: B006 - typer copies it
     alarm: Rung = [],  # noqa: B006
     silent: Silent = [],  # noqa: B006
@@ -47,11 +47,14 @@ def decide(
     before: Before = None,
     age: Age = [],  # noqa: B006
     deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.0, help="How long `exact` or `certified` may search.")
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.0, help="How long `best`, `exact` or `certified` may search."),
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0.0, help="How close to optimal they must come before they stop early."),
+        typer.Option(
+            metavar="X", min=0.0, help="How close to optimal `exact` or `certified` must come before they stop early."
+        ),
     ] = None,
     surprising: Annotated[
         float, typer.Option(metavar="P", min=0.0, max=1.0, help="Warn of answers less probable than this.")
@@ -105,7 +108,8 @@ def make_policy(name: str, *, deadline: float | None = None, gap: float | None =
         return policy
     if not limits.keys() <= _settings(policy):
         searching = [f"--policy {other}" for other, make in POLICIES.items() if limits.keys() <= _settings(make())]
-        raise MisplacedOption(f"--deadline and --gap limit a search, {name!r} has none; use {' or '.join(searching)}")
+        given = " and ".join(f"--{key.removesuffix('_s')}" for key in limits)
+        raise MisplacedOption(f"{name!r} has no search that {given} could limit; use {' or '.join(searching)}")
     limited: Policy = replace(cast("Any", policy), **limits)
     return limited
 

@@ -32,7 +32,7 @@ def evaluate(
         typer.Option(
             "--policy", metavar="NAME[,NAME...]", help="Policies to compare, by the names that `decide` takes."
         ),
-    ] = ["aquamend"],  # noqa: B006 - typer copies it
+    ] = ["best"],  # noqa: B006 - typer copies it
     deadline: Annotated[
         float | None,
         typer.Option(

@@ -26,7 +26,7 @@ def graph(
     *,
     language: Annotated[GraphFormat, typer.Option("--format", help="Language of the graph.")] = GraphFormat.DOT,
     observe: Observations = [],  # noqa: B006 - typer copies it
-    policy: PolicyName = "aquamend",
+    policy: PolicyName = "best",
     chain: Annotated[
         bool, typer.Option("--chain", help="Show the linear-chain view: undoing an action undoes all after it.")
     ] = False,

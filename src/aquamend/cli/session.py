@@ -174,7 +174,7 @@ def settle(
 
 @session.command(short_help="Ask what another policy would have done.")
 def replay(
-    name: Name, *, policy: PolicyName = "aquamend", journal: JournalFile = DEFAULT, as_json: AsJson = False
+    name: Name, *, policy: PolicyName = "best", journal: JournalFile = DEFAULT, as_json: AsJson = False
 ) -> None:
     """Follow another policy through a session, with the answers that were recorded in it.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import distinct
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import Endings, Slopes, endings_of
 from aquamend.decision.support import favour, spoken, spoken_by
 from aquamend.inference import InformationState, ProbeView
@@ -130,7 +131,7 @@ def planning_likelihood(state: InformationState, view: ProbeView) -> Floats:
 
 def predictive_quantiles(state: InformationState, channel: Readings, levels: Floats) -> Floats:
     """Return the readings at which the predictive distribution reaches these levels, to the accuracy of a fine grid."""
-    below = np.cumsum(channel.alike @ state.posterior @ channel.cells)[:-1]
+    below = np.cumsum(channel.gathered(state.posterior) @ channel.cells)[:-1]
     return np.asarray(np.interp(levels, below, channel.sampled[0]))
 
 
@@ -171,7 +172,7 @@ class _Search:
         weighted = state.posterior[:, None] * np.hstack([features, margins])
         n = self.n_features
         every = [np.hstack([weighted[:, :n], own, weighted[:, n:]]) if own.size else weighted for own in self.heard]
-        self.weighted = [channel.alike @ own for channel, own in zip(self.channels, every, strict=True)]
+        self.weighted = [channel.gathered(own) for channel, own in zip(self.channels, every, strict=True)]
         self._bank([own.sum(axis=0) for own in every])
 
     def _hear(self, state: InformationState, views: Sequence[ProbeView], decisions: bool) -> None:
@@ -250,6 +251,7 @@ class _Search:
         who = np.repeat(np.arange(len(sampled)), np.diff(ends))
         by_column = np.empty((self.weighted[0].shape[1], len(readings)))
         for (_, density), weighted, (a, b) in zip(sampled, self.weighted, pairwise(ends), strict=True):
+            check_deadline()
             np.matmul(weighted.T, density.T, out=by_column[:, a:b])
         if not self.n_verdicts:
             return readings, who, by_column.T

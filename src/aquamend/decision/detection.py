@@ -88,7 +88,7 @@ def _caught_reading(channels: Sequence[Readings], joint: Floats) -> Floats:
     at, step = np.empty((joint.shape[1], size)), np.zeros(size)
     for channel, start, end in zip(channels, first, [*first[1:], size], strict=True):
         grid, density = channel.sketched
-        np.matmul((channel.alike @ joint).T, density.T, out=at[:, start:end])
+        np.matmul(channel.gathered(joint).T, density.T, out=at[:, start:end])
         step[start : end - 1] = np.diff(grid)
     within = (at[:-1, :-1] + at[:-1, 1:]) * (0.5 * step[:-1])
     margin = at[:-1] / np.where(at[-1] > 0.0, at[-1], 1.0) - REJECT_AT

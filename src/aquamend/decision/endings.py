@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import distinct
+from aquamend.deadline import check_deadline
 from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.other_endings import Columns, OtherEndings, other_endings
@@ -52,6 +53,8 @@ TIE = 1e-9
 """Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""
 ROWS_AT_ONCE = 2048
 """Branches priced at once: a few megabytes, which stay in cache."""
+FEW_CLOSURES, CUTS = 1024, 32_768
+"""Closures up to which that holds, and how many a minimum cut counts as."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +170,9 @@ class Endings:
         branches or row by row. ``relaxed`` leaves out the other conditions of support and admits last resorts
         everywhere: never more, and concave in the weights.
         """
-        if len(sums) > 2 * ROWS_AT_ONCE:
-            rows = [slice(low, low + ROWS_AT_ONCE) for low in range(0, len(sums), ROWS_AT_ONCE)]
+        check_deadline()
+        if len(sums) > 2 * self._at_once:
+            rows = [slice(low, low + self._at_once) for low in range(0, len(sums), self._at_once)]
             shared = speaks.ndim == 1
             parts = [self.values(sums[r], speaks if shared else speaks[r], relaxed=relaxed) for r in rows]
             return np.concatenate(parts)
@@ -181,6 +185,14 @@ class Endings:
             last = self.others.least(sums, self.columns, last=True)
             value = np.where(np.isinf(value) | relaxed, np.minimum(value, last), value)
         return value if self.plain else np.where(sums[:, 0] > 0.0, value, 0.0)
+
+    @cached_property
+    def _at_once(self) -> int:
+        """How many branches are priced at once: fewer where each has many closures or needs a cut."""
+        most = max([1, *(len(group.cost) for group in self.groups.listed)])
+        return max(
+            ROWS_AT_ONCE // 32, ROWS_AT_ONCE * FEW_CLOSURES // max(FEW_CLOSURES, most, CUTS * len(self.groups.cuts))
+        )
 
     def _correction_values(self, sums: Floats, speaks: Bools, relaxed: bool) -> Floats:
         """Return each branch's least loss over all correction sets, shape ``(n_branches,)``."""
@@ -204,6 +216,7 @@ class Endings:
 
     def slopes(self, sums: Floats, speaks: Bools) -> Slopes:
         """Return V_stop of every branch as a linear function of the sums nearby; the sums are used up."""
+        check_deadline()
         mass, columns = sums[:, 0], self.columns
         cost, paid = np.zeros(len(sums)), np.zeros(sums.T.shape, dtype=bool)
         losses = [*self.others.usual_losses(sums, columns).T]

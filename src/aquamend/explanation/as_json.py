@@ -47,6 +47,7 @@ def decision_json(report: DecisionReport, *, file: str, robustness: bool = False
         "counts": _counts(report.considered),
         "declarations": list(_declarations(report)),
         **({"robustness": _robustness(report)} if robustness else {}),
+        **({"note": report.note} if report.note else {}),
     }
 
 

@@ -22,7 +22,15 @@ from aquamend.inference import SURPRISING, InformationState
 from aquamend.model.declarations import Declaration
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.myopic import AquaMend
-from aquamend.policies.policy import CertifyingPolicy, Considered, DescribedPolicy, Description, Policy, considered_by
+from aquamend.policies.policy import (
+    CertifyingPolicy,
+    Considered,
+    DescribedPolicy,
+    Description,
+    NotingPolicy,
+    Policy,
+    considered_by,
+)
 from aquamend.remembering import Remembering
 
 if TYPE_CHECKING:
@@ -80,6 +88,8 @@ class DecisionReport(Remembering):
     """Legal probes that the policy left out without pricing them."""
     surprising: float = SURPRISING
     """The chance below which an answer is called surprising."""
+    note: str = ""
+    """Why the policy departs from what is best one probe ahead, in its own words."""
 
     def __repr__(self) -> str:
         return f"<DecisionReport of {self.policy}: {self.step}; {self.state!r}>"
@@ -213,6 +223,7 @@ class _Kept:
     description: Description | None
     screened_out: tuple[str, ...]
     surprising: float
+    note: str = ""
 
 
 NO_BOUNDS = Bounds(0.0, math.inf)
@@ -234,6 +245,7 @@ def decision_report(
         description=policy.description if isinstance(policy, DescribedPolicy) else None,
         screened_out=_screened_out(policy, state),
         surprising=surprising,
+        note=policy.note(state) if isinstance(policy, NotingPolicy) else "",
     )
 
 

@@ -124,6 +124,8 @@ def _policy_note(report: DecisionReport) -> Iterator[str]:
         yield f"Policy {name} {rule}; the least expected loss there would be to {least}."
     if about is not None and not ahead:
         yield f"Its rule: {about.summary}"
+    if report.note:
+        yield report.note
 
 
 def _probe_reasons(report: DecisionReport) -> Iterator[str]:

@@ -35,7 +35,7 @@ def chance_of(state: InformationState, observation: Observation) -> float:
         return 0.0
     if not isinstance(channel, Readings):
         return float(state.posterior @ channel.likelihood(answer))
-    below, above = channel.alike @ state.posterior @ channel.intervals(np.array([float(answer)]))
+    below, above = channel.gathered(state.posterior) @ channel.intervals(np.array([float(answer)]))
     return min(1.0, 2.0 * float(min(below, above)))
 
 

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.support import spoken, spoken_by
 from aquamend.inference import InformationState, joint
@@ -36,6 +37,7 @@ from aquamend.modelling.left_out import worst_loss
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.growing import Growing
 from aquamend.planning.sensors import Answers
+from aquamend.planning.work import A_NODE, A_ROUND, stop_work
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -121,6 +123,12 @@ class _Layer:
         after = np.where(probability > 0.0, value[self._child.rows], 0.0) * probability
         return np.asarray(self._fixed.rows[:, bound - LOWER] + np.add.reduceat(after, self._first.rows))
 
+    def children(self, expansions: Indices) -> Indices:
+        """Return the nodes that these lead to."""
+        width, first = self._width.rows[expansions], self._first.rows[expansions]
+        at = np.repeat(first - np.cumsum(width) + width, width) + np.arange(int(width.sum()))
+        return np.asarray(self._child.rows[at[self._probability.rows[at] > 0.0]])
+
     def flow(self, weight: Floats, n_nodes: int) -> Floats:
         """Return what reaches each node if each expansion sends out so much."""
         sent = self._probability.rows * np.repeat(weight, self._width.rows)
@@ -135,18 +143,24 @@ def _gap(lower: Floats, upper: Floats) -> Floats:
 class EvidenceTree:
     """The nodes expanded so far, and their bounds. Rows of node arrays are nodes, the root first."""
 
-    def __init__(self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False) -> None:
-        """Begin with the root. ``relaxed`` prices stopping with the conditions of support left out."""
+    def __init__(
+        self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False, apart: bool = False
+    ) -> None:
+        """Begin with the root.
+
+        ``relaxed`` prices stopping with the conditions of support left out; with ``apart``, no answers stay together.
+        """
         self.state, self.endings, self.answers = state, endings_of(state.problem), answers
         self.cost = np.array([view.cost for view in state.legal])
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
         self.relaxed, self._informed = relaxed, informed_losses(state)
-        self._all_apart = not relaxed and self.endings.ruled
+        self._all_apart = apart or (not relaxed and self.endings.ruled)
+        self._a_node = A_NODE + stop_work(self.endings) + self.endings.features.size
         n_hypotheses, n_probes = len(state.posterior), len(answers)
         self._told = np.column_stack([own.told * self._informed for own in answers])
         self._at_stake = math.inf if len(self.endings.exact_zeros) else worst_loss(state.problem)
-        self._outside = {} if self._all_apart else self._outside_stories()
+        self._outside = {} if not relaxed and self.endings.ruled else self._outside_stories()
         self._said = _Said(self) if len(self.endings.support) and not relaxed else None
         self.table = np.concatenate([own.likelihood.T for own in answers])
         """Shape ``(n_answers, n_hypotheses)``; the answers of all probes, one under the other."""
@@ -164,6 +178,8 @@ class EvidenceTree:
         self._layers: dict[int, _Layer] = {}
         self._known = _Known(self)
         self._n_answers = 0
+        self.work = 0.0
+        """What has been done so far: it is the same on every machine."""
         nowhere = np.full(1, -1, dtype=np.intp)
         self.add(nowhere, nowhere, state.posterior[None, :], np.zeros((1, n_probes), dtype=np.int32))
 
@@ -217,13 +233,13 @@ class EvidenceTree:
         most = self._most.rows[self._row.rows[0]]
         return self.state.legal_probes[int(most.argmin())] if most.min() < self._values.rows[0, STOP] else None
 
-    def grow(self) -> bool:
-        """Expand what matters most and carry the bounds to the root; False where nothing is left to do."""
+    def grow(self, most_work: float = math.inf) -> bool:
+        """Expand what matters most, about so much, and carry the bounds to the root; False where nothing is left."""
         reached, sent = self._reached()
         gaps = _gap(*self._values.rows.T[LOWER:])
         rest = np.concatenate([np.empty((3, 0)), *(self._layers[d].rest for d in sorted(self._layers))], axis=1)
         weight = np.append(np.where(self._row.rows < 0, reached * gaps, 0.0), sent * rest[2])
-        chosen = self._chosen(weight)
+        chosen = self._chosen(weight, most_work)
         if not len(chosen):
             return False
         least, n_nodes = APART * weight[chosen].min(), self.n_nodes
@@ -237,13 +253,15 @@ class EvidenceTree:
         self._back_up()
         return True
 
-    def _chosen(self, weight: Floats) -> Indices:
+    def _chosen(self, weight: Floats, most_work: float) -> Indices:
         """Return the fewest that hold most of the weight, up to a round's share of work; sorted."""
         heavy = np.flatnonzero(weight > 0.0)
         answers_each = max(1.0, self._n_answers / len(self._node)) if len(self._node) else float(len(self.table))
-        most = 1 + int((FIRST_ANSWERS + GROWTH * self._n_answers) / answers_each)
+        most_answers = min(FIRST_ANSWERS + GROWTH * self._n_answers, most_work / self._a_node)
+        most = 1 + int(most_answers / answers_each)
         if len(heavy) > most:
             heavy = heavy[np.argpartition(-weight[heavy], most)[:most]]
+        self.work += A_ROUND
         order = heavy[np.argsort(-weight[heavy], kind="stable")]
         enough = int(np.searchsorted(np.cumsum(weight[order]), SHARE * weight.sum())) + 1
         return np.sort(order[:enough])
@@ -272,7 +290,7 @@ class EvidenceTree:
             row, probe = self._layers[depth].which
             least[row, probe] = np.maximum(least[row, probe], self._layers[depth].losses(values[:, LOWER], LOWER))
             most[row, probe] = np.minimum(most[row, probe], self._layers[depth].losses(values[:, UPPER], UPPER))
-            rows = np.unique(row)
+            rows = np.flatnonzero(np.bincount(row, minlength=len(self._node)))
             nodes = self._node.rows[rows]
             best = np.minimum(values[nodes, STOP], least[rows].min(axis=1))
             values[nodes, LOWER] = np.maximum(values[nodes, LOWER], best)
@@ -309,6 +327,7 @@ class EvidenceTree:
         """Add one expansion for each node and probe, by depth; answers so rare stay together."""
         at_once = max(1, NUMBERS_AT_ONCE // (self.table.shape[1] + int(self._width.max())))
         for low in range(0, len(nodes), at_once):
+            check_deadline()
             some = slice(low, low + at_once)
             self._ask_some(nodes[some], probe[some], rare[some])
 
@@ -330,6 +349,7 @@ class EvidenceTree:
         width = np.add.reduceat(apart, first, dtype=np.intp)
         child = self._known.children(nodes[whose[apart]], column[apart], chance[apart])
         self._n_answers += len(child)
+        self.work += len(whose) * self.table.shape[1]
         ends, chance = np.append(0, np.cumsum(width)), chance[apart]
         for d in np.unique(depth).tolist():
             a, b = np.searchsorted(depth, [d, d + 1])
@@ -403,6 +423,7 @@ class EvidenceTree:
     def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
         """Add leaves with their first bounds; each follows an answer at its parent."""
         speaks = self._answered(used) if self._said is None else self._said.add(parent, answer)
+        self.work += len(posterior) * self._a_node
         stop = self._stop(posterior, speaks)
         cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
         lower = np.minimum(stop, posterior @ self._informed + cheapest)
@@ -474,6 +495,11 @@ class _Known:
         self._key.add(np.zeros(1, dtype=np.uint64))
         self._sorted, self._ids = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.intp)
 
+    @property
+    def leads_back(self) -> bool:
+        """Whether further answers may lead to a state that came before."""
+        return self._by_posterior and not self._use_key.all()
+
     def children(self, parent: Indices, answer: Indices, probability: Floats) -> Indices:
         """Return the nodes after these answers, each at its parent; new ones join the tree.
 
@@ -483,6 +509,7 @@ class _Known:
         child = np.zeros(len(parent), dtype=np.intp)
         step = max(1, NUMBERS_AT_ONCE // len(self._hypothesis_key))
         for low in range(0, len(happening), step):
+            check_deadline()
             own = happening[low : low + step]
             child[own] = self._found(parent[own], answer[own])
         return child
@@ -512,6 +539,23 @@ class _Known:
             used[np.arange(len(where)), tree.whose[answer[where]]] += 1
             tree.add(parent[where], answer[where], child / child.sum(axis=1, keepdims=True), used)
         return np.asarray(ids[inverse.ravel()])
+
+    def find(self, answers: Sequence[int]) -> int:
+        """Return the node after these answers since the root, in any order; -1 where there is none."""
+        tree, own = self._tree, np.array(answers, dtype=np.intp)
+        if not len(own):
+            return 0
+        if self._by_posterior:
+            weights = tree.state.posterior[None, :]
+            for answer in answers:
+                weights = tree.joint(weights, tree.table[[answer]])
+            counts = np.bincount(tree.whose[own], minlength=len(tree.uses)).astype(np.int32)
+            counts[tree.whose[own[-1]]] -= 1
+            key = self._of_posteriors(weights, counts[None, :], tree.whose[own[-1:]])[0]
+        else:
+            key = self._answer_keys[own].sum(dtype=np.uint64)
+        at = min(int(np.searchsorted(self._sorted, key)), len(self._sorted) - 1)
+        return int(self._ids[at]) if self._sorted[at] == key else -1
 
     def _of_posteriors(self, weights: Floats, used: Counts, probe: Indices) -> Keys:
         """Return keys of the posteriors, to eight digits, and of the uses where those matter."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.support import spoken, spoken_by
 from aquamend.inference import InformationState, Observation
 from aquamend.inference.state import BUDGET_TOLERANCE, TINY
 from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import informed_losses, settles
-from aquamend.planning.lattice import Lattice, lattice, n_digit_states
+from aquamend.planning.lattice import Lattice, halved, lattice, n_digit_states
 
 MOST_CELLS = 2_000_000
 """Evidence states that are still enumerated; beyond it the anytime search takes over."""
@@ -90,6 +91,14 @@ def _closed_outcomes(state: InformationState, channels: Sequence[Outcomes]) -> l
     return np.split(settles(state, allowed), np.cumsum([len(channel.outcomes) for channel in channels])[:-1])
 
 
+def _widest(sensing: Sensing) -> int:
+    """Return how many combinations of states one half of the digits has, each with a number for every hypothesis."""
+    pairs = zip(sensing.outcomes, sensing.uses, strict=True)
+    sizes = [int(n_digit_states(len(names), uses)) for names, uses in pairs]
+    half = halved(sizes)
+    return max(math.prod(sizes[:half]), math.prod(sizes[half:]))
+
+
 @dataclass(frozen=True, eq=False)
 class PlanTable:
     """Optimal expected losses at every evidence state from a root on, joint with the evidence."""
@@ -147,15 +156,15 @@ class PlanTable:
 
 
 def solve(
-    state: InformationState, *, depth: float = math.inf, most_cells: float | None = None, most_sums: float = MOST_SUMS
+    state: InformationState, *, depth: float = math.inf, most_cells: float = MOST_CELLS, most_sums: float = MOST_SUMS
 ) -> PlanTable | None:
     """Return the optimal plan of at most ``depth`` further probes; None if its lattice is too large or endless."""
     sensing, endings = sensing_at(state, depth=depth), endings_of(state.problem)
     if sensing is None:
         return None
     functionals = np.hstack([endings.features, sensing.closed_loss])
-    most = min(MOST_CELLS if most_cells is None else most_cells, min(MOST_SUMS, most_sums) / functionals.shape[1])
-    if n_cells(sensing) > most:
+    most = min(MOST_CELLS, most_cells, min(MOST_SUMS, most_sums) / functionals.shape[1])
+    if n_cells(sensing) > most or _widest(sensing) * len(state.posterior) > MOST_SUMS:
         return None
     limit = int(min(depth, sum(sensing.uses)))
     shape = lattice(tuple(len(names) for names in sensing.outcomes), sensing.uses, limit)
@@ -177,6 +186,7 @@ def solve(
     plan = PlanTable(state, sensing, shape, stop, linear[0], linear[n_features:], value, spent, limit)
     if len(sensing.probes):
         for k in range(min(limit, len(shape.layers)) - 1, -1, -1):
+            check_deadline()
             cells = shape.layers[k].cells
             best = _probe_losses(plan, k, slice(None)).min(axis=1)
             value[cells] = np.minimum(stop[cells], best)

@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import could_answer
 from aquamend.decision.terminal import listed_endings
@@ -78,6 +79,7 @@ def capacity(kernel: Floats, *, iterations: int = ITERATIONS) -> float:
     weight = np.full(len(rows), 1.0 / len(rows))
     bound = math.inf
     for _ in range(iterations):
+        check_deadline()
         answer = weight @ rows
         with np.errstate(divide="ignore", invalid="ignore"):
             divergence = np.where(rows > 0, rows * np.log(rows / answer), 0.0).sum(axis=1)
@@ -109,6 +111,7 @@ def rate_distortion_bound(posterior: Floats, losses: Floats, price: float, *, it
     weight = np.full(losses.shape[1], 1.0 / losses.shape[1])
     best = -math.inf
     for _ in range(iterations):
+        check_deadline()
         z = gain @ weight
         if z.min() < 1e-250:  # a decision's share has vanished that some hypothesis needs; what came before certifies
             break

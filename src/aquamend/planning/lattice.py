@@ -16,8 +16,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
+
 Floats = NDArray[np.float64]
 
+PRODUCTS_AT_ONCE = 3e7
+"""Numbers multiplied before it is asked whether there is time for more."""
 MOST_COUNTED_USES = 10_000
 MOST_DIGIT_STATES = 100_000
 """Evidence states of one probe beyond which listing them would take longer than searching."""
@@ -34,8 +38,16 @@ class Digit:
 
     def likelihood(self, open_outcomes: Floats) -> Floats:
         """Return the likelihood of every state, shape ``(n_states, n_hypotheses)``, from ``(n_hypotheses, n_open)``."""
-        powers = open_outcomes.T[None, :, :] ** self.counts[:, :, None]
-        return np.asarray(powers.prod(axis=1))
+        found, total = np.ones((len(self.counts), len(open_outcomes))), self.counts.sum(axis=1)
+        before = np.zeros(self.child.shape, dtype=np.intp)  # the state with one such outcome less
+        for outcome, after in enumerate(self.child.T):
+            before[after[after >= 0], outcome] = np.flatnonzero(after >= 0)
+        for n in range(1, int(total.max(initial=0)) + 1):
+            check_deadline()
+            own = np.flatnonzero(total == n)
+            outcome = (self.counts[own] > 0).argmax(axis=1)
+            found[own] = found[before[own, outcome]] * open_outcomes.T[outcome]
+        return found
 
 
 @lru_cache(maxsize=256)
@@ -101,25 +113,32 @@ class Lattice:
         The cells form a product, so half of the digits meet the other half in one batched matrix product, and no
         array of cells times hypotheses is ever built.
         """
-        half, size = 0, 1
-        while half < len(likelihoods) and size * size < self.n_cells:
-            size *= len(likelihoods[half])
-            half += 1
+        half = halved([len(own) for own in likelihoods])
         slow, fast = outer_product(likelihoods[:half], len(root)), outer_product(likelihoods[half:], len(root))
         weighted = (root[:, None] * functionals).T
-        at_once = max(1, int(2e7 / slow.size))  # functionals whose products with one half fit in memory together
-        pieces = [
-            np.matmul(slow[None, :, :] * weighted[low : low + at_once, None, :], fast.T)
-            for low in range(0, len(weighted), at_once)
-        ]
-        sums = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        return np.asarray(sums.reshape(functionals.shape[1], self.n_cells))
+        at_once = max(1, int(PRODUCTS_AT_ONCE / (slow.size * len(fast))))
+        sums = np.empty((len(weighted), len(slow), len(fast)))
+        for low in range(0, len(weighted), at_once):
+            check_deadline()
+            own = slice(low, low + at_once)
+            np.matmul(slow[None, :, :] * weighted[own, None, :], fast.T, out=sums[own])
+        return sums.reshape(functionals.shape[1], self.n_cells)
+
+
+def halved(sizes: Sequence[int]) -> int:
+    """Return how many of the digits, with so many states each, are the half that meets the others in a product."""
+    half, size, cells = 0, 1, math.prod(sizes)
+    while half < len(sizes) and size * size < cells:
+        size *= sizes[half]
+        half += 1
+    return half
 
 
 def outer_product(likelihoods: Sequence[Floats], n_hypotheses: int) -> Floats:
     """Return the likelihood of every combination of states, ``(n_combinations, n_hypotheses)``, last one fastest."""
     product = np.ones((1, n_hypotheses))
     for likelihood in likelihoods:
+        check_deadline()
         product = (product[:, None, :] * likelihood[None, :, :]).reshape(-1, n_hypotheses)
     return product
 
@@ -138,6 +157,7 @@ def lattice(open_counts: tuple[int, ...], uses: tuple[int, ...], depth: int) -> 
     bounds = np.searchsorted(total[order], np.arange(min(depth, int(total.max())) + 2))
     layers = []
     for low, high in pairwise(bounds):
+        check_deadline()
         cells = order[low:high]
         columns = [
             _children(cells, d, s, r, n_cells, u) for d, s, r, u in zip(digits, strides, radices, uses, strict=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from aquamend import deadline
 from aquamend.planning.bounds import Bounds
 
 Told = Callable[[Bounds, float], None]
@@ -54,18 +54,23 @@ class Limits:
     """The bounds are near enough."""
     deadline_s: float = math.inf
     memory: float = MEMORY
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=lambda: deadline.clock())
 
     @property
     def left_s(self) -> float:
         """Seconds left."""
-        return self.deadline_s - (time.perf_counter() - self.started)
+        return self.deadline_s - (deadline.clock() - self.started)
+
+    @property
+    def until(self) -> float:
+        """The time at which it ends."""
+        return self.started + self.deadline_s
 
     def reached(self, bounds: Bounds) -> bool:
         """Whether a search with these bounds should end; whoever listens hears of them."""
         listener = _listener.get()
         if listener is not None:
-            listener.told(bounds, time.perf_counter() - self.started)
+            listener.told(bounds, deadline.clock() - self.started)
             if listener.interrupted:
                 return True
         return bounds.gap <= self.gap or self.left_s <= 0.0

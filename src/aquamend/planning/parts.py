@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.structured import independent
 from aquamend.graph.recovery_graph import bits
@@ -78,6 +79,7 @@ def independent_parts(state: InformationState) -> list[Part]:
     labels = [_labels(rows) for rows in [*(problem.failed[:, [i]] for i in concerned), *tables]]
     group = list(range(len(labels)))
     for i in range(len(labels)):
+        check_deadline()
         for j in range(i):
             if group[i] != group[j] and not _independent(posterior, labels[i], labels[j]):
                 group = [group[j] if g == group[i] else g for g in group]
@@ -98,6 +100,7 @@ def _part(state: InformationState, concerned: list[int], members: list[int], lab
 
 
 def _labels(rows: NDArray[np.generic]) -> Indices:
+    check_deadline()
     return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1].ravel())
 
 
@@ -129,6 +132,7 @@ def automaton(state: InformationState, part: Part, *, most: int = MOST_STATES) -
     moves: list[tuple[int, int, int, float]] = []
     allowed: list[tuple[int, int]] = []
     for here, (posterior, used) in enumerate(states):  # grows while it is walked
+        check_deadline()
         if _saved(posterior, regrets) <= min((view.cost for view in part.probes), default=math.inf):
             continue
         for m, (view, table) in enumerate(zip(part.probes, part.tables, strict=True)):
@@ -181,6 +185,7 @@ def _regrets(state: InformationState, part: Part) -> Floats:
         keep = np.where(np.isinf(residual), math.inf, residual - np.minimum(residual, own))
     total = np.zeros((len(part.prior), len(part.prior)))
     for as_if in range(len(part.prior)):
+        check_deadline()
         for label in range(len(part.prior)):
             too_much = (part.failed[as_if] > 0) & (part.failed[label] == 0)
             too_little = (part.failed[label] > 0) & (part.failed[as_if] == 0)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend import deadline
+from aquamend.deadline import check_deadline, seconds_left
 from aquamend.decision.endings import endings_of
 from aquamend.graph.recovery_graph import bits, unions
 from aquamend.inference import InformationState
@@ -33,8 +35,10 @@ MOST_CELLS = 40_000_000
 MOST_SHARED_SETS = 512
 """Cells, and sets of shared charges, up to which parts are planned together."""
 BYTES_PER_CELL = 32.0
-SECONDS_PER_SUM = 1e-8
-"""Rough, for telling beforehand whether there is time for pricing all cells and for one sweep."""
+CELLS_AT_ONCE = 500_000
+"""So many are worked on before it is asked whether there is time for more."""
+ENOUGH = 0.5
+"""Pricing all cells may take this part of the time that is left; then a few sweeps are possible."""
 
 
 @dataclass(eq=False)
@@ -62,17 +66,19 @@ class PartsPlan:
         """Let every probe improve every cell once, in place, and yield after each."""
         self.change = math.inf
         for axis, m in self._probes():
-            slab = self._shaped(axis)
-            live, losses = self._losses(axis, m)
-            slab[:, live] = np.minimum(slab[:, live], losses)
+            for slab in self._blocks(axis):
+                live, losses = self._losses(axis, m, slab)
+                slab[:, live] = np.minimum(slab[:, live], losses)
             yield
 
     def check(self) -> None:
         """Work out how far a cell would still fall."""
-        self.change = 0.0
+        change = 0.0
         for axis, m in self._probes():
-            live, losses = self._losses(axis, m)
-            self.change = max(self.change, float((self._shaped(axis)[:, live] - losses).max(initial=0.0)))
+            for slab in self._blocks(axis):
+                live, losses = self._losses(axis, m, slab)
+                change = max(change, float((slab[:, live] - losses).max(initial=0.0)))
+        self.change = change
 
     def probe_losses(self) -> dict[str, float]:
         """Return what each probe first costs at most."""
@@ -93,10 +99,21 @@ class PartsPlan:
         sizes = self.value.shape
         return self.value.reshape(math.prod(sizes[:axis]), sizes[axis], -1)
 
-    def _losses(self, axis: int, m: int) -> tuple[NDArray[np.intp], Floats]:
+    def _blocks(self, axis: int) -> Iterator[Floats]:
+        """Yield the cells piece by piece, as ``_shaped`` has them, and ask in between whether there is time."""
+        cells = self._shaped(axis)
+        before, size, after = cells.shape
+        wide = max(1, CELLS_AT_ONCE // size)
+        long = max(1, CELLS_AT_ONCE // (size * min(wide, after)))
+        for low in range(0, before, long):
+            for left in range(0, after, wide):
+                check_deadline()
+                yield cells[low : low + long, :, left : left + wide]
+
+    def _losses(self, axis: int, m: int, slab: Floats) -> tuple[NDArray[np.intp], Floats]:
         own = self.automata[axis]
         live = np.flatnonzero(np.isfinite(own.cost[m]))
-        return live, np.matmul(own.move[m, live], self._shaped(axis)) + own.cost[m, live, None]
+        return live, np.matmul(own.move[m, live], slab) + own.cost[m, live, None]
 
 
 def parts_plan(
@@ -104,20 +121,17 @@ def parts_plan(
     parts: Sequence[Part],
     automata: Sequence[Automaton],
     *,
-    within_s: float = math.inf,
     memory: float = math.inf,
 ) -> PartsPlan | None:
-    """Return the plan before its first sweep: stopping everywhere; None where that is too much."""
+    """Return the plan before its first sweep: stopping everywhere; None where that is too much, or takes too long."""
     sets = shared_sets(state)
     cells = math.prod(len(a.posterior) for a in automata)
     if sets is None or cells > MOST_CELLS or BYTES_PER_CELL * cells > memory:
         return None
-    if (len(sets) + len(parts)) * cells * SECONDS_PER_SUM > within_s:
-        return None
     if any(not view.cost > 0.0 for part in parts for view in part.probes):
         return None  # without a price, what still falls bounds nothing
     value = stop_values(state, parts, automata, sets)
-    if not np.isfinite(value).all():
+    if value is None or not np.isfinite(value).all():
         return None  # sums with probabilities of zero would be undefined
     names = tuple(tuple(view.name for view in part.probes) for part in parts)
     return PartsPlan(automata, value, names)
@@ -136,15 +150,35 @@ def shared_sets(state: InformationState) -> list[int] | None:
 
 def stop_values(
     state: InformationState, parts: Sequence[Part], automata: Sequence[Automaton], sets: Sequence[int]
-) -> Floats:
-    """Return V_stop at every combination of the parts' states."""
-    graph, endings = state.problem.graph, endings_of(state.problem)
-    residual, own = own_costs(state)
-    half = len(parts) // 2
-    value = np.full(tuple(len(a.posterior) for a in automata), endings.others.flat)
-    shape = value.shape
-    value = value.reshape(math.prod(shape[:half]), math.prod(shape[half:]))
+) -> Floats | None:
+    """Return V_stop at every combination of the parts' states; None where the first ones show it to take too long."""
+    half, shape = len(parts) // 2, tuple(len(a.posterior) for a in automata)
+    first, second, costs = _halves(state, parts, automata, sets, half)
+    value = np.empty((first.shape[1], second.shape[1]))
+    step, started, least = (
+        max(1, CELLS_AT_ONCE // second.shape[1]),
+        deadline.clock(),
+        endings_of(state.problem).others.flat,
+    )
+    for low in range(0, len(value), step):
+        check_deadline()
+        if low == step and (deadline.clock() - started) * len(value) / step > ENOUGH * seconds_left():
+            return None
+        block = value[low : low + step]
+        block[:] = least
+        for slow, fast, cost in zip(first, second, costs, strict=True):
+            np.minimum(block, cost + slow[low : low + step, None] + fast, out=block)
+    return value.reshape(shape)
+
+
+def _halves(
+    state: InformationState, parts: Sequence[Part], automata: Sequence[Automaton], sets: Sequence[int], half: int
+) -> tuple[Floats, Floats, list[float]]:
+    """Return, for each set of shared charges, what the parts of either half cost in their states, and what it costs."""
+    graph, (residual, own) = state.problem.graph, own_costs(state)
+    first, second, costs = [], [], []
     for paid in sets:
+        check_deadline()
         per_part = []
         for part, automaton in zip(parts, automata, strict=True):
             total = np.zeros(len(automaton.posterior))
@@ -154,9 +188,10 @@ def stop_values(
                 covered = all(_own(state, c, i) for c in bits(others))
                 total += np.minimum(keep, own[i]) if covered else keep
             per_part.append(total)
-        cost = sum(graph.charges[c].cost for c in bits(paid))
-        np.minimum(value, cost + _sum(per_part[:half])[:, None] + _sum(per_part[half:]), out=value)
-    return value.reshape(shape)
+        costs.append(float(sum(graph.charges[c].cost for c in bits(paid))))
+        first.append(_sum(per_part[:half]))
+        second.append(_sum(per_part[half:]))
+    return np.array(first), np.array(second), costs
 
 
 def _own(state: InformationState, charge: int, belief: int) -> bool:

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.deadline import check_deadline
 from aquamend.model.kernels import Readings
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,8 @@ RARE_LABEL = 1e-3
 """The least that a label counts in what is to be expected, beside the most probable one."""
 PLACES = np.arange(1, 8) / 8.0
 """Where an interval may be cut in two."""
+LINES_AT_ONCE = 500_000
+"""Pairs of edges through which lines are tried before it is asked whether there is time for more."""
 BETWEEN, NUMBERS = 8, 50_000
 """Parts of what is between two sampled readings, where cuts may tell most; fewer where that is too many numbers."""
 
@@ -124,6 +127,15 @@ def _best_lines(position: Floats, ratio: Floats, mean: Floats) -> tuple[Floats, 
     How high is measured at the mean position: there the best one is on the lower hull, so two edges carry it, one on
     either side.
     """
+    step = max(1, LINES_AT_ONCE // (max(1, len(mean)) * position.shape[1] ** 2))
+    labels = range(0, ratio.shape[2], step)
+    starts, ends = zip(*(_best_of_some(position, ratio[:, :, k : k + step], mean) for k in labels), strict=True)
+    return np.concatenate(starts, axis=1), np.concatenate(ends, axis=1)
+
+
+def _best_of_some(position: Floats, ratio: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """Return the lines of some labels."""
+    check_deadline()
     left, right = position[:, :, None], position[:, None, :]
     beside = (left <= mean[:, None, None]) & (right >= mean[:, None, None])
     apart = right - left
@@ -167,6 +179,7 @@ def telling_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
     heapq.heapify(best)
     chosen: list[list[int]] = [[] for _ in channels]
     for _ in range(n if channels else 0):
+        check_deadline()
         gain, k, low, cut, high = best[0]
         if gain >= 0.0:
             break
@@ -199,6 +212,7 @@ def _best_cut(k: int, below: Floats, low: int, high: int) -> tuple[float, int, i
 
 def _doubt(weight: Floats) -> Floats:
     """Return the entropy of the label, times what all labels weigh together, along the last axis."""
+    check_deadline()
     total = weight.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(-np.where(weight > 0.0, weight * np.log(weight / total), 0.0).sum(axis=-1))
@@ -218,6 +232,7 @@ def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
         worst += [(-loss, k, low, high) for loss, low, high in zip(lost.tolist(), own[:-1], own[1:], strict=True)]
     heapq.heapify(worst)
     for _ in range(n - sum(map(len, cuts)) if channels else 0):
+        check_deadline()
         if worst[0][0] >= 0.0:
             break
         _, k, low, high = heapq.heappop(worst)

@@ -9,22 +9,26 @@ hold for the same number, so the best of each kind count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from aquamend import deadline
+from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE, endings_of
-from aquamend.decision.probe_value import best_probe, probe_values
+from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState
+from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds, quick_bounds
-from aquamend.planning.evidence_tree import EvidenceTree
 from aquamend.planning.exact import solve
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
+from aquamend.planning.plan_tree import PlanTree
 from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
+from aquamend.planning.work import Pace, cells_within
 from aquamend.remembering import remembered
 
 
@@ -50,14 +54,26 @@ class Method(Protocol):
 class OneStep:
     """Stop now, probe once, or pay for the cheapest probe and then know everything; it always applies."""
 
+    at_once = 1e6
+    """Answers times hypotheses up to which all probes are weighed together, which is quicker."""
+
     def accepts(self, state: InformationState) -> bool:
         """Always."""
         return True
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
-        """Yield once."""
+        """Yield what stopping costs; then once more, or, where there may not be time for all, after every probe."""
         if state.contradiction is not None:
             yield CertifiedPlan(None, quick_bounds(state))
+            return
+        stop = best_terminal(state).loss
+        yield CertifiedPlan(None, Bounds(0.0 if state.legal else stop, stop))
+        if limits.deadline_s < math.inf and answers_weighed(state) > self.at_once:
+            for probe in state.legal_probes:
+                loss = float(probe_values(state, (probe,)).expected_loss[0])
+                yield CertifiedPlan(probe, Bounds(0.0, loss))
+            stop, cheapest = best_terminal(state).loss, min((view.cost for view in state.legal), default=math.inf)
+            yield CertifiedPlan(None, Bounds(min(stop, clairvoyant_loss(state) + cheapest), stop))
             return
         values = probe_values(state)
         first = best_probe(values.expected_loss, values.stop_loss)
@@ -77,11 +93,14 @@ class Information:
 
 
 class Table:
-    """Price every evidence state there is, from the last probe back to the first; where they are few enough."""
+    """Price every evidence state there is, from the last probe back to the first; where they are few enough.
+
+    It ends with all or with nothing, so it is tried only where a sample says that there is time enough.
+    """
 
     bytes_a_sum = 24.0
-    seconds_a_sum = 5e-8
-    """About what it takes, to know beforehand whether there is room and time: it ends with all or with nothing."""
+    share = 0.7
+    """The part of the time left that it may take by the sample."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether no probe reads numbers or may be used without end."""
@@ -89,7 +108,10 @@ class Table:
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield the optimum."""
-        table = solve(state, most_sums=min(limits.memory / self.bytes_a_sum, limits.left_s / self.seconds_a_sum))
+        most = math.inf
+        if limits.deadline_s < math.inf:
+            most = cells_within(state, self.share * limits.left_s)
+        table = solve(state, most_cells=most, most_sums=limits.memory / self.bytes_a_sum)
         if table is not None:
             first = best_probe(table.probe_losses(), best_terminal(state).loss)
             probe = None if first is None else table.sensing.probes[first]
@@ -106,7 +128,7 @@ class IndependentParts:
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield after every sweep; it ends where the bounds are as near as rounding lets them."""
         found = _parts_of(state)
-        plan = None if found is None else parts_plan(state, *found, within_s=limits.left_s, memory=limits.memory)
+        plan = None if found is None else parts_plan(state, *found, memory=limits.memory)
         while plan is not None:
             yield from (self._reached(plan.bounds, plan.probe_losses()) for _ in plan.sweep())
             plan.check()
@@ -130,22 +152,37 @@ def _parts_of(state: InformationState) -> tuple[list[Part], list[Automaton]] | N
 
 
 class Evidence:
-    """Search the tree of evidence, best first; where all probes are discrete."""
+    """Search the tree of evidence, best first; where all probes are discrete.
+
+    It begins with the states that the one-step policy reaches, so that no upper bound is above what that policy costs.
+    """
+
+    for_one_step = 0.5
+    """The part of time and room that this may take."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether there is evidence to come, and none of it a number."""
         return bool(state.legal) and not reads_numbers(state)
 
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
-        """Yield after every round, until memory or the tree itself is exhausted."""
-        tree = EvidenceTree(state, discrete_answers(state))
-        while tree.memory < limits.memory and tree.grow():
+        """Yield once the one-step policy has been followed to its end, if there is time and room for that.
+
+        Then after every round, until memory or the tree itself is exhausted.
+        """
+        pace, tree = Pace(), PlanTree(state, discrete_answers(state))
+        begun, most = limits.left_s, self.for_one_step * limits.memory
+        tree.cover(lambda own: own.memory > most or limits.left_s < self.for_one_step * begun)
+        yield CertifiedPlan(tree.best_probe(), tree.bounds)
+        while tree.memory < limits.memory and tree.grow(pace.affords(tree.work, limits.left_s)):
             yield CertifiedPlan(tree.best_probe(), tree.bounds)
 
 
 class Readings:
     """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
+    few_cuts = 24
+    for_one_step = 0.1
+    """Cuts of all probes together where the one-step policy is followed, and the part of time and room for that."""
     first_cuts = 56
     """Cuts of all probes together, to begin with, in the tree that is told less."""
     more_below = 1.5
@@ -168,13 +205,15 @@ class Readings:
 
         When both are near theirs, the one that gained more when its cuts were last doubled begins again with more.
         """
-        ruled = endings_of(state.problem).ruled  # then being told more need not help
+        ruled, pace = endings_of(state.problem).ruled, Pace()  # with rules, being told more need not help
         below = _Side(
-            lambda n: EvidenceTree(state, better_informed(state, n), relaxed=ruled),
+            lambda n: PlanTree(state, better_informed(state, n), relaxed=ruled),
             int(self.more_below * self.first_cuts),
             self.finest,
         )
-        above = _Side(lambda n: EvidenceTree(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
+        above = _Side(lambda n: PlanTree(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
+        yield CertifiedPlan(above.tree.best_probe(), Bounds(below.tree.bounds.lower, above.tree.bounds.upper))
+        yield self._one_step(state, limits)
         reached = Bounds(-math.inf, math.inf)
         while below.open or above.open:
             gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
@@ -185,17 +224,25 @@ class Readings:
             elif side.tree.bounds.gap <= self.done * gap or below.tree.memory + above.tree.memory > limits.memory:
                 side.open = False
             else:
-                side.open = side.tree.grow()
+                done = below.done + above.done
+                side.open = side.tree.grow(pace.affords(done, limits.left_s))
             reached &= Bounds(below.tree.bounds.lower, above.tree.bounds.upper)
             below.best, above.best = max(below.best, reached.lower), max(above.best, -reached.upper)
             yield CertifiedPlan(above.tree.best_probe(), reached)
+
+    def _one_step(self, state: InformationState, limits: Limits) -> CertifiedPlan:
+        """Return what one step ahead costs at most, told the intervals of readings, of which there are few."""
+        begun, most = limits.left_s, self.for_one_step * limits.memory
+        tree = PlanTree(state, less_informed(state, self.few_cuts))
+        tree.cover(lambda own: own.memory > most or limits.left_s < (1.0 - self.for_one_step) * begun)
+        return CertifiedPlan(tree.best_probe(), Bounds(-math.inf, tree.bounds.upper))
 
 
 @dataclass(eq=False)
 class _Side:
     """One of the two trees, with so many cuts, which may be doubled so often."""
 
-    planted: Callable[[int], EvidenceTree]
+    planted: Callable[[int], PlanTree]
     cuts: int
     doublings: int
     slack: float = 1.0
@@ -206,9 +253,16 @@ class _Side:
     best: float = -math.inf
     """Its bound; with the sign turned for an upper one."""
     before: float = -math.inf
+    past: float = 0.0
+    """Work on trees with fewer cuts."""
 
     def __post_init__(self) -> None:
         self.tree = self.planted(self.cuts)
+
+    @property
+    def done(self) -> float:
+        """All work so far."""
+        return self.past + self.tree.work
 
     @property
     def off(self) -> float:
@@ -219,10 +273,12 @@ class _Side:
         """Begin again with twice the cuts."""
         self.cuts, self.doublings = 2 * self.cuts, self.doublings - 1
         self.gain = self.best - self.before if self.before > -math.inf else math.inf
-        self.before = self.best
+        self.before, self.past = self.best, self.done
         self.tree = self.planted(self.cuts)
 
 
+READINGS = 500
+"""Readings of a probe at which decisions are compared, about."""
 METHODS: tuple[Method, ...] = (OneStep(), Table(), Information(), IndependentParts(), Evidence(), Readings())
 
 
@@ -239,25 +295,44 @@ class _Reached:
         self.bounds &= plan.bounds
 
 
-def search(state: InformationState, limits: Limits) -> CertifiedPlan:
+def search(
+    state: InformationState,
+    limits: Limits,
+    *,
+    methods: Sequence[Method] | None = None,
+    known: Sequence[CertifiedPlan] = (),
+) -> CertifiedPlan:
     """Return the best first step found within the limits, with certified bounds on the optimal expected loss.
 
+    ``known`` are bounds that were found elsewhere, such as what some policy costs.
     With a listener (see ``limits.progress``) an interrupt ends the search, and what it has reached is returned.
     """
     reached = _Reached()
+    for plan in known:
+        reached.hear(plan)
     try:
-        _pursue(state, limits, reached)
+        with deadline.ends_at(limits.until):
+            _pursue(state, limits, METHODS if methods is None else methods, reached)
+    except OutOfTime:
+        check_deadline()  # that of somebody who waits for this search
     except KeyboardInterrupt:
         listener = current_listener()
         if listener is None or math.isinf(reached.bounds.upper):
             raise
         listener.interrupted = True
-    worth_probing = best_terminal(state).loss - reached.bounds.upper > TIE
-    return CertifiedPlan(reached.probe if worth_probing else None, reached.bounds)
+    stop = best_terminal(state).loss
+    reached.hear(CertifiedPlan(None, Bounds(0.0, stop)))  # there may not have been time for that
+    return CertifiedPlan(reached.probe if stop - reached.bounds.upper > TIE else None, reached.bounds)
 
 
-def _pursue(state: InformationState, limits: Limits, reached: _Reached) -> None:
-    for method in METHODS:
+def answers_weighed(state: InformationState) -> float:
+    """Return about how many probabilities a look one probe ahead is made of."""
+    answers = sum(len(v.channel.outcomes) if isinstance(v.channel, Outcomes) else READINGS for v in state.legal)
+    return float(answers * len(state.posterior))
+
+
+def _pursue(state: InformationState, limits: Limits, methods: Sequence[Method], reached: _Reached) -> None:
+    for method in methods:
         if not method.accepts(state):
             continue
         for plan in method.improve(state, limits):

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from aquamend.decision.branches import decision_cuts
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.inference import InformationState, ProbeView
-from aquamend.model.kernels import Outcomes, Readings
+from aquamend.model.kernels import Answer, Outcomes, Readings
 from aquamend.planning.bounds import quick_bounds
 from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 Placing = Callable[[Sequence[Readings], Sequence[Floats], int], list[Floats]]
 
@@ -38,6 +39,18 @@ class Answers:
     """Shape ``(n_hypotheses, n_answers)``."""
     told: Floats
     """Shape ``(n_hypotheses,)``; the probability that it tells the whole truth instead."""
+    column: Indices
+    """Shape ``(n_outcomes,)``; the answer that each outcome or interval of readings is, -1 for one that never comes."""
+    names: tuple[str, ...] = ()
+    """The outcomes; none where it reads numbers."""
+    cuts: Floats | None = None
+    """Where its intervals of readings meet."""
+
+    def answer(self, outcome: Answer) -> int:
+        """Return which answer an outcome or a reading is; -1 for what never comes."""
+        if isinstance(outcome, str):
+            return int(self.column[self.names.index(outcome)]) if outcome in self.names else -1
+        return -1 if self.cuts is None else int(self.column[np.searchsorted(self.cuts, outcome)])
 
 
 def reads_numbers(state: InformationState) -> bool:
@@ -54,8 +67,8 @@ def discrete_answers(state: InformationState) -> list[Answers]:
     """Return the outcomes of the legal probes, none of which reads numbers."""
     possible = state.posterior > 0.0
     nothing = np.zeros(len(possible))
-    tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
-    return [Answers(_happening(table, possible), nothing) for table in tables]
+    channels = [view.channel for view in state.legal if isinstance(view.channel, Outcomes)]
+    return [_answers(channel.table, possible, nothing, names=channel.outcomes) for channel in channels]
 
 
 def better_informed(state: InformationState, n_cuts: int) -> list[Answers]:
@@ -79,7 +92,7 @@ def _shared_out(state: InformationState, n_cuts: int, placed: Placing) -> list[F
     cuts: dict[int, Floats] = {}
     for dear, n in ((False, n_cuts), (True, n_cuts // FEW)):
         laws = {k: law for k, view in enumerate(state.legal) if (law := _law(view)) and (view.cost >= most) == dear}
-        priors = [law.alike @ state.posterior for law in laws.values()]
+        priors = [law.gathered(state.posterior) for law in laws.values()]
         cuts.update(zip(laws, placed(list(laws.values()), priors, n), strict=True))
     return [cuts.get(k, np.empty(0)) for k in range(len(state.legal))]
 
@@ -88,26 +101,37 @@ def _better_informed(state: InformationState, view: ProbeView, cuts: Floats) -> 
     channel, possible = _law(view), state.posterior > 0.0
     if channel is None:
         return _as_it_is(view, possible)
-    more = informed(channel, cuts, channel.alike @ state.posterior)
+    more = informed(channel, cuts, channel.gathered(state.posterior))
     if channel.n_labels > MOST_LABELS:
-        return Answers(_happening(more.answers[channel.of], possible), more.told[channel.of])
+        return _answers(more.answers[channel.of], possible, more.told[channel.of])
     labels = channel.alike.T * more.told  # told by its label only: what else is true stays open
-    return Answers(_happening(np.hstack([more.answers[channel.of], labels]), possible), np.zeros(len(possible)))
+    return _answers(np.hstack([more.answers[channel.of], labels]), possible, np.zeros(len(possible)))
 
 
 def _less_informed(state: InformationState, view: ProbeView, cuts: Floats) -> Answers:
     channel, possible = _law(view), state.posterior > 0.0
     if channel is None:
         return _as_it_is(view, possible)
-    return Answers(_happening(garbled(channel, cuts), possible), np.zeros(len(possible)))
+    return _answers(garbled(channel, cuts), possible, np.zeros(len(possible)), cuts=cuts)
 
 
 def _as_it_is(view: ProbeView, possible: NDArray[np.bool_]) -> Answers:
-    table = view.channel.table if isinstance(view.channel, Outcomes) else np.ones((len(possible), 1))
-    return Answers(_happening(table, possible), np.zeros(len(possible)))
+    nothing = np.zeros(len(possible))
+    if isinstance(view.channel, Outcomes):
+        return _answers(view.channel.table, possible, nothing, names=view.channel.outcomes)
+    return _answers(np.ones((len(possible), 1)), possible, nothing, cuts=np.zeros(0))
 
 
-def _happening(table: Floats, possible: NDArray[np.bool_]) -> Floats:
-    """Return the columns of answers that may come, or one that does not where there are none."""
-    kept = table[:, (table[possible] > 0.0).any(axis=0)]
-    return np.asarray(kept if kept.shape[1] else np.zeros((len(table), 1)))
+def _answers(
+    table: Floats,
+    possible: NDArray[np.bool_],
+    told: Floats,
+    *,
+    names: tuple[str, ...] = (),
+    cuts: Floats | None = None,
+) -> Answers:
+    """Return the answers that may come, or one that does not where there are none."""
+    happens = (table[possible] > 0.0).any(axis=0)
+    column = np.where(happens, np.cumsum(happens) - 1, -1)
+    kept = table[:, happens]
+    return Answers(kept if kept.shape[1] else np.zeros((len(table), 1)), told, column, tuple(names), cuts)

@@ -1,6 +1,7 @@
 """Recovery policies: each a frozen dataclass with one method, and a description of itself."""
 
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
+from aquamend.policies.best import Best
 from aquamend.policies.evaluation import Evaluation, evaluate
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
@@ -13,13 +14,15 @@ from aquamend.policies.policy import (
     considered_by,
     hand_over,
 )
-from aquamend.policies.registry import POLICIES, policy_named
+from aquamend.policies.registry import DEFAULT, POLICIES, policy_named
 from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
 
 __all__ = [
+    "DEFAULT",
     "POLICIES",
     "AlwaysRestart",
     "AquaMend",
+    "Best",
     "Certified",
     "CertifyingPolicy",
     "Considered",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend import deadline
+from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, expected_loss, price, wrong_probability
@@ -20,7 +22,9 @@ from aquamend.errors import BadArgument, NotDiscrete, TooLarge
 from aquamend.graph import Action
 from aquamend.inference import InformationState, Observation
 from aquamend.model.kernels import Outcomes
+from aquamend.planning.bounds import Bounds
 from aquamend.planning.limits import current_listener
+from aquamend.planning.search import CertifiedPlan
 from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import policy_named
@@ -34,6 +38,9 @@ CERTAIN_ENOUGH = 1e-6
 
 NEGLIGIBLE = 1e-14
 """Probability below which a state no longer probes: it changes no expectation that a float can show."""
+
+GRACE_S, GRACE = 0.02, 0.1
+"""How long it may take to tell what is left at least, when the time is up: so long, and this part of the deadline."""
 
 Floats = NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
@@ -101,15 +108,33 @@ def evaluate(
     either order; a policy may be named, and a problem stands for the state after its alarm.
     """
     policy, state = in_order(policy, state)
-    if isinstance(policy, Exact) and not policy.completes(state):
-        _refuse(policy, state)
-    following = _Following(policy, state.problem, time.monotonic(), told)
+    if isinstance(policy, Exact):
+        _check_completes(policy, state, deadline_s)
+    following = _Following(policy, state.problem, told)
     try:
-        return following.to_the_end(state, deadline_s)
+        with deadline.ends_at(deadline.clock() + deadline_s):
+            return following.to_the_end(state)
+    except OutOfTime:
+        check_deadline()  # that of somebody who waits for this evaluation
+        grace_s = GRACE_S + GRACE * deadline_s
+        raise following.unfinished(f"not finished after {deadline_s:g} s", grace_s) from None
     except KeyboardInterrupt:
         if told is None:
             raise
         raise following.unfinished("interrupted") from None
+
+
+def upper_bound(policy: Policy, state: InformationState, *, deadline_s: float = math.inf) -> CertifiedPlan | None:
+    """Return what following a policy costs, as an upper bound with its first probe; None where that is not known.
+
+    It is not where the policy runs probes that read numbers, reaches too many states or takes too long.
+    """
+    try:
+        loss = evaluate(policy, state, deadline_s=deadline_s).expected_loss
+    except (NotDiscrete, TooLarge):
+        return None
+    step = policy.next_step(state)
+    return CertifiedPlan(step.probe if isinstance(step, Reprobe) else None, Bounds(-math.inf, loss))
 
 
 @dataclass(eq=False)
@@ -118,7 +143,6 @@ class _Following:
 
     policy: Policy
     problem: Problem
-    started: float
     told: Followed | None
     total: Floats = field(init=False)
     visited: int = 0
@@ -130,7 +154,7 @@ class _Following:
     def __post_init__(self) -> None:
         self.total = spent_on(self.problem)
 
-    def to_the_end(self, state: InformationState, deadline_s: float) -> Evaluation:
+    def to_the_end(self, state: InformationState) -> Evaluation:
         self.layer, probes = {_key(state): (state, 1.0)}, 0
         while self.layer:
             if probes > MOST_PROBES and math.fsum(p for _, p in self.layer.values()) > CERTAIN_ENOUGH:
@@ -138,18 +162,21 @@ class _Following:
             if self.visited + len(self.layer) > MOST_STATES:
                 raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
             while self.layer:
-                if time.monotonic() - self.started > deadline_s:
-                    raise self.unfinished(f"not finished after {deadline_s:g} s")
-                # Taken out first: an interrupt in between then leaves something out, and what is left is still a bound.
-                self._visit(*self.layer.pop(next(iter(self.layer))))
+                check_deadline()
+                self._visit_next()
                 listener = current_listener()
                 if listener is not None and listener.interrupted:  # while the policy searched
                     raise self.unfinished("interrupted")
             self.layer, self.following, probes = self.following, {}, probes + 1
         return Evaluation.of(self.total, self.problem)
 
-    def _visit(self, here: InformationState, probability: float) -> None:
+    def _visit_next(self) -> None:
+        """Ask the policy at a state of this layer; a state at which it is asked in vain is left where it is."""
+        key = next(iter(self.layer))
+        here, probability = self.layer[key]
         step = self._step(here, probability)
+        # Taken out before it counts: an interrupt in between leaves something out, and what is left is still a bound.
+        del self.layer[key]
         self.visited += 1
         if isinstance(step, Reprobe):
             self.total += probability * spent_on(self.problem, here.probe(step.probe).cost, 1.0)
@@ -167,15 +194,34 @@ class _Following:
             return self.policy.next_step(here)
         return stop.decision
 
-    def unfinished(self, why: str) -> TooLarge:
-        """Return why it was not followed to the end, and what it costs at least: what is left, if all were known."""
+    def unfinished(self, why: str, grace_s: float = math.inf) -> TooLarge:
+        """Return why it was not followed to the end, and what it costs at least: what is left, if all were known.
+
+        Where telling that would take longer than the grace, what is left counts as nothing.
+        """
         left = {**self.layer, **self.following}.values()  # by key: an interrupt may come while they change places
-        least = float(self.total[0]) + math.fsum(p * clairvoyant_loss(here) for here, p in left)
+        least = float(self.total[0])
+        with suppress(OutOfTime), deadline.ends_at(deadline.clock() + grace_s):
+            least += math.fsum(p * clairvoyant_loss(here) for here, p in left)
         return TooLarge(
             f"{why}, with {self.finished:.0%} of the probability followed to the end; its expected loss is at least "
             f"{least:.6g}; give it a longer --deadline, or a smaller problem",
             lower=least,
         )
+
+
+def _check_completes(policy: Exact, state: InformationState, deadline_s: float) -> None:
+    """Refuse to evaluate a plan that is not complete; one that takes too long to make is not."""
+    try:
+        with deadline.ends_at(deadline.clock() + deadline_s):
+            if not policy.completes(state):
+                _refuse(policy, state)
+    except OutOfTime:
+        check_deadline()
+        raise TooLarge(
+            f"not finished after {deadline_s:g} s: the complete adaptive plan took longer to make; "
+            "give it a longer --deadline, or evaluate another policy"
+        ) from None
 
 
 def _refuse(policy: Exact, state: InformationState) -> NoReturn:

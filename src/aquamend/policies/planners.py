@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend import deadline
+from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
@@ -19,9 +21,16 @@ from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
 from aquamend.planning.limits import MEMORY, Limits
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import CertifiedPlan, search
-from aquamend.policies.policy import Description
+from aquamend.planning.work import cells_within
+from aquamend.policies.policy import Description, Policy
 from aquamend.remembering import remembered
 
+BESIDE_SHARE = 0.5
+"""The part of a deadline in which other policies are followed."""
+SEARCH_S = 3.0
+"""How long `Exact` searches where it cannot tabulate, unless it is given a deadline."""
+TABLE_SHARE = 0.4
+"""The part of a deadline that a table may take by a sample: if the sample is wrong, there is time for a search."""
 _DEPTH_LOOKS = {2: ("#33a6dd", "^"), 3: ("#009e73", "v")}
 """The two depths that the paper compares have colours of their own."""
 
@@ -87,8 +96,8 @@ class Exact:
 
     gap: float = 1e-9
     """Stop searching once upper and lower bound are this close."""
-    deadline_s: float = 3.0
-    """Stop searching after this many seconds."""
+    deadline_s: float | None = None
+    """Stop after so many seconds. Unless given, a table takes as long as it takes, and a search three seconds."""
 
     description: ClassVar[Description] = Description(
         "Exact adaptive",
@@ -104,10 +113,9 @@ class Exact:
         stop = best_terminal(state)
         if not state.legal:
             return stop.decision
-        found = _tabulated(state)
-        if found is None:
-            probe = _searched(state, self.gap, self.deadline_s).probe
-            return stop.decision if probe is None else Reprobe(probe)
+        found = _found(state, self.gap, self.deadline_s)
+        if isinstance(found, CertifiedPlan):
+            return stop.decision if found.probe is None else Reprobe(found.probe)
         table, cell = found
         best = None if cell is None else best_probe(table.probe_losses(cell), stop.loss)
         return stop.decision if best is None else Reprobe(table.sensing.probes[best])
@@ -116,9 +124,9 @@ class Exact:
         """Return bounds on the optimal expected remaining loss; equal where the tree was solved completely."""
         if not state.legal:
             return quick_bounds(state)
-        found = _tabulated(state)
-        if found is None:
-            return _searched(state, self.gap, self.deadline_s).bounds
+        found = _found(state, self.gap, self.deadline_s)
+        if isinstance(found, CertifiedPlan):
+            return found.bounds
         table, cell = found
         if cell is None:  # one decision is best under all that is left, so nothing is worth knowing
             loss = best_terminal(state).loss
@@ -130,31 +138,59 @@ class Exact:
 
     def completes(self, state: InformationState) -> bool:
         """Whether the tree from this state on can be tabulated, so that the answer is exact."""
-        return not state.legal or _tabulated(state) is not None
+        return not state.legal or _tabulated(state, self.deadline_s) is not None
 
 
-def _tabulated(state: InformationState) -> tuple[PlanTable, int | None] | None:
+@remembered
+def _found(
+    state: InformationState, gap: float, deadline_s: float | None
+) -> tuple[PlanTable, int | None] | CertifiedPlan:
+    """Return the table that answers, and its cell for this state; else what a search reaches in the time left."""
+    started = deadline.clock()
+    found = _tabulated(state, deadline_s)
+    if found is not None:
+        return found
+    left = SEARCH_S if deadline_s is None else deadline_s - (deadline.clock() - started)
+    return search(state, Limits(gap=gap, deadline_s=left))
+
+
+def _tabulated(state: InformationState, deadline_s: float | None) -> tuple[PlanTable, int | None] | None:
     """Return a table that answers for this state, and its cell there: the recovery's first table, else its own.
 
     No cell: an answer on the way left one decision best whatever is true.
     """
     root = state.origin or state
-    table = _table(root)
+    table = _table(root, deadline_s)
     observed = state.evidence[len(root.evidence) :]
     if table is not None and all(isinstance(observation.outcome, str) for observation in observed):
         return table, table.cell_after(observed)
-    own = None if root is state else _table(state)
+    own = None if root is state else _table(state, deadline_s)
     return None if own is None else (own, 0)
 
 
 @remembered
-def _table(root: InformationState) -> PlanTable | None:
-    return solve(root)
+def _table(root: InformationState, deadline_s: float | None) -> PlanTable | None:
+    """Return the table, if it is not too large; with a deadline, if a sample says that there is time enough."""
+    if deadline_s is None:
+        return solve(root)
+    try:
+        with deadline.ends_at(deadline.clock() + 2.0 * TABLE_SHARE * deadline_s):
+            return solve(root, most_cells=cells_within(root, TABLE_SHARE * deadline_s))
+    except OutOfTime:
+        check_deadline()  # that of somebody who waits for this table
+        return None
 
 
 @remembered
-def _searched(state: InformationState, gap: float, deadline_s: float, memory: float = MEMORY) -> CertifiedPlan:
-    return search(state, Limits(gap=gap, deadline_s=deadline_s, memory=memory))
+def _searched(
+    state: InformationState, gap: float, deadline_s: float, memory: float, beside: tuple[Policy, ...]
+) -> CertifiedPlan:
+    from aquamend.policies.evaluation import upper_bound  # which has to know what `exact` is
+
+    limits = Limits(gap=gap, deadline_s=deadline_s, memory=memory)
+    each = BESIDE_SHARE * deadline_s / len(beside) if beside else 0.0
+    followed = (upper_bound(policy, state, deadline_s=each) for policy in beside)
+    return search(state, limits, known=[plan for plan in followed if plan is not None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +205,11 @@ class Certified:
     deadline_s: float = math.inf
     memory: float = MEMORY
     """Bytes that a search may hold: a limit on its work that ends it at the same place everywhere."""
+    beside: tuple[Policy, ...] = ()
+    """Policies that are followed first: what the cheapest of them costs is an upper bound to begin with.
+
+    One step ahead is followed anyway, by the search itself.
+    """
 
     description: ClassVar[Description] = Description(
         "Certified (anytime)",
@@ -180,9 +221,9 @@ class Certified:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the first step of the best plan found."""
-        probe = _searched(state, self.gap, self.deadline_s, self.memory).probe
+        probe = _searched(state, self.gap, self.deadline_s, self.memory, self.beside).probe
         return best_terminal(state).decision if probe is None else Reprobe(probe)
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss, at most the gap apart unless the search ended early."""
-        return _searched(state, self.gap, self.deadline_s, self.memory).bounds
+        return _searched(state, self.gap, self.deadline_s, self.memory, self.beside).bounds

@@ -73,6 +73,14 @@ class DescribedPolicy(Policy, Protocol):
         """What to call it, how to draw it, what it does."""
 
 
+@runtime_checkable
+class NotingPolicy(Policy, Protocol):
+    """A policy that says why it takes a step which the numbers one probe ahead do not explain."""
+
+    def note(self, state: InformationState) -> str:
+        """Return a sentence or two, or nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Considered:
     """How much a policy looked at for one decision."""

@@ -10,13 +10,18 @@ from functools import partial
 from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
+from aquamend.policies.best import Best
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
 from aquamend.policies.robust import Robust
 from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
 
+DEFAULT = "best"
+"""What decides where no policy is named."""
+
 POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
+    "best": Best,
     "aquamend": AquaMend,
     "all-candidates": partial(AquaMend, screen=None),
     "lossless": partial(AquaMend, screen=LosslessScreen()),

@@ -9,12 +9,13 @@ probes, so that differences between them vary least.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend import deadline
+from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.steps import Reprobe
 from aquamend.errors import TooLarge
 from aquamend.inference import InformationState, Observation
@@ -68,12 +69,15 @@ def sampled(
     """
     policy, state = in_order(policy, state)
     truths = _hypotheses(state, episodes, seed)
-    rows, started = [], time.monotonic()
+    rows: list[Floats] = []
     known: dict[tuple[Observation, ...], InformationState] = {state.evidence: state}
-    for episode, truth in enumerate(truths.tolist()):
-        if time.monotonic() - started > seconds:
-            break
-        rows.append(_followed(policy, state, truth, (seed, episode), known))
+    try:
+        with deadline.ends_at(deadline.clock() + seconds):
+            for episode, truth in enumerate(truths.tolist()):
+                check_deadline()
+                rows.append(_followed(policy, state, truth, (seed, episode), known))
+    except OutOfTime:
+        check_deadline()  # that of somebody who waits for these samples
     if len(rows) < 2:
         problem = f"{len(rows)} of {episodes:,} recoveries were sampled in {seconds:g} s, too few to tell a mean"
         raise TooLarge(f"{problem}; give it a longer --deadline, or evaluate another policy")

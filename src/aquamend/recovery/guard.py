@@ -20,7 +20,7 @@ from aquamend.explanation.wording import Wording
 from aquamend.graph import Edge, RecoveryGraph
 from aquamend.inference import InformationState
 from aquamend.modelling.guard import before_action, leading_to
-from aquamend.policies import AquaMend, Policy
+from aquamend.policies import Best, Policy
 from aquamend.problem import Problem
 from aquamend.text.words import quantity
 
@@ -82,7 +82,7 @@ class NotNow(AquaMendError):
 def checked(problem: Problem, action: str, *, silent: Sequence[str] = (), policy: Policy | None = None) -> Check:
     """Return whether an action may be done now, in the problem of this moment."""
     state = InformationState.alarmed(before_action(problem, action), (), silent=silent)
-    by = AquaMend() if policy is None else policy
+    by = Best() if policy is None else policy
     return Check(action, decision_report(state, by, name=type(by).__name__, bounded=False))
 
 

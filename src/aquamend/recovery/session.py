@@ -3,7 +3,7 @@
 It calls no robot, starts no thread and waits for nobody. All it does by itself is to write every fact into its log
 before it asks for the next thing. Loops, trees, services and tests drive it:
 
-    session = Session.begin(state, "aquamend")
+    session = Session.begin(state)
     while not isinstance(request := session.request, End):
         match request:
             case RunProbe(act=act):
@@ -152,7 +152,7 @@ class Session:
     def begin(
         cls,
         start: InformationState | Tracker,
-        policy: Policy | str = "aquamend",
+        policy: Policy | str = "best",
         *,
         log: Log | None = None,
         name: str | None = None,
@@ -217,7 +217,7 @@ class Session:
         entries = list(log.read(name))
         recovery = Recovery.of([entry.event for entry in entries], name)
         if policy is None:  # what has ended needs nobody to decide
-            policy = _by_name(recovery.policy if recovery.ending is None else "aquamend")
+            policy = _by_name(recovery.policy if recovery.ending is None else "best")
         session = cls(
             recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart, events=len(entries)
         )

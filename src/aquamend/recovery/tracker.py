@@ -265,7 +265,7 @@ class Tracker:
         """Return whether an action may be done now, though no alarm has rung: go on, measure first, go back or ask.
 
         Only beliefs that lead to it count, at the price of going on with them where they have failed. While nothing
-        has changed since, the answer is remembered, unless beliefs age; by the one-step policy unless one is given.
+        has changed since, the answer is remembered, unless beliefs age; by ``best`` unless a policy is given.
         """
         with self._lock:
             record = self._record

@@ -120,8 +120,11 @@ def named_rows(
 
 def labels_of(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the label of every row, equal rows alike, and where each label first stands."""
-    _, first, of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return np.asarray(of).ravel(), first
+    order = np.lexsort(rows.T[::-1])
+    ordered, of = rows[order], np.empty(len(rows), dtype=np.intp)
+    new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    of[order] = np.cumsum(new) - 1
+    return of, order[new]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

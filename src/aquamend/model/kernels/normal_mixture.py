@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from aquamend.codec import UNREAD, FaultReport, Form, Key, Number, by_condition
 from aquamend.codec.forms import NUMBER, list_of, number_in, read_name, row, write_numbers
+from aquamend.deadline import check_deadline
 from aquamend.errors import Fault
 from aquamend.model.kernels.kernel import (
     Answer,
@@ -44,6 +45,10 @@ POINTS_PER_COMPONENT = 37
 SKETCH_SD = np.linspace(-3.2, 3.2, 9)
 """Where a component is looked at for a first impression, in its standard deviations from its mean."""
 SMALLEST_SD = 1e-100
+FEW_PAIRS = 1_000_000
+"""Labels times hypotheses up to which a table says which has which."""
+DENSITIES_AT_ONCE, READINGS_AT_ONCE = 500_000, 20_000
+"""Computed before it is asked whether there is time for more."""
 FARTHEST = 1e100
 """Widths from the centre beyond which one reading is like another; their squares would overflow."""
 
@@ -239,6 +244,19 @@ class Readings:
         """Shape ``(n_labels, n_hypotheses)``; one where a hypothesis has the label."""
         return frozen((np.arange(self.n_labels)[:, None] == self.of).astype(float))
 
+    def gathered(self, of_hypotheses: Floats) -> Floats:
+        """Return the sums over each label's hypotheses, along the first axis."""
+        if self.n_labels * len(self.of) <= FEW_PAIRS:
+            return np.asarray(self.alike @ of_hypotheses)
+        order, first = self._by_label
+        return np.asarray(np.add.reduceat(of_hypotheses[order], first, axis=0))
+
+    @cached_property
+    def _by_label(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The hypotheses in the order of their labels, and where each label's begin."""
+        order = np.argsort(self.of, kind="stable")
+        return order, np.searchsorted(self.of[order], np.arange(self.n_labels))
+
     @property
     def sharpest(self) -> float:
         """The smallest standard deviation."""
@@ -261,6 +279,10 @@ class Readings:
 
     def density(self, readings: Floats) -> Floats:
         """Return the density of each reading under each label, shape ``(n_readings, n_labels)``."""
+        if len(readings) * len(self.mean) > 2 * DENSITIES_AT_ONCE:
+            step = max(1, DENSITIES_AT_ONCE // len(self.mean))
+            return np.concatenate([self.density(readings[k : k + step]) for k in range(0, len(readings), step)])
+        check_deadline()
         with np.errstate(over="ignore"):  # farther away than there are numbers is density zero all the same
             z = (readings[:, None] - self.mean) / self.sd
             density = self.by_label(np.exp(-0.5 * z * z) * self.height, 1)
@@ -307,7 +329,9 @@ class Readings:
         spacing = np.repeat(shapes[:, 1] * (z[1] - z[0]), len(z))
         order = np.argsort(readings, kind="stable")
         kept: list[float] = []
-        for reading, width in zip(readings[order].tolist(), spacing[order].tolist(), strict=True):
+        for k, (reading, width) in enumerate(zip(readings[order].tolist(), spacing[order].tolist(), strict=True)):
+            if k % READINGS_AT_ONCE == 0:
+                check_deadline()
             if not kept or reading - kept[-1] >= 0.5 * width:  # others nearby serve where components overlap
                 kept.append(reading)
         grid = frozen(np.array(kept))
@@ -399,4 +423,11 @@ def _between(z: Floats) -> Floats:
 def normal_tail(z: Floats) -> Floats:
     """Return the probability that a standard normal exceeds z ≥ 0, to the precision of a float even if tiny."""
     # SciPy has this for arrays, but takes longer to import than a decision takes.
-    return 0.5 * np.fromiter(map(math.erfc, (z * math.sqrt(0.5)).tolist()), float, len(z))
+    tails = np.empty(len(z))
+    for low in range(0, len(z), READINGS_AT_ONCE):
+        check_deadline()
+        own = z[low : low + READINGS_AT_ONCE]
+        tails[low : low + READINGS_AT_ONCE] = np.fromiter(
+            map(math.erfc, (own * math.sqrt(0.5)).tolist()), float, len(own)
+        )
+    return 0.5 * tails
