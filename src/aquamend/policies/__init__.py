@@ -2,6 +2,7 @@
 
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
 from aquamend.policies.evaluation import Evaluation, evaluate
+from aquamend.policies.greedy_repair import GreedyRepair
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
 from aquamend.policies.policy import (
@@ -14,7 +15,8 @@ from aquamend.policies.policy import (
     hand_over,
 )
 from aquamend.policies.registry import POLICIES, policy_named
-from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
+from aquamend.policies.single_fault import SingleFaultTroubleshooting
+from aquamend.policies.troubleshooting import Troubleshooting
 
 __all__ = [
     "POLICIES",
@@ -36,6 +38,7 @@ __all__ = [
     "Policy",
     "PowerPerCost",
     "RollbackOnly",
+    "SingleFaultTroubleshooting",
     "Structured",
     "Troubleshooting",
     "considered_by",

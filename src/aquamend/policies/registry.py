@@ -10,11 +10,13 @@ from functools import partial
 from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
+from aquamend.policies.greedy_repair import GreedyRepair
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
 from aquamend.policies.robust import Robust
-from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
+from aquamend.policies.single_fault import SingleFaultTroubleshooting
+from aquamend.policies.troubleshooting import Troubleshooting
 
 POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "aquamend": AquaMend,
@@ -24,6 +26,8 @@ POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "exact": Exact,
     "certified": Certified,
     "troubleshooting": Troubleshooting,
+    "troubleshooting-1": partial(Troubleshooting, most_observations=1),
+    "troubleshooting-single-fault": SingleFaultTroubleshooting,
     "greedy-repair": GreedyRepair,
     "decoupled": Decoupled,
     "greedy": Greedy,
