@@ -29,6 +29,7 @@ M1 = RecoverySuite(
         "lookahead-2",
         "aquamend",
         "troubleshooting",
+        "troubleshooting-1",
         "greedy-repair",
         "decoupled",
         "greedy",
