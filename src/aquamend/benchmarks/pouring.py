@@ -42,7 +42,7 @@ METHODS = ("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain
 """The paper's five, and its ablation that evaluates every candidate."""
 Q1_SCENES = 8
 BESIDE = ("greedy-repair", "lookahead-2", "certified")
-"""Stronger ones beside them: the troubleshooter with a joint posterior, two steps ahead, and planning with bounds."""
+"""Others beside them: a greedy repair plan, two steps ahead, and planning with bounds."""
 SEARCH_BYTES = 1e8
 """What planning with bounds may hold at one decision: some seconds of search, after which it acts on what it has."""
 

@@ -37,8 +37,10 @@ def test_a_run_made_with_the_former_meaning_says_so(stress):
     assert markdown_tables([stress], former=["t4-stress-v2"]).startswith(told)
 
 
-def test_a_table_with_the_troubleshooter_says_what_it_assumes_and_others_do_not(m1, make):
-    assert "single failed belief" not in markdown_tables([m1])
-    lines = markdown_tables([make([*losses("aquamend", [4.0])], [*losses("troubleshooting", [5.0])])]).splitlines()
+def test_a_former_run_says_what_its_troubleshooter_assumed_and_others_do_not(m1, make):
+    run = make([*losses("aquamend", [4.0])], [*losses("troubleshooting", [5.0])])
+    assert "single failed belief" not in markdown_tables([run])
+    assert "single failed belief" not in markdown_tables([m1], former=[m1.suite])
+    lines = markdown_tables([run], former=[run.suite]).splitlines()
     assert lines[-3].startswith("| Troubleshooting (DTT) |")
     assert "single failed belief" in lines[-1]

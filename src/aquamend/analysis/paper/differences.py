@@ -33,19 +33,18 @@ _PROBES = (
     "counts executed actions; measuring and deciding are none."
 )
 _ONE_PROBE = (
-    "The paper's Troubleshooting takes 1.00 probes an episode, in every one of its T4 tables. Ours looks again for as "
-    "long as that lowers its expected cost of repair. “Greedy repair” is our own."
+    "The paper's Troubleshooting takes 1.00 probes an episode, in every one of its T4 tables. “Troubleshooting (DTT)” "
+    "looks again for as long as that lowers its expected cost of repair. “Greedy repair” is our own."
 )
 _SCENES = (
     "The scenes, the table and the robot are built from the paper's description, and seconds are those of our robot: "
     "compare the order of the policies, the counts and the ratios."
 )
 _SIGN = "Differences are AquaMend minus the other policy in both columns; the paper prints them the other way round."
-_SINGLE = (
-    "“Troubleshooting (DTT)” is here a policy that assumes a single failed belief: where one cause breaks several, as "
-    "a swap of two cups does, what happened is impossible for it, and it starts over. So nothing is claimed against "
-    "decision-theoretic troubleshooting; in the paper's execution-level tables the difference is not significant. The "
-    "comparison will be made again with a troubleshooter that keeps the joint posterior."
+_JOINT = (
+    "“Troubleshooting (DTT)” keeps the joint posterior, repairs in order of probability over cost and looks one "
+    "observation ahead. Runs whose folders say that they were made with the former meaning of values had another policy "
+    "of that name, which assumed a single failed belief: nothing is claimed against troubleshooting from those."
 )
 _VERITRACE = (
     "“Rewind (VeriTrace)” is our reading of the paper's VeriTrace: what rests on a suspect is undone and done again on "
@@ -54,16 +53,16 @@ _VERITRACE = (
 _TOLD_RIGHT = "The model that the robot plans with is right about this world."
 
 _DIFFERENCES: dict[str, tuple[str, ...]] = {
-    "pouring": (_SCENES, _SINGLE, _SIGN),
+    "pouring": (_SCENES, _JOINT, _SIGN),
     "pouring-320": (
         _SCENES,
-        _SINGLE,
+        _JOINT,
         _SIGN,
         "The paper ran 32 scenes; its numbers stand beside those of ten times as many.",
     ),
     "pouring-80": (
         _SCENES,
-        _SINGLE,
+        _JOINT,
         "The paper's VeriTrace stands beside “Roll back only”, another policy: it declares the best values there are.",
         "The paper's costs are normalised: a probe is 1, and a restart costs 362.87.",
     ),
@@ -72,7 +71,7 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
         "In the paper the realised cost is below the expected risk for every policy but restart and VeriTrace (Exact "
         "Adaptive: 8.560 realised, 9.253 expected), by far more than sampling allows, so its hidden failures were not "
         "drawn from the posterior that the policies were shown. Ours are.",
-        _SINGLE,
+        _JOINT,
         "The paper's VeriTrace stands beside “Roll back only”, which is another policy. It costs more than restarting, "
         "and its realised cost differs from its expected one. Both suggest that its rollbacks left residual losses. "
         "Here, rolling a belief back corrects it.",
@@ -103,7 +102,7 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
         _LOCALISED,
         _GUESSES,
         _DRIFT,
-        _SINGLE,
+        _JOINT,
         _ONE_PROBE,
         _VERITRACE,
         _PROBES,
@@ -118,7 +117,7 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
     "t4-irreversible": (
         _COSTS,
         _EARLIER,
-        _SINGLE,
+        _JOINT,
         _VERITRACE,
         "What cannot be recovered ends in a safe stop, which leaves the residual losses of all that is wrong. The "
         "paper's losses (2.73 where half the episodes are handed over) suggest that it charges nothing for that.",
@@ -134,7 +133,7 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
         "“Over budget” is the share of the episodes that have a budget, half of them; the paper does not say what its "
         "share is of. Which policies know of the budget is written down in docs/pouring-task.md; a restart's own looks "
         "do not count.",
-        _SINGLE,
+        _JOINT,
         _ONE_PROBE,
         _VERITRACE,
         _PROBES,
@@ -144,7 +143,7 @@ _DIFFERENCES: dict[str, tuple[str, ...]] = {
         (
             "The paper describes this diagnostic in a few words only; how hard its episodes were is not known, so the "
             "levels do not compare.",
-            _SINGLE,
+            _JOINT,
             _VERITRACE,
         ),
     ),
