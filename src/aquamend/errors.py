@@ -144,6 +144,10 @@ class TooLarge(AquaMendError):
         super().__init__(message)
 
 
+class TooManyScenarios(AquaMendError, ValueError):
+    """More scenarios are asked for than a suite has."""
+
+
 class InvalidRun(AquaMendError):
     """A benchmark's folder that cannot be read, or not be continued: which file, what is wrong, what to do."""
 

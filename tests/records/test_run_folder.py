@@ -113,10 +113,10 @@ def test_a_packed_file_that_is_as_large_as_allowed_is_read(folder, monkeypatch):
 def test_nothing_nested_without_end_is_read(folder, depth, open_, close):
     nested = open_ * depth + "1" + close * depth
     (folder / "records.jsonl").write_text(as_line(ONE)[:-2] + f',"steps":{nested}}}\n')
-    with pytest.raises(InvalidRun, match="line 1 is not JSON .it is nested more than 50 deep"):
+    with pytest.raises(InvalidRun, match=r"line 1 is not JSON \(it is nested more than 50 deep"):
         load_run(folder)
     (folder / "manifest.json").write_text(json.dumps(MANIFEST)[:-1] + f',"groups":{nested}}}')
-    with pytest.raises(InvalidRun, match="manifest.json: cannot be read .it is nested more than 50 deep"):
+    with pytest.raises(InvalidRun, match=r"manifest\.json: cannot be read \(it is nested more than 50 deep"):
         load_run(folder)
 
 
@@ -138,7 +138,7 @@ def test_a_part_may_not_be_a_link_out_of_the_folder_either(folder, tmp_path_fact
     outside.write_text(as_line({"record": ONE}))
     (folder / "parts").mkdir()
     (folder / "parts" / "x.jsonl").symlink_to(outside)
-    with pytest.raises(InvalidRun, match="x.jsonl: it is a link"):
+    with pytest.raises(InvalidRun, match=r"x\.jsonl: it is a link"):
         load_run(folder)
 
 

@@ -291,6 +291,7 @@ POURING_SUITES = (
     ),
     RecoverySuite(
         name=Q1,
+        unit="s",
         description="Eight new scenes of the pouring robot under five distortions of the alarm's posterior (Q1).",
         scenarios=Q1_SCENES * len(PosteriorSetting),
         seeds=1,

@@ -90,6 +90,7 @@ def evaluate(
     state: InformationState | Problem | Policy | str,
     *,
     deadline_s: float = math.inf,
+    most_states: int | None = None,
     told: Followed | None = None,
 ) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
@@ -103,7 +104,7 @@ def evaluate(
     policy, state = in_order(policy, state)
     if isinstance(policy, Exact) and not policy.completes(state):
         _refuse(policy, state)
-    following = _Following(policy, state.problem, time.monotonic(), told)
+    following = _Following(policy, state.problem, time.monotonic(), told, most_states or MOST_STATES)
     try:
         return following.to_the_end(state, deadline_s)
     except KeyboardInterrupt:
@@ -120,6 +121,7 @@ class _Following:
     problem: Problem
     started: float
     told: Followed | None
+    most_states: int = MOST_STATES
     total: Floats = field(init=False)
     visited: int = 0
     finished: float = 0.0
@@ -135,8 +137,10 @@ class _Following:
         while self.layer:
             if probes > MOST_PROBES and math.fsum(p for _, p in self.layer.values()) > CERTAIN_ENOUGH:
                 raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
-            if self.visited + len(self.layer) > MOST_STATES:
-                raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
+            if self.visited + len(self.layer) > self.most_states:
+                raise TooLarge(
+                    f"the policy reaches over {self.most_states} evidence states; evaluate a smaller problem"
+                )
             while self.layer:
                 if time.monotonic() - self.started > deadline_s:
                     raise self.unfinished(f"not finished after {deadline_s:g} s")

@@ -108,7 +108,7 @@ def _least(problem: Problem, weights: Floats, speaks: Bools) -> Floats:
         _sequences(problem, weights[low : low + rows], speaks[low : low + rows]).expected.min(axis=1)
         for low in range(0, len(weights), rows)
     ]
-    return np.minimum(np.concatenate(parts), service_losses(endings_of(problem), weights))
+    return np.asarray(np.minimum(np.concatenate(parts), service_losses(endings_of(problem), weights)))
 
 
 def _sequences(problem: Problem, weights: Floats, speaks: Bools) -> _Sequences:

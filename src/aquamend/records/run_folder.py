@@ -59,11 +59,12 @@ class RunFolder:
         return self.path / "parts"
 
     def require_inside(self, *files: Path) -> None:
-        """Raise ``InvalidRun`` where a link leads out of the folder: a run that came from elsewhere may not reach it."""
+        """Raise ``InvalidRun`` where a link leads out of the folder: a run from elsewhere reaches nothing else."""
         home = os.path.realpath(self.path)
         for file in files:
             if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(home):
-                raise InvalidRun(file, "it is a link that leads out of the run", "copy the file itself into the folder")
+                problem = "it is a link that leads out of the run"
+                raise InvalidRun(file, problem, "copy the file itself into the folder")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,8 @@ class Run:
     records: list[Record]
     annotations: list[Record]
     timings: list[Record]
+    parts: tuple[Run, ...] = ()
+    """The runs that it was put together from, where there are several."""
 
     @property
     def suite(self) -> str:

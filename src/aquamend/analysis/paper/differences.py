@@ -43,8 +43,8 @@ _SCENES = (
 _SIGN = "Differences are AquaMend minus the other policy in both columns; the paper prints them the other way round."
 _JOINT = (
     "“Troubleshooting (DTT)” keeps the joint posterior, repairs in order of probability over cost and looks one "
-    "observation ahead. Runs whose folders say that they were made with the former meaning of values had another policy "
-    "of that name, which assumed a single failed belief: nothing is claimed against troubleshooting from those."
+    "observation ahead. Runs whose folders say that they were made with the former meaning of values had another "
+    "policy of that name, which assumed a single failed belief: nothing is claimed against troubleshooting from those."
 )
 _VERITRACE = (
     "“Rewind (VeriTrace)” is our reading of the paper's VeriTrace: what rests on a suspect is undone and done again on "
