@@ -61,8 +61,8 @@ class Scenario:
     """Where scenarios share a problem: what is expected of policies in it, computed for the first of them."""
     most_states: int | None = None
     """Evidence states that an exact expectation may take, where not as many as there are."""
-    heedless: Scenario | None = None
-    """The same for policies that know of no sensing budget; None where that makes no difference."""
+    versions: Mapping[str, Scenario] = field(default_factory=dict)
+    """The same scenario as some policies face it, such as without a budget, by the name of that version."""
 
     @property
     def label(self) -> dict[str, Any]:

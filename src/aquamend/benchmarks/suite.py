@@ -79,8 +79,8 @@ class RecoverySuite:
     """Whether decision time and memory are part of the question."""
     own: Mapping[str, Callable[[], Policy]] = field(default_factory=dict)
     """Policies that only this suite has, or has another kind of, by name."""
-    heedless: frozenset[str] = frozenset()
-    """Policies that know of no sensing budget, and may go over it where there is one."""
+    faces: Mapping[str, str] = field(default_factory=dict)
+    """Policies that face another version of a scenario, where it has one: by name, the name of the version."""
     groups: Mapping[str, str] = field(default_factory=lambda: USUAL_KINDS)
     """What the names in a scenario's group stand for: kinds, strata, settings or sizes."""
     reference: str = "aquamend"
@@ -109,7 +109,7 @@ class RecoverySuite:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
         own = {name: self.own[name]() for name in policies if name in self.own}
-        posed = {name: (name in self.heedless and scenario.heedless) or scenario for name in policies}
+        posed = {name: scenario.versions.get(self.faces.get(name, ""), scenario) for name in policies}
         records = [
             play(
                 posed[name],

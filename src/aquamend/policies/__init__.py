@@ -17,6 +17,7 @@ from aquamend.policies.policy import (
 from aquamend.policies.registry import POLICIES, policy_named
 from aquamend.policies.single_fault import SingleFaultTroubleshooting
 from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.two_step import TwoStep
 
 __all__ = [
     "POLICIES",
@@ -41,6 +42,7 @@ __all__ = [
     "SingleFaultTroubleshooting",
     "Structured",
     "Troubleshooting",
+    "TwoStep",
     "considered_by",
     "evaluate",
     "hand_over",

@@ -19,9 +19,11 @@ from aquamend.policies.policy import DescribedPolicy, Policy
 from aquamend.policies.robust import Robust
 from aquamend.policies.single_fault import SingleFaultTroubleshooting
 from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.two_step import TwoStep
 
 POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "aquamend": AquaMend,
+    "aquamend-two-step": TwoStep,
     "all-candidates": partial(AquaMend, screen=None),
     "lossless": partial(AquaMend, screen=LosslessScreen()),
     "structured": Structured,
