@@ -9,7 +9,7 @@ from aquamend.benchmarks.contestants import Oracle
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Discrete, Hypothesis, JointModel
+from aquamend.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
 from aquamend.policies import (
     AlwaysRestart,
     Decoupled,
@@ -192,7 +192,7 @@ def test_where_nothing_is_feasible_everybody_escalates(policy):
 
 
 ENDING_BY_PLANS = [
-    "aquamend", "troubleshooting", "troubleshooting-1", "troubleshooting-single-fault", "greedy-repair", "decoupled",
+    "aquamend", "aquamend-two-step", "troubleshooting", "troubleshooting-1", "troubleshooting-single-fault", "greedy-repair", "decoupled",
     "greedy", "power-per-cost", "rollback-only", "no-reprobe",
 ]  # fmt: skip
 
@@ -313,3 +313,25 @@ def test_a_repair_costs_what_its_new_value_leaves_too(policy):
     assert policy.next_step(valued(sensing_budget=0.5)) == Continue()
     declared = (NewDeclaration("x", "B"),)
     assert policy.next_step(valued().after(Observation("weigh", "heavy"))) == RollBack(("x",), ("ax",), declared)
+
+
+@pytest.mark.parametrize("policy", [Troubleshooting(), GreedyRepair()])
+def test_an_answer_that_leaves_only_a_last_resort_is_foreseen_at_what_that_costs(policy):
+    """After "heavy" the belief may neither be kept nor undone, and stopping safely costs 2."""
+    belief = Belief("x", 10.0, declared="A", needs_support=True)
+    graph = RecoveryGraph(
+        [belief],
+        [Action("pour", executed=True, reversible=False)],
+        [Probe("weigh", 0.5)],
+        [("weigh", "x", "detection"), ("x", "pour", "belief_to_action")],
+    )
+    kernels = {"weigh": Discrete(["light", "heavy"], {"same": [1, 0], "more": [0, 1]})}
+    model = JointModel(
+        [Hypothesis("same", 0.6), Hypothesis("more", 0.4, truth={"x": "B"})],
+        kernels,
+        declarations=[Declaration("x", "x", support=["weigh"])],
+    )
+    stop = Plan("stop safely", np.array([2.0, 2.0]), last_resort=True)
+    state = InformationState.alarmed(Problem(graph, model, plans=[stop]))
+    assert policy.next_step(state) == Reprobe("weigh")  # 0.5 + 0.4 · 2 against 0.4 · 10
+    assert policy.next_step(state.after(Observation("weigh", "heavy"))) == RollBack((), (), plan="stop safely")

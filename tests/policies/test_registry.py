@@ -27,12 +27,14 @@ from aquamend.policies import (
     SingleFaultTroubleshooting,
     Structured,
     Troubleshooting,
+    TwoStep,
     policy_named,
 )
 from aquamend.policies.registry import name_of, names_in
 
 NAMES = {
     "aquamend": AquaMend(),
+    "aquamend-two-step": TwoStep(),
     "all-candidates": AquaMend(screen=None),
     "lossless": AquaMend(screen=LosslessScreen()),
     "structured": Structured(),

@@ -35,11 +35,20 @@ def observation(state: InformationState, loss: Priced, weight: Floats) -> Reprob
     if not state.legal:
         return None
     branches = branches_of(state, state.legal_probes)
-    mass = float(weight.sum())
-    now = float(loss(weight[None, :], spoken_at(state)[None, :])[0]) / mass
-    after = loss(branches.likelihood * weight, branches.speaks)
+    endings, mass = endings_of(state.problem), float(weight.sum())
+    now = float(_at_worst(endings, loss, weight[None, :], spoken_at(state)[None, :])[0]) / mass
+    after = _at_worst(endings, loss, branches.likelihood * weight, branches.speaks)
     best = best_probe(branches.cost + np.add.reduceat(after, branches.first) / mass, now)
     return None if best is None else Reprobe(branches.probes[best])
+
+
+def _at_worst(endings: Endings, loss: Priced, weights: Floats, speaks: Bools) -> Floats:
+    """Return each branch's joint loss; that of a last resort where nothing else is admissible."""
+    own = loss(weights, speaks)
+    if not endings.others.last_resorts or not np.isinf(own).any():
+        return own
+    last = np.min([expected_joint(weights, ending.loss) for ending in endings.others.last_resorts], axis=0)
+    return np.where(np.isinf(own), last, own)
 
 
 def expected_joint(weights: Floats, loss: Floats) -> Floats:

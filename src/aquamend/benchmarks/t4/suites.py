@@ -82,7 +82,7 @@ def _suite(
     """Return a suite of five seeds; exact expectations take long here, and are not asked for."""
     return RecoverySuite(
         name, description, scenarios, SEEDS, policies, make, expected_risk=False, own=own, faces=FACES,
-        groups=groups or {},
+        groups=groups or {}, reference="aquamend-two-step",
     )  # fmt: skip
 
 

@@ -65,7 +65,8 @@ class Rewind:
 class BeliefReplan:
     """Take the likeliest set of failures for true and plan again from there, without looking.
 
-    What rests on it is undone and done again. Nothing was measured, so nothing is corrected: what had failed fails again.
+    What rests on it is undone and done again. Nothing was measured, so nothing is corrected, and what had failed fails
+    again.
     """
 
     description: ClassVar[Description] = Description(
@@ -78,10 +79,7 @@ class BeliefReplan:
     )
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the undoing of what rests on what has most likely failed; hypotheses that break the same count together.
-
-        What cannot be undone is left.
-        """
+        """Return the undoing of all below what has most likely failed; hypotheses that break the same count together."""
         sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
         likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
         graph = state.problem.graph
