@@ -11,10 +11,19 @@ import numpy as np
 from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.inference import InformationState
-from aquamend.worlds.pouring.discrete import Assumptions, Event, Noise, Scene, Shares, TableWorld, problem_of
+from aquamend.worlds.pouring.discrete import (
+    Assumptions,
+    Event,
+    Noise,
+    Scene,
+    Shares,
+    TableWorld,
+    fresh_task,
+    problem_of,
+)
 from aquamend.worlds.pouring.discrete.events import of_size
 from aquamend.worlds.pouring.discrete.model import attribution, prior_of
-from aquamend.worlds.pouring.task import PouringTask
+from aquamend.worlds.pouring.task import PouringTask, Stage
 
 STARTING_OVER, BUDGET_IGNORED = "starting over is an ending", "the sensing budget is not told"
 """Versions of an episode that some policies face."""
@@ -42,6 +51,11 @@ def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
     """Return declared amounts, least first: the second 20 to 60 g fuller, the others 15 to 60 g each."""
     gaps = [rng.uniform(*NEXT_GAP_G), *rng.uniform(*OTHER_GAP_G, n_cups - 2)]
     return tuple(float(x) for x in np.round(rng.uniform(*LEAST_G) + np.cumsum([0.0, *gaps]), 1))
+
+
+def poured(declared_g: tuple[float, ...]) -> PouringTask:
+    """Return the task of every episode: all measured and declared, and the pour made, so that three actions are done."""
+    return replace(fresh_task(declared_g), stage=Stage.POURED)
 
 
 def draw_event(

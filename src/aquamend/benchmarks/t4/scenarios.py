@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario
-from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
-from aquamend.worlds.pouring.discrete import Add, Assumptions, Nothing, Shares, fresh_task
+from aquamend.benchmarks.t4.episodes import Setting, episode, poured, table_of
+from aquamend.worlds.pouring.discrete import Add, Assumptions, Nothing, Shares
 from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
 from aquamend.worlds.pouring.task import PouringTask
 
@@ -31,7 +31,7 @@ def irreversible(seed: int, number: int) -> Scenario:
 def _standard(suite: str, seed: int, number: int, *, pour_reversible: bool = True) -> Scenario:
     rng = generator(suite, seed, number)
     task = replace(
-        fresh_task(table_of(rng)),
+        poured(table_of(rng)),
         linear_chain=bool(number % 2),
         pour_reversible=pour_reversible,
     )
@@ -51,7 +51,7 @@ def stress(seed: int, number: int) -> Scenario:
     factor = STRESS_FACTORS[number % 4]
     everything = factor == "combined"
     task = replace(
-        fresh_task(table_of(rng, n_cups=STRESS_CUPS[number // 4 % 3])),
+        poured(table_of(rng, n_cups=STRESS_CUPS[number // 4 % 3])),
         linear_chain=bool(number // 12 % 2),
         shared_work=SHARED_WORK if everything or factor == "shared closures" else 0.0,
     )
@@ -72,7 +72,7 @@ def rank_ties(seed: int, number: int) -> Scenario:
     suite = "t4-ties-v3"
     rng = generator(suite, seed, number)
     first, _, *rest = table_of(rng)
-    task = fresh_task((first, round(first + 4.0, 1), *rest))
+    task = poured((first, round(first + 4.0, 1), *rest))
     events = standard_events(task.declared.quantity_g, margin_g=2.0)
     assumed = Assumptions(events, Shares(swap=0.0, add=0.6, drift=0.4, false_alarm=0.0))
     return episode(suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={})
@@ -85,7 +85,7 @@ def evidence_conflict(seed: int, number: int) -> Scenario:
     """
     suite = "t4-conflict-v3"
     rng = generator(suite, seed, number)
-    task = fresh_task(table_of(rng))
+    task = poured(table_of(rng))
     events = standard_events(task.declared.quantity_g)
     across = max(e.amount_g for e in events if isinstance(e, Add) and e.cup == 0)
     happened, offset = (Add(0, across), -across) if number % 2 else (Nothing(), across)
@@ -97,7 +97,7 @@ def shared_closure(seed: int, number: int) -> Scenario:
     """Return one episode in which undoing anything takes the same dear work, so that all corrections hang together."""
     suite = "t4-closure-v3"
     rng = generator(suite, seed, number)
-    task = replace(fresh_task(table_of(rng)), shared_work=5 * SHARED_WORK)
+    task = replace(poured(table_of(rng)), shared_work=5 * SHARED_WORK)
     declared = task.declared.quantity_g
     shares = Shares(0.2, 0.2, 0.15, 0.15, common_cause=0.15, common_cause_with_camera=0.15)
     assumed = Assumptions((*standard_events(declared), *common_cause_events(declared)), shares)

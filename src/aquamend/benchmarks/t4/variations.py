@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario
-from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
-from aquamend.worlds.pouring.discrete import Assumptions, Noise, Shares, fresh_task
+from aquamend.benchmarks.t4.episodes import Setting, episode, poured, table_of
+from aquamend.worlds.pouring.discrete import Assumptions, Noise, Shares
 from aquamend.worlds.pouring.discrete.events import standard_events
 from aquamend.worlds.pouring.discrete.monitor import Monitor
 from aquamend.worlds.pouring.task import Residuals
@@ -40,7 +40,7 @@ def varied(suite: str, seed: int, base: int, number: int, variation: Variation, 
     """
     rng = generator(suite, seed, base)
     task = replace(
-        fresh_task(table_of(rng, n_cups=variation.n_cups)),
+        poured(table_of(rng, n_cups=variation.n_cups)),
         pour_reversible=not irreversible,
         linear_chain=bool(base % 2) if variation.linear_chain is None else variation.linear_chain,
         residuals=Residuals().scaled(variation.residual_scale),

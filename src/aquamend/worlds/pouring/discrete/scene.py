@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aquamend.graph import Value
-from aquamend.worlds.pouring.task import FAULTY, SOUND, PouringTask, Stage, Statement, decided
+from aquamend.worlds.pouring.task import FAULTY, SOUND, PouringTask, Statement, decided
 
 PLACE_MM = 150.0
 """How far apart the places are, in a row."""
@@ -26,7 +26,7 @@ def fresh_task(declared_g: tuple[float, ...]) -> PouringTask:
     What the camera has read is believed as long as the camera is.
     """
     at = positions_mm(tuple(range(len(declared_g))))
-    return PouringTask(Statement(declared_g, at, "A"), stage=Stage.POURED)
+    return PouringTask(Statement(declared_g, at, "A"))
 
 
 @dataclass(frozen=True, slots=True)
