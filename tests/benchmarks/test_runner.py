@@ -328,8 +328,8 @@ def test_a_line_that_was_removed_is_played_again(tmp_path):
 
 
 def test_the_manifest_says_how_large_the_suite_is_and_what_its_groups_stand_for(tmp_path):
-    manifest = run_suite("t4-settings-v2", tmp_path / "run", asked=Asked(("aquamend",), 2, 1), jobs=1).manifest
-    suite = SUITES["t4-settings-v2"]
+    manifest = run_suite("t4-settings-v3", tmp_path / "run", asked=Asked(("aquamend",), 2, 1), jobs=1).manifest
+    suite = SUITES["t4-settings-v3"]
     assert manifest["full"] == {
         "policies": list(suite.policies), "scenarios": suite.scenarios, "seeds": suite.seeds,
     }  # fmt: skip

@@ -192,8 +192,8 @@ def test_where_nothing_is_feasible_everybody_escalates(policy):
 
 
 ENDING_BY_PLANS = [
-    "aquamend", "aquamend-two-step", "troubleshooting", "troubleshooting-1", "troubleshooting-single-fault", "greedy-repair", "decoupled",
-    "greedy", "power-per-cost", "rollback-only", "no-reprobe",
+    "aquamend", "aquamend-two-step", "troubleshooting", "troubleshooting-1", "troubleshooting-single-fault",
+    "greedy-repair", "decoupled", "greedy", "power-per-cost", "rollback-only", "no-reprobe",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aquamend.analysis.paper.rows import PaperTable, rows_of
 
 _EARLIER = "aquamend-two-step"
-"""In these tables AquaMend detects by power per cost and then re-estimates; our policy of that rule stands beside it."""
+"""In these tables AquaMend detects by power per cost, then re-estimates; our policy of that rule stands beside it."""
 _DTT = "troubleshooting-1"
 """The paper's Troubleshooting makes 1.00 probes an episode in each of these tables: one observation at most."""
 _NOT_TOLD = "decoupled-no-budget", "greedy-no-budget"

@@ -54,7 +54,7 @@ def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
 
 
 def poured(declared_g: tuple[float, ...]) -> PouringTask:
-    """Return the task of every episode: all measured and declared, and the pour made, so that three actions are done."""
+    """Return the task of every episode: all is declared and the pour is made, so three actions are executed."""
     return replace(fresh_task(declared_g), stage=Stage.POURED)
 
 

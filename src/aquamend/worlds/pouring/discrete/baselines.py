@@ -79,7 +79,7 @@ class BeliefReplan:
     )
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the undoing of all below what has most likely failed; hypotheses that break the same count together."""
+        """Return the undoing of all below what has most likely failed; what breaks the same counts together."""
         sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
         likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
         graph = state.problem.graph
