@@ -39,7 +39,7 @@ def test_json_loads_neither_rich_nor_scipy(lid):
 def test_help_names_every_policy(run):
     from aquamend.policies import POLICIES
 
-    text = " ".join(run("decide", "--help").stdout.split())
+    text = "".join(run("decide", "--help").stdout.split())  # a line may end within a name
     assert [name for name in (*POLICIES, "lookahead-K", "module:Class") if name not in text] == []
 
 

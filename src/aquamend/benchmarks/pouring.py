@@ -263,6 +263,7 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         own={"linear-chain": OnTheChain, "certified": partial(Certified, memory=SEARCH_BYTES)},
         groups={"stage": STRATUM, "family": STRATUM, "severity": STRATUM},
         frozen=frozen_rules,
+        unit="s",
         **rest,  # type: ignore[arg-type]
     )
 
