@@ -148,3 +148,9 @@ def test_links_within_the_folder_and_to_it_are_followed(folder, tmp_path_factory
     link = tmp_path_factory.mktemp("elsewhere") / "run"
     link.symlink_to(folder)
     assert load_run(link).records == [ONE]
+
+
+def test_policies_are_texts(folder):
+    (folder / "manifest.json").write_text(json.dumps(MANIFEST | {"policies": ["a", {"b": 1}]}))
+    with pytest.raises(InvalidRun, match="for 'policies', which are not all text"):
+        load_run(folder)

@@ -53,7 +53,8 @@ def _together(runs: Sequence[Run]) -> Run:
     records = [line | {"policy": names[line["policy"]]} for run, names in named for line in run.records]
     timings = [line | {"policy": names[line["policy"]]} for run, names in named for line in run.timings]
     listed = [names[policy] for run, names in named for policy in run.manifest["policies"]]
-    looks = {name: look for run in runs for name, look in (run.manifest.get("own_looks") or {}).items()}
+    kept = [own for run in runs if isinstance(own := run.manifest.get("own_looks"), dict)]
+    looks = {name: look for own in kept for name, look in own.items()}
     size = {name: max(run.manifest[name] for run in runs) for name in ("scenarios", "seeds")}
     return replace(
         first,

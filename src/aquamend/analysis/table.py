@@ -112,15 +112,15 @@ class RunTable:
 
         The manifest has one for all, or one for each value of a name in groups.
         """
-        told = self.run.manifest.get("unit") or ""
+        told = self.run.manifest.get("unit")
+        if not isinstance(told, dict):
+            return told if isinstance(told, str) else ""
+        units = {name: own for name, own in told.items() if isinstance(own, dict)}
         for name, value in group.items():
-            own = told.get(name) if isinstance(told, dict) else None
-            if isinstance(own, dict) and isinstance(own.get(str(value)), str):
-                return str(own[str(value)])
-        if isinstance(told, str):
-            return told
-        every = {unit for own in told.values() if isinstance(own, dict) for unit in own.values()}
-        return str(every.pop()) if len(every) == 1 and not group else ""
+            if name in units:
+                return str(units[name].get(str(value), ""))
+        every = {str(unit) for own in units.values() for unit in own.values()}
+        return every.pop() if len(every) == 1 and not group else ""
 
     @cached_property
     def units(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from aquamend.analysis.figures.appearance import Describe, Look
 if TYPE_CHECKING:
     from aquamend.records import Run
 
-MARKERS = frozenset("os^v<>DdPpXxHh*+.")
+MARKERS = frozenset(".,ov^<>12348spP*hH+xXDd|_")
 """Those of matplotlib that a policy may have."""
 
 

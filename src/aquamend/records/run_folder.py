@@ -145,4 +145,7 @@ def load_manifest(folder: RunFolder) -> Record:
         if not isinstance(manifest.get(name), kind):
             problem = f"it has {manifest.get(name)!r} for {name!r}, which is no {_KINDS[kind]}"
             raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
+    if not all(isinstance(name, str) for name in manifest["policies"]):
+        problem = f"it has {manifest['policies']!r} for 'policies', which are not all text"
+        raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
     return manifest
