@@ -18,8 +18,8 @@ from aquamend.records import PROBLEM
 
 SUFFIXES = (".json", ".yaml", ".yml")
 SEEDS = 20
-MOST_STATES = 50_000
-"""Evidence states that a policy is followed through for its expected risk: about ten seconds, once for each file."""
+MOST_STATES = 10_000
+"""Evidence states that a policy is followed through for its expected risk, once for each file in a process."""
 POLICIES = (
     "oracle", "aquamend", "lookahead-2", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart",
 )  # fmt: skip
