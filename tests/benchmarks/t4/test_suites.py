@@ -293,6 +293,11 @@ def test_only_the_oracle_is_always_right_where_everything_can_be_undone():
     assert not all(outcome_of("restart", scenario).verdict.success for scenario in scenarios)
 
 
+def test_the_oracle_declares_the_nearest_value_there_is_and_not_the_first_within_tolerance():
+    for seed, number in ((2, 19), (3, 31), (2, 40), (0, 19), (3, 39)):
+        assert outcome_of("oracle", stress(seed, number)).verdict.success
+
+
 @pytest.mark.parametrize("name", ["rewind", "belief-replan", "tms-revision", "no-reprobe", "rollback-only"])
 def test_whoever_does_not_measure_succeeds_on_false_alarms_and_nowhere_else(name):
     for scenario in (standard(0, number) for number in range(cases(20, 60))):
