@@ -163,7 +163,7 @@ def test_runs_of_one_suite_make_one_table(run, folder, tmp_path):
         ([1], "my:Policy(floor=0.2)"),
     ],
 )
-def test_somebodys_own_policy_has_the_title_that_its_run_has_kept(run, folder, look, told):
+def test_a_users_own_policy_has_the_title_that_its_run_has_kept(run, folder, look, told):
     name = "my:Policy(floor=0.2)"
     mine = with_policy(folder, "mine", name, own_looks={name: look})
     assert told in run("report", str(mine), columns=120).stdout

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from aquamend.analysis.figures.appearance import described_by
+from aquamend.analysis.paper import paper_table
 from aquamend.analysis.report.readme_tables import with_tables
+from aquamend.analysis.summary import summarise
+from aquamend.analysis.table import table_of
 from aquamend.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, NOT_RUN_YET, PUBLISHED, SUITES
 from aquamend.benchmarks.environment import code_fingerprint
 from aquamend.cli.looks import look_named
@@ -136,3 +139,12 @@ def test_a_suite_without_a_full_run_has_none_in_results(suite):
 def test_every_folder_of_results_is_that_of_a_suite_there_is():
     folders = {path.name for path in (ROOT / "results").iterdir() if path.is_dir()}
     assert folders == {*EXECUTED, *PUBLISHED}
+
+
+def test_the_page_says_by_how_much_troubleshooting_loses_more_than_aquamend_on_random_graphs():
+    risk = {s.policy: s["expected_risk"] for s in summarise(table_of(load_run(ROOT / "results" / "m1-v1")))}
+    more = risk["troubleshooting"] / risk["aquamend"] - 1.0
+    theirs = {row.policy: row.get("expected_risk") for row in paper_table("m1-v1").rows}
+    printed = theirs["troubleshooting"] / theirs["aquamend"] - 1.0
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    assert f"it loses {100 * more:.1f} % more than AquaMend there (the paper: {100 * printed:.1f} %)" in text

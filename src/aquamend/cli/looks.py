@@ -17,7 +17,7 @@ MARKERS = frozenset(".,ov^<>12348spP*hH+xXDd|_")
 
 
 def looks_in(runs: Iterable[Run]) -> Describe:
-    """Return how policies look: ours as they say, somebody's own as their runs have kept it."""
+    """Return how policies look: ours as they say, a user's own as the runs have kept it."""
     kept = [run.manifest.get("own_looks") for run in runs]
     own = {name: _look(look) for looks in kept if isinstance(looks, dict) for name, look in looks.items()}
     titles = [look.title for look in own.values() if look is not None]
