@@ -70,7 +70,8 @@ def own_policies(names: list[str]) -> dict[str, str]:
 def own_looks(names: list[str]) -> dict[str, dict[str, str]]:
     """Return title, colour and marker of every policy that is not ours and describes itself.
 
-    Reports import no policy of a user's own, so what it says of itself is kept with the run. Settings are part of the title.
+    Reports import no policy of a user's own, so what it says of itself is kept with the run.
+    Settings are part of the title.
     """
     found = {}
     for name in names:
