@@ -30,7 +30,7 @@ help:
 	@echo 'make layers    import-linter'
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
-	@echo 'make results   run every published suite anew into results/, and the tables and pictures made from them'
+	@echo 'make results   run every suite again into results/, and make the tables and pictures; SUITES="t4-v3" names some'
 	@echo 'make viewer    build the script of the 3-D replay anew; needs npm, which nothing else does'
 	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
@@ -121,7 +121,7 @@ bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python bench/run.py
 
 results: $(STAMP)
-	@for suite in $$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import EXECUTED, PUBLISHED; print(*PUBLISHED, *EXECUTED)'); do \
+	@for suite in $(if $(SUITES),$(SUITES),$$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import SUITES; print(*SUITES)')); do \
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
 

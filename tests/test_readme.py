@@ -63,10 +63,12 @@ def test_nothing_is_claimed_against_a_troubleshooter_that_believes_in_one_failed
 
 
 @pytest.mark.outer
-def test_every_evaluation_that_the_readme_shows_can_be_made(monkeypatch):
+def test_every_evaluation_that_the_readmes_show_can_be_made(monkeypatch):
     monkeypatch.chdir(README.parent)
-    commands = re.findall(r"^aquamend (evaluate .*?)(?: +#.*)?$", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert commands
+    pages = [README, README.parent / "examples" / "README.md", README.parent / "docs" / "worked-problems.md"]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    commands = re.findall(r"^(?:    |\$ )?aquamend (evaluate .*?)(?: +#.*)?$", text, re.MULTILINE)
+    assert len(commands) > 5
     for command in commands:
         done = CliRunner().invoke(app, shlex.split(command))
         assert (done.exit_code, done.stderr) == (0, ""), command

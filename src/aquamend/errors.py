@@ -62,8 +62,8 @@ class UnknownName(AquaMendError, ValueError):
 
     def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
         self.kind, self.name, self.valid = kind, name, tuple(valid)
-        listed = ", ".join(repr(v) for v in self.valid[:20]) or "none"
-        more = ", …" if len(self.valid) > 20 else ""
+        listed = ", ".join(repr(v) for v in self.valid[:30]) or "none"
+        more = ", …" if len(self.valid) > 30 else ""
         near = meant(name, self.valid)
         hint = f"; did you mean {near!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}; valid names: {listed}{more}{hint}")
@@ -157,6 +157,10 @@ class TooLarge(AquaMendError):
     def __init__(self, message: str, *, lower: float | None = None, upper: float | None = None) -> None:
         self.lower, self.upper = lower, upper
         super().__init__(message)
+
+
+class TooManyScenarios(AquaMendError, ValueError):
+    """More scenarios are asked for than a suite has."""
 
 
 class InvalidRun(AquaMendError):

@@ -59,15 +59,60 @@ def test_pairs_share_seed_and_scenario_whatever_the_order_of_the_records():
     assert [(d.seed, d.scenario, d.difference) for d in found.drivers] == [(0, 0, -0.5), (0, 1, -0.25)]
 
 
-def test_several_groups_are_compared_together_first_and_then_one_by_one():
+def test_kinds_are_compared_together_first_and_then_one_by_one():
     records = [
-        record(name, i, loss + i, group={"n": 3 + i % 2}) for name, loss in (("a", 1.0), ("b", 2.0)) for i in range(6)
+        record(name, i, loss + i, group={"factor": "ab"[i % 2]})
+        for name, loss in (("a", 1.0), ("b", 2.0))
+        for i in range(6)
     ]
     run = table(records)
     found = compare(side(run, "a"), side(run, "b"))
-    assert [(one.group, one.pairs) for one in found] == [(None, 6), ({"n": 3}, 3), ({"n": 4}, 3)]
+    assert [(one.group, one.pairs) for one in found] == [(None, 6), ({"factor": "a"}, 3), ({"factor": "b"}, 3)]
     family = holm({str(i): one.p_value for i, one in enumerate(found)})
     assert [one.p_holm for one in found] == list(family.values())
+
+
+def in_units(*units, kind="problem", metric="loss", losses=(1.0, 2.0), **fields):
+    """Return what two policies lose on two scenarios of each of several problems, each in its unit."""
+    records = [
+        record(name, k, loss, group={"problem": f"p{k}"}, seed=seed, expected_risk=loss, **fields)
+        for name, loss in zip("ab", losses, strict=True)
+        for k in range(len(units))
+        for seed in range(2)
+    ]
+    unit = {"problem": {f"p{k}": unit for k, unit in enumerate(units)}}
+    manifest = {"suite": "folder", "groups": {"problem": kind}, "unit": unit}
+    run = table_of(Run(Path("runs/folder"), manifest, records, [], []))
+    return compare(side(run, "a"), side(run, "b"), metric=metric)
+
+
+@pytest.mark.parametrize("groups", [{"n": "size"}, {"n": "setting"}, {"n": "problem"}])
+def test_what_was_varied_on_purpose_is_never_taken_together(groups):
+    records = [record(name, i, 1.0 + i, group={"n": i % 2}) for name in "ab" for i in range(6)]
+    run = table_of(Run(Path("runs/one"), {"suite": "m1-v1", "groups": groups}, records, [], []))
+    assert [one.group for one in compare(side(run, "a"), side(run, "b"))] == [{"n": 0}, {"n": 1}]
+
+
+@pytest.mark.parametrize("kind", ["problem", "size", "kind", "stratum"])
+def test_losses_in_different_units_are_never_taken_together_whatever_a_suite_declares(kind):
+    found = in_units("min", "EUR", "s", kind=kind)
+    assert [(one.group, one.unit) for one in found] == [
+        ({"problem": "p0"}, "min"), ({"problem": "p1"}, "EUR"), ({"problem": "p2"}, "s"),
+    ]  # fmt: skip
+    assert verdict(found[1]).startswith("a loses 1 EUR less on average")
+
+
+def test_kinds_in_one_unit_are_taken_together_in_that_unit():
+    whole, *_ = in_units("min", "min", kind="kind")
+    assert (whole.group, whole.unit, whole.pairs) == (None, "min", 4)
+
+
+def test_what_is_expected_on_one_problem_is_exact_and_no_sample():
+    (found,) = in_units("min", metric="expected_risk")
+    assert (found.pairs, found.mean_difference, found.interval, found.p_value) == (1, -1.0, None, None)
+    assert verdict(found) == "a has 1 min less expected risk, exactly."
+    (same,) = in_units("min", metric="expected_risk", losses=(2.0, 2.0))
+    assert verdict(same) == "Exactly the same."
 
 
 def test_refusals_and_missing_records_are_left_out_and_counted():
@@ -184,7 +229,7 @@ def test_estimators_are_compared_by_how_far_they_are_off():
 
 def test_scenarios_without_a_group_among_others_are_a_group_of_their_own():
     run = table([record(name, i, 1.0, group={"n": 3} if i else None) for name in "ab" for i in range(2)])
-    assert [one.group for one in compare(side(run, "a"), side(run, "b"))] == [None, {}, {"n": 3}]
+    assert [one.group for one in compare(side(run, "a"), side(run, "b"))] == [{}, {"n": 3}]
 
 
 def test_a_policy_the_run_lacks_is_named_with_those_it_has():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aquamend.analysis.groups import USUAL_KINDS, pooled, repeat_scenarios, stratified
+from aquamend.analysis.groups import USUAL_KINDS, pooled, stratified
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,11 @@ def test_only_kinds_of_scenarios_are_worth_a_mean_together(groups, strata):
     assert pooled(groups, USUAL_KINDS) is strata
 
 
-def test_settings_repeat_scenarios_and_sizes_do_not():
-    assert repeat_scenarios([{"setting": "standard"}, {"setting": "chain graph"}], USUAL_KINDS)
-    assert not repeat_scenarios([{"n": 3}, {"n": 4}], USUAL_KINDS)
-    assert not repeat_scenarios([{"setting": "standard"}], USUAL_KINDS)
-
-
 def test_kinds_are_what_a_suite_declares():
     groups = [{"cup": "A"}, {"cup": "B"}]
     assert not pooled(groups, USUAL_KINDS)
     assert pooled(groups, {"cup": "kind"})
-    assert repeat_scenarios(groups, {"cup": "setting"})
+    assert not pooled(groups, {"cup": "setting"})
 
 
 def test_only_what_was_drawn_in_fixed_numbers_is_stratified():

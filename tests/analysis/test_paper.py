@@ -22,18 +22,18 @@ def test_m1_is_as_printed(policy, loss, risk):
         ("m1-depth-v1", "success", 8.8), ("m1-depth-v1", "mean_loss", 58.946), ("m1-depth-v1", "expected_risk", 58.946),
         ("m1-depth-v1", "decision_ms", 188.716), ("m1-depth-v1", "peak_kib", 4762.6),
         ("m1-proxy-v1", "normalised_error", 0.607),
-        ("t4-v2", "success", 7.148), ("t4-v2", "mean_loss", 197.28), ("t4-v2", "probes", 15.16),
-        ("t4-v2", "undone", 13.36), ("t4-v2", "zero_rollback_rate", 9.0),
+        ("t4-v3", "success", 7.148), ("t4-v3", "mean_loss", 197.28), ("t4-v3", "probes", 15.16),
+        ("t4-v3", "undone", 13.36), ("t4-v3", "zero_rollback_rate", 9.0),
         ("pouring-v2", "success", 4.625), ("pouring-v2", "mean_loss", 395.155), ("pouring-v2", "sensing", 2.463),
         ("pouring-v2", "rollback", 58.111), ("pouring-v2", "continuation", 238.644), ("pouring-v2", "residual", 95.938),
         ("pouring-v2", "saving", 1.094), ("pouring-v2", "probes", 3.876), ("pouring-v2", "rollbacks", 6.093),
         ("pouring-v2", "branches", 59554), ("q1-v2", "mean_loss", 321.805),
         ("pouring-80-v2", "normalised_loss", 382.07),
-        ("t4-stress-v2", "success", 4.607), ("t4-stress-v2", "mean_loss", 523.52), ("t4-stress-v2", "probes", 21.72),
-        ("t4-stress-v2", "undone", 22.12), ("t4-stress-v2", "over_budget_rate", 0.808),
-        ("t4-irreversible-v2", "mean_loss", 12.04), ("t4-irreversible-v2", "escalation_rate", 2.0),
-        ("t4-ablation-v2", "mean_loss", 86.814), ("t4-ablation-v2", "success", 7.227),
-        ("t4-settings-v2", "mean_loss", 38.33), ("t4-settings-v2", "success", 5.435),
+        ("t4-stress-v3", "success", 4.607), ("t4-stress-v3", "mean_loss", 523.52), ("t4-stress-v3", "probes", 21.72),
+        ("t4-stress-v3", "undone", 22.12), ("t4-stress-v3", "over_budget_rate", 0.808),
+        ("t4-irreversible-v3", "mean_loss", 12.04), ("t4-irreversible-v3", "escalation_rate", 2.0),
+        ("t4-ablation-v3", "mean_loss", 86.814), ("t4-ablation-v3", "success", 7.227),
+        ("t4-settings-v3", "mean_loss", 38.33), ("t4-settings-v3", "success", 5.435),
     ],
 )  # fmt: skip
 def test_every_column_adds_up_as_printed(suite, column, total):
@@ -84,11 +84,11 @@ def test_no_table_has_a_row_twice():
 @pytest.mark.parametrize(
     ("suite", "policy", "success", "loss"),
     [
-        ("t4-v2", "rewind", 0.204, 39.64), ("t4-v2", "greedy", 0.999, 6.09),
-        ("t4-stress-v2", "power-per-cost", 0.976, 12.47),
-        ("t4-ablation-v2", "no-reprobe", 0.213, 38.157), ("t4-conflict-v2", "power-per-cost", 0.425, None),
-        ("t4-ties-v2", "power-per-cost", 0.025, None), ("t4-closure-v2", "power-per-cost", 0.780, None),
-        ("t4-ablation-v2", "aquamend", 0.708, 10.335),
+        ("t4-v3", "rewind", 0.204, 39.64), ("t4-v3", "greedy", 0.999, 6.09),
+        ("t4-stress-v3", "aquamend-two-step", 0.976, 12.47),
+        ("t4-ablation-v3", "no-reprobe", 0.213, 38.157), ("t4-conflict-v3", "aquamend-two-step", 0.425, None),
+        ("t4-ties-v3", "aquamend-two-step", 0.025, None), ("t4-closure-v3", "aquamend-two-step", 0.780, None),
+        ("t4-ablation-v3", "aquamend", 0.708, 10.335),
     ],
 )  # fmt: skip
 def test_t4_is_as_printed(suite, policy, success, loss):
@@ -97,17 +97,18 @@ def test_t4_is_as_printed(suite, policy, success, loss):
 
 
 def test_a_factor_and_a_setting_have_rows_of_their_own():
-    assert paper_table("t4-stress-v2").row("decoupled", {"factor": "common cause"}).get("mean_loss") == 79.95
-    assert paper_table("t4-settings-v2").row("power-per-cost", {"setting": "noisy probes"}).get("mean_loss") == 9.830
+    assert paper_table("t4-stress-v3").row("decoupled", {"factor": "common cause"}).get("mean_loss") == 79.95
+    assert paper_table("t4-settings-v3").row("aquamend-two-step", {"setting": "noisy probes"}).get("mean_loss") == 9.830
 
 
 @pytest.mark.parametrize(
     ("suite", "policy", "family"),
     [
-        ("t4-stress-v2", "lookahead-2", "designated"), ("t4-stress-v2", "restart", "designated"),
-        ("t4-stress-v2", "troubleshooting", "traditional"), ("t4-stress-v2", "no-reprobe", "ours"),
-        ("t4-v2", "restart", "paper’s"), ("t4-v2", "tms-revision", "paper’s"), ("t4-v2", "rollback-only", "ours"),
-        ("m1-v1", "restart", ""), ("t4-ablation-v2", "no-attribution", ""),
+        ("t4-stress-v3", "lookahead-2", "designated"), ("t4-stress-v3", "restart", "designated"),
+        ("t4-stress-v3", "troubleshooting-1", "traditional"), ("t4-stress-v3", "greedy-no-budget", "designated"),
+        ("t4-stress-v3", "greedy", "ours"), ("t4-stress-v3", "no-reprobe", "ours"),
+        ("t4-v3", "restart", "paper’s"), ("t4-v3", "tms-revision", "paper’s"), ("t4-v3", "rollback-only", "ours"),
+        ("m1-v1", "restart", ""), ("t4-ablation-v3", "no-attribution", ""),
     ],
 )  # fmt: skip
 def test_a_comparison_belongs_to_the_family_that_the_paper_designates(suite, policy, family):
@@ -116,8 +117,8 @@ def test_a_comparison_belongs_to_the_family_that_the_paper_designates(suite, pol
 
 
 def test_the_stress_families_have_four_and_five_policies():
-    rows = [row.policy for row in paper_table("t4-stress-v2").rows if not row.group]
-    families = [holm_family("t4-stress-v2", policy) for policy in rows if policy not in ("oracle", "power-per-cost")]
+    rows = [row.policy for row in paper_table("t4-stress-v3").rows if not row.group]
+    families = [holm_family("t4-stress-v3", policy) for policy in rows if policy not in ("oracle", "aquamend-two-step")]
     assert (families.count("designated"), families.count("traditional")) == (4, 5)
 
 

@@ -178,9 +178,9 @@ def test_estimators_are_summarised_by_their_error():
 def test_data_has_the_same_keys_for_every_suite_and_null_where_unavailable():
     data = as_data(only(record(group={"n": 6}, scenario=4)))
     assert list(data)[:8] == [
-        "suite", "group", "policy", "scenarios", "errors", "missing", "success", "success_interval",
+        "suite", "group", "unit", "policy", "scenarios", "errors", "missing", "success",
     ]  # fmt: skip
-    assert set(data) == {"suite", "group", "policy", *METRICS} | {
+    assert set(data) == {"suite", "group", "unit", "policy", *METRICS} | {
         f"{key}_interval" for key in ("success", "mean_loss", "expected_risk", "normalised_error", "normalised_loss")
     }
     assert (data["group"], data["mean_loss"], data["mean_loss_interval"]) == ({"n": 6}, 3.0, [3.0, 3.0])

@@ -6,12 +6,18 @@ import textwrap
 
 import pytest
 
+from aquamend.analysis.comparison import compare, side
 from aquamend.analysis.narrowed import narrowed
+from aquamend.analysis.report.as_markdown import as_markdown
+from aquamend.analysis.report.build import analysed_runs, report_of
 from aquamend.analysis.summary import summarise
 from aquamend.analysis.table import table_of
 from aquamend.benchmarks.catalogue import suite_named
 from aquamend.benchmarks.runner import Asked, run_suite
-from aquamend.errors import InvalidRun, UnknownName
+from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
+from aquamend.inference import InformationState
+from aquamend.policies import evaluate
+from aquamend.problem_file import load_problem
 
 PROBLEM = {
     "format": "aquamend-problem/1",
@@ -133,3 +139,68 @@ def test_a_folder_with_a_fault_or_without_problems_is_no_suite(lids, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidRun, match="there are no problem files in it"):
         suite_named(str(tmp_path / "empty"))
+
+
+def test_a_folder_has_the_exact_expected_risk_of_every_policy_on_every_file(lids, tmp_path):
+    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("oracle", "aquamend"), seeds=3), jobs=1)
+    table = table_of(run)
+    for name, prior in (("doubtful", 0.4), ("sure", 0.01)):
+        state = InformationState.alarmed(load_problem(lids / f"{name}.json"))
+        rows = table.members({"problem": name})
+        expected = table.column("expected_risk")[rows]
+        assert expected[:, 1] == pytest.approx(evaluate("aquamend", state).expected_loss)
+        assert expected[:, 0] == pytest.approx(3 * prior)  # told what is so, it pays for the rollback where it is due
+
+
+def test_where_a_file_has_readings_or_too_many_states_its_expected_risk_is_unavailable(lids, tmp_path, monkeypatch):
+    monkeypatch.setattr("aquamend.benchmarks.problem_folder.MOST_STATES", 1)
+    problem = PROBLEM | {"kernels": {"look": {"gaussian": {"on": [0, 1], "off": [3, 1]}}}}
+    (lids / "reading.json").write_text(json.dumps(problem))
+    table = table_of(run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "restart"), seeds=1), jobs=1))
+    risk = {(g["problem"], p): table.column("expected_risk")[i, k] for i, g in enumerate(table.groups)
+            for k, p in enumerate(table.policies)}  # fmt: skip
+    assert [key for key, value in risk.items() if value != value] == [("doubtful", "aquamend"), ("reading", "aquamend")]
+
+
+def test_files_in_different_units_are_told_apart_everywhere(lids, tmp_path):
+    (lids / "euros.json").write_text(json.dumps(PROBLEM | {"unit": "EUR"}))
+    (lids / "minutes.json").write_text(json.dumps(PROBLEM | {"unit": "min"}))
+    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "restart"), seeds=2), jobs=1)
+    table = table_of(run)
+    assert [table.unit_of(group) for group in table.distinct_groups] == ["", "EUR", "min", ""]
+    found = compare(side(table, "aquamend"), side(table, "restart"))
+    assert [(one.group["problem"], one.unit) for one in found] == [
+        ("doubtful", ""), ("euros", "EUR"), ("minutes", "min"), ("sure", ""),
+    ]  # fmt: skip
+    page = as_markdown(report_of(analysed_runs([run])))
+    assert "| problem | unit | policy | success | expected risk |" in page
+    assert "| euros | EUR |" in page
+    assert "differ most" not in page
+
+
+def test_files_in_one_unit_say_it_once(lids, tmp_path):
+    for name in ("doubtful", "sure"):
+        path = lids / f"{name}.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"unit": "min"}))
+    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "restart"), seeds=2), jobs=1)
+    page = as_markdown(report_of(analysed_runs([run])))
+    assert "| problem | policy | success | expected risk (min) |" in page
+    assert not table_of(run).pooled
+
+
+def test_files_of_one_name_and_two_kinds_are_two_problems(lids):
+    (lids / "sure.yaml").write_text((lids / "sure.json").read_text())
+    suite = suite_named(str(lids))
+    assert [suite.make(0, k).group["problem"] for k in range(3)] == ["doubtful", "sure.json", "sure.yaml"]
+
+
+def test_more_scenarios_than_a_folder_has_files_are_refused_in_words(lids, tmp_path):
+    for out, asked in (("new", Asked(("aquamend",), scenarios=3)), ("all", Asked(("aquamend",), seeds=1))):
+        if out == "all":
+            run_suite(str(lids), tmp_path / out, asked=asked, jobs=1)
+            asked = Asked(scenarios=3)
+        with pytest.raises(
+            TooManyScenarios, match="3 scenarios for each seed are asked for, and there are 2 scenarios"
+        ):
+            run_suite(str(lids), tmp_path / out, asked=asked, jobs=1, resume=out == "all")
+    assert not (tmp_path / "new").exists()

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from aquamend.benchmarks import runner
-from aquamend.benchmarks.catalogue import PUBLISHED, SUITES
+from aquamend.benchmarks.catalogue import NOT_RUN_YET, PUBLISHED, SUITES
 from aquamend.benchmarks.runner import Asked, run_suite
 from aquamend.errors import InvalidRun, UnknownName, Unreachable
 from aquamend.records import load_run
@@ -187,6 +187,23 @@ def test_a_policy_of_ones_own_takes_part_and_its_crash_is_kept(tmp_path, monkeyp
     assert all(r["error"] == "ZeroDivisionError: division by zero" for r in by_policy["mine:Broken"])
 
 
+def test_policies_of_ones_own_take_part_with_settings_and_keep_their_titles(tmp_path, monkeypatch):
+    (tmp_path / "settled.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from aquamend import Continue, Restart\n"
+        "from aquamend.policies import Description\n"
+        "@dataclass(frozen=True)\n"
+        "class Settled:\n    over: bool = False\n"
+        "    description = Description('Settled', 'Has one answer.', '#123456', 'o')\n"
+        "    def next_step(self, state):\n        return Restart() if self.over else Continue()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("settled:Settled", "settled:Settled(over=True)")
+    run = run_suite("m1-v1", tmp_path / "run", asked=Asked(names, 2, 1), jobs=1)
+    assert {(r["policy"], r["ending"]) for r in run.records} == {(names[0], "continue"), (names[1], "restart")}
+    assert [look["title"] for look in run.manifest["own_looks"].values()] == ["Settled", "Settled (over=True)"]
+
+
 def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tmp_path):
     run = run_suite("m1-v1", tmp_path, asked=Asked(None, 48, 1), jobs=2)
     risk = {(r["scenario"], r["policy"]): r["expected_risk"] for r in run.records}
@@ -311,16 +328,16 @@ def test_a_line_that_was_removed_is_played_again(tmp_path):
 
 
 def test_the_manifest_says_how_large_the_suite_is_and_what_its_groups_stand_for(tmp_path):
-    manifest = run_suite("t4-settings-v2", tmp_path / "run", asked=Asked(("aquamend",), 2, 1), jobs=1).manifest
-    suite = SUITES["t4-settings-v2"]
+    manifest = run_suite("t4-settings-v3", tmp_path / "run", asked=Asked(("aquamend",), 2, 1), jobs=1).manifest
+    suite = SUITES["t4-settings-v3"]
     assert manifest["full"] == {
         "policies": list(suite.policies), "scenarios": suite.scenarios, "seeds": suite.seeds,
     }  # fmt: skip
-    assert (manifest["groups"], manifest["reference"]) == ({"setting": "setting"}, "aquamend")
+    assert (manifest["groups"], manifest["reference"]) == ({"setting": "setting"}, "aquamend-two-step")
 
 
 def test_every_suite_says_what_the_names_in_its_groups_stand_for():
-    for name in PUBLISHED:
+    for name in (*PUBLISHED, *NOT_RUN_YET):
         suite = SUITES[name]
         for number in (0, suite.scenarios - 1):
             groups = [record["group"] for record in suite.play(0, number, suite.policies[:1]).records]

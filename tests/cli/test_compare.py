@@ -131,11 +131,41 @@ def test_estimators_are_compared_by_their_error_and_only_by_it(make_run, compare
     assert (data["metric"], data["mean_difference"]) == ("error", -1.5)
 
 
-def test_groups_have_a_line_each_after_all_together(make_run, compared):
-    make_run("one", [record(p, i, loss, group={"n": 3 + i}) for p, loss in (("a", 1.0), ("b", 2.0)) for i in range(2)])
-    lines = compared("a", "b").stdout.splitlines()
-    rows = [line.split("  ")[1] for line in lines if line.startswith(("  all", "  n = "))]
-    assert rows[:3] == ["all", "n = 3", "n = 4"]
+def test_groups_that_may_be_taken_together_have_a_line_each_after_all(make_run, compared):
+    def lines(key):
+        return [record(p, i, loss, group={key: 3 + i}) for p, loss in (("a", 1.0), ("b", 2.0)) for i in range(2)]
+
+    for key, rows in (("factor", ["all", "factor = 3", "factor = 4"]), ("n", ["n = 3", "n = 4"])):
+        text = compared("a", "b", "--run", make_run(key, lines(key))).stdout
+        shown = [line.split("  ")[1] for line in text.splitlines() if line.startswith(("  all", f"  {key} = "))]
+        assert shown[: len(rows)] == rows
+        together = key == "factor"
+        assert ("These groups are not taken together" in " ".join(text.split())) is not together
+        assert ("Where the difference comes from" in text) is together
+        assert (f"▶ {key} = 3: a loses 1 less" in text) is not together
+
+
+def test_policies_of_two_runs_are_compared_where_each_says_of_which(one, make_run, compared):
+    two = make_run("two", [record("greedy", i, 1.0) for i in range(8)])
+    data = json.loads(compared(f"{one}:aquamend", f"{two}:greedy", "--json").stdout)
+    assert (data["first"], data["second"]) == ({"policy": "aquamend", "run": one}, {"policy": "greedy", "run": two})
+    assert data["mean_difference"] == 1.0
+    text = compared(f"{one}:aquamend", f"{two}:greedy").stdout
+    assert text.startswith("aquamend against greedy\n")
+
+
+def test_one_policy_of_two_runs_is_told_apart_by_its_run(one, make_run, compared):
+    two = make_run("two", [record("aquamend", i, 1.0) for i in range(8)])
+    assert compared(f"{one}:aquamend", f"{two}:aquamend").stdout.startswith(
+        "aquamend in runs/one against aquamend in runs/two\n"
+    )
+
+
+def test_a_policy_may_have_colons_and_slashes_in_its_name(make_run, compared):
+    mine = "my.module:Mine(path='a/b')"
+    run = make_run("one", [record(mine, 0, 1.0), record("restart", 0, 2.0)])
+    for args in ((mine, "restart", "--run", run), (f"{run}:{mine}", f"{run}:restart")):
+        assert json.loads(compared(*args, "--json").stdout)["first"]["policy"] == mine
 
 
 def test_scenarios_that_cannot_be_paired_are_told(make_run, compared):
@@ -154,6 +184,10 @@ def test_scenarios_that_cannot_be_paired_are_told(make_run, compared):
         (["runs/one", "runs/one", "--run", "runs/one"], "--run runs/one says where two policies are"),
         (["runs/one", "runs/one", "--policy", "magic"], "unknown policy 'magic'"),
         (["aquamend", "restart", "--policy", "aquamend"], "--policy aquamend goes with two runs"),
+        (["runs/one:aquamend", "restart"], "'restart' does not say of which run; give RUN:POLICY for both"),
+        (["runs/nowhere:aquamend", "runs/one:restart"], "runs/nowhere: there is no manifest.json in it"),
+        (["runs/one:magic", "runs/one:restart"], "unknown policy 'magic'"),
+        (["runs/one:aquamend", "runs/one:restart", "--run", "x"], "--run x is said already by RUN:POLICY"),
         (["aquamend", "restart", "--run", "nowhere"], "nowhere: there is no manifest.json in it"),
         (
             ["aquamend", "restart", "--metric", "expected-risk"],
@@ -198,20 +232,6 @@ def test_a_broken_number_is_said_and_not_raised(make_run, compared):
     result = compared("a", "b")
     assert (result.exit_code, result.exception.__class__) == (2, SystemExit)
     assert "runs/one: scenario 0, seed 0, a: 'loss' is 'much', which is no number" in result.stderr
-
-
-def test_pairs_of_settings_that_repeat_scenarios_are_said_not_to_be_independent(compared, make_run):
-    def lines(key):
-        return [
-            record(policy, i, loss + i, group={key: "ab"[i % 2]})
-            for policy, loss in (("aquamend", 1.0), ("restart", 2.0))
-            for i in range(4)
-        ]
-
-    for key, said in (("setting", True), ("factor", False)):
-        folder = make_run(key, lines(key))
-        text = " ".join(compared("aquamend", "restart", "--run", folder).output.split())
-        assert ("their pairs are not independent" in text) is said
 
 
 def test_a_part_of_the_loss_may_be_compared(make_run, compared):

@@ -129,3 +129,49 @@ def test_kinds_of_scenarios_have_a_line_over_all_of_them(run, folder):
     assert [(line["group"], line["policy"], line["mean_loss"]) for line in lines][:3] == [
         (None, "aquamend", 3.0), (None, "exact", 2.5), ({"factor": "a"}, "aquamend", 2.0),
     ]  # fmt: skip
+
+
+def with_policy(folder, name, policy, **manifest):
+    """Write a run of the same suite with another policy; return its folder."""
+    other = folder.with_name(name)
+    other.mkdir()
+    before = json.loads((folder / "manifest.json").read_text())
+    (other / "manifest.json").write_text(json.dumps(before | {"policies": [policy]} | manifest), encoding="utf-8")
+    label = {"suite": "m1-v1", "seed": 0, "policy": policy, "group": {}, "success": 1.0}
+    write_lines(other / "records.jsonl", [label | {"scenario": i, "loss": 1.0 + i} for i in range(2)])
+    return other
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_runs_of_one_suite_make_one_table(run, folder, tmp_path):
+    mine = with_policy(folder, "mine", "my:Policy")
+    result = run("report", str(folder), str(mine), "--out", str(tmp_path / "report"), columns=120)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line for line in result.stdout.splitlines() if line.startswith("m1-v1")] == ["m1-v1"]
+    assert any(line.split()[:3] == ["my:Policy", "1.000", "1.500"] for line in result.stdout.splitlines())
+    page = (tmp_path / "report" / "report.md").read_text()
+    assert "m1-v1 (mine)" in page, "where each number comes from"
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("look", "told"),
+    [
+        ({"title": "Careful (floor=0.2)", "colour": "#123456", "marker": "8"}, "Careful (floor=0.2)"),
+        ({"title": "Careful", "colour": "red; x", "marker": "8"}, "my:Policy(floor=0.2)"),
+        ({"title": "Careful", "colour": "#123456", "marker": "$x$"}, "my:Policy(floor=0.2)"),
+        ([1], "my:Policy(floor=0.2)"),
+    ],
+)
+def test_a_users_own_policy_has_the_title_that_its_run_has_kept(run, folder, look, told):
+    name = "my:Policy(floor=0.2)"
+    mine = with_policy(folder, "mine", name, own_looks={name: look})
+    assert told in run("report", str(mine), columns=120).stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_manifest_with_forged_looks_and_units_is_no_trouble(run, folder, tmp_path):
+    for k, forged in enumerate(({"own_looks": [1], "unit": [1]}, {"own_looks": "x", "unit": {"n": 3}})):
+        mine = with_policy(folder, f"mine{k}", "my:Policy", **forged)
+        assert run("report", str(mine)).exit_code == 0
+        assert run("report", str(folder), str(mine), "--out", str(tmp_path / "both")).exit_code == 0

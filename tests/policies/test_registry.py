@@ -1,6 +1,7 @@
 """Policies by name."""
 
 import re
+import sys
 
 import pytest
 
@@ -24,20 +25,26 @@ from aquamend.policies import (
     Policy,
     PowerPerCost,
     RollbackOnly,
+    SingleFaultTroubleshooting,
     Structured,
     Troubleshooting,
+    TwoStep,
     policy_named,
 )
+from aquamend.policies.registry import name_of, names_in
 
 NAMES = {
     "best": Best(),
     "aquamend": AquaMend(),
+    "aquamend-two-step": TwoStep(),
     "all-candidates": AquaMend(screen=None),
     "lossless": AquaMend(screen=LosslessScreen()),
     "structured": Structured(),
     "exact": Exact(),
     "certified": Certified(),
     "troubleshooting": Troubleshooting(),
+    "troubleshooting-1": Troubleshooting(most_observations=1),
+    "troubleshooting-single-fault": SingleFaultTroubleshooting(),
     "greedy-repair": GreedyRepair(),
     "decoupled": Decoupled(),
     "greedy": Greedy(),
@@ -108,3 +115,62 @@ def test_a_description_says_who_plans_ahead_and_who_takes_the_least_loss_one_ste
     assert {name for name, p in NAMES.items() if not p.description.probes} == {
         "rollback-only", "restart", "no-reprobe",
     }  # fmt: skip
+
+
+# Policies with settings of their own.
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    source = """
+from dataclasses import dataclass
+from aquamend.decision import Continue
+from aquamend.policies import Description
+
+@dataclass(frozen=True)
+class Mine:
+    floor: float = 0.1
+    names: tuple = ()
+    description = Description("Mine", "Goes on.", "#123456", "o")
+
+    def next_step(self, state):
+        return Continue()
+"""
+    (tmp_path / "policies_of_mine.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "policies_of_mine:Mine"
+    sys.modules.pop("policies_of_mine", None)
+
+
+def test_a_policy_of_ones_own_may_be_given_settings(mine):
+    assert policy_named(mine).floor == policy_named(f"{mine}()").floor == 0.1
+    assert policy_named(f"{mine}(floor=0.2)").floor == 0.2
+    assert policy_named(f"{mine}(floor=-1e-3, names=('a, b', 'c'))").names == ("a, b", "c")
+    assert policy_named("aquamend.policies:AquaMend(screen=None)") == AquaMend(screen=None)
+
+
+def test_the_name_of_a_policy_with_settings_makes_it_again(mine):
+    policy = policy_named(f"{mine}(floor=0.25)")
+    assert name_of(policy) == f"{mine}(floor=0.25, names=())"
+    assert policy_named(name_of(policy)) == policy
+    assert name_of(policy_named(mine)) == mine
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("(0.2)", "write its settings by name"), ("(floor=0.2", "write its settings by name"),
+        ("(**{})", "write its settings by name"), ("(roof=0.2)", "TypeError"),
+        ("(floor=__import__('os').getcwd())", "ValueError"), ("(floor=0.2)(floor=0.3)", "write its settings"),
+        ("(floor=0.2).next_step", "write its settings by name"),
+    ],
+)  # fmt: skip
+def test_settings_are_plain_values_by_name_and_nothing_is_run(mine, settings, told):
+    with pytest.raises(UnknownName, match=told):
+        policy_named(mine + settings)
+
+
+def test_a_list_of_names_is_cut_at_commas_outside_of_brackets_and_quotes():
+    assert names_in("a, b:C(x=1, y=(2, 3)),d") == ["a", "b:C(x=1, y=(2, 3))", "d"]
+    assert names_in("b:C(x='1, )'),d") == ["b:C(x='1, )')", "d"]
+    assert names_in("a") == ["a"]

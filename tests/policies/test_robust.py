@@ -98,7 +98,7 @@ def test_safety_undoes_where_the_posterior_alone_would_carry_on_and_has_its_pric
 def test_it_is_a_sound_policy_with_a_name():
     policy = policy_named("robust-0.1")
     assert name_of(policy) == "robust-0.1"
-    assert name_of(Robust(1e-7)) == "Robust(radius=1e-07)", "no name makes that one"
+    assert policy_named(name_of(Robust(1e-7))) == Robust(1e-7), "its settings are told"
     check_policy(Robust(0.2))
     assert evaluate(Robust(0.3), state()).expected_loss >= evaluate(AquaMend(), state()).expected_loss
 

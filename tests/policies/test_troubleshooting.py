@@ -1,128 +1,194 @@
-"""The classical troubleshooter: single fault, repairs by probability over cost, one observation ahead; by hand."""
+"""The troubleshooter with the joint posterior: the textbook's case by brute force, and by hand where it goes beyond."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.policies.test_single_fault import device
+from tests.tiers import cases
 
-from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, price
+from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Hypothesis, JointModel
-from aquamend.policies import Troubleshooting, evaluate
+from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
+from aquamend.policies import AquaMend, Troubleshooting, evaluate
+from aquamend.policies.observe_or_repair import spoken_at
+from aquamend.policies.troubleshooting import _sequences
 from aquamend.problem import Problem
 
 
-def device(faults, *, both=0.0, shared=None, cost=9.0, residual=10.0, may_keep=True, **rest):
-    """Return beliefs that fail one at a time: name → (probability, cost of undoing); "both" fails the first two."""
-    names = list(faults)
-    fine = 1.0 - both - math.fsum(p for p, _ in faults.values())
-    failed = {"fine": (), **{name: (name,) for name in names}, "both": tuple(names[:2])}
-    prior = {"fine": fine, **{name: p for name, (p, _) in faults.items()}, "both": both}
-    actions = [
-        Action(f"undo {name}", executed=True, **({"undo": undo} if shared is None else {"operations": ("arm",)}))
-        for name, (_, undo) in faults.items()
-    ]
+def parts(failed, cost, *, residual=1e6, shared=None, **rest):
+    """Return beliefs to repair at these costs, whose joint failures are ``{names: probability}``."""
+    names = list(cost)
     graph = RecoveryGraph(
-        [Belief(name, residual, may_keep) for name in names],
-        actions,
-        [Probe(f"look at {name}", cost) for name in names],
-        [e for n in names for e in ((f"look at {n}", n, "detection"), (n, f"undo {n}", "belief_to_action"))],
-        [] if shared is None else [Operation("arm", shared)],
+        [Belief(name, residual) for name in names],
+        [Action(f"undo {n}", executed=True, undo=cost[n]) for n in names]
+        if shared is None
+        else [Action(f"undo {n}", executed=True, operations=("arm", f"own {n}")) for n in names],
+        (),
+        [(n, f"undo {n}", "belief_to_action") for n in names],
+        [] if shared is None else [Operation("arm", shared), *(Operation(f"own {n}", cost[n]) for n in names)],
     )
-    kernels = {
-        f"look at {name}": Discrete(["good", "bad"], {h: [name not in f, name in f] for h, f in failed.items()})
-        for name in names
-    }
-    model = JointModel([Hypothesis(h, p, failed[h]) for h, p in prior.items()], kernels)
-    return InformationState.alarmed(Problem(graph, model, **rest))
+    hypotheses = [Hypothesis(" + ".join(f) or "fine", p, f) for f, p in failed.items()]
+    return InformationState.alarmed(Problem(graph, JointModel(hypotheses), **rest))
 
 
-def step(*args, **kwargs):
-    return Troubleshooting().next_step(device(*args, **kwargs))
+def planned(state):
+    """Return the order of the repairs, and the expected cost of trying so many of them."""
+    found = _sequences(state.problem, state.posterior[None, :], spoken_at(state)[None, :])
+    names = [belief.name for belief in state.problem.graph.beliefs]
+    return [names[i] for i in found.order[0] if i >= 0], found.expected[0]
+
+
+def cost_of_repair(order, failed, cost):
+    """Return what trying all in this order costs, with a perfect check after each: the textbook's sum."""
+    total = 0.0
+    for k, name in enumerate(order):
+        total += cost[name] * sum(p for f, p in failed.items() if k == 0 or set(f) - set(order[:k]))
+    return total
+
+
+costs = st.floats(0.1, 10.0)
+
+
+@settings(max_examples=cases(60, 600))
+@given(st.lists(st.tuples(st.floats(0.05, 1.0), costs), min_size=1, max_size=5))
+def test_with_one_fault_independent_repairs_and_perfect_checks_no_order_is_cheaper(drawn):
+    """The theorem of Heckerman, Breese and Rommelse: of all orders, that of probability over cost is cheapest."""
+    total = math.fsum(weight for weight, _ in drawn)
+    names = [f"part {i}" for i in range(len(drawn))]
+    failed = {(name,): weight / total for name, (weight, _) in zip(names, drawn, strict=True)}
+    cost = {name: c for name, (_, c) in zip(names, drawn, strict=True)}
+    order, expected = planned(parts(failed, cost))
+    orders = [cost_of_repair(order, failed, cost) for order in itertools.permutations(names)]
+    assert cost_of_repair(order, failed, cost) == pytest.approx(min(orders))
+    assert expected[-1] == pytest.approx(min(orders))
+
+
+@settings(max_examples=cases(60, 600))
+@given(st.data())
+def test_several_faults_at_once_are_paid_as_far_as_the_check_still_finds_one(data):
+    names = [f"part {i}" for i in range(data.draw(st.integers(1, 4)))]
+    sets = [f for k in range(len(names) + 1) for f in itertools.combinations(names, k)]
+    weight = np.array(data.draw(st.lists(st.floats(0.01, 1.0), min_size=len(sets), max_size=len(sets))))
+    failed = dict(zip(sets, (weight / weight.sum()).tolist(), strict=True))
+    cost = {name: data.draw(costs) for name in names}
+    order, expected = planned(parts(failed, cost, residual=7.0))
+    for k in range(len(order) + 1):
+        left = 7.0 * sum(p * len(set(f) - set(order[:k])) for f, p in failed.items())
+        assert expected[k] == pytest.approx(cost_of_repair(order[:k], failed, cost) + left)
+
+
+def test_a_swap_of_two_cups_is_believable_and_both_are_corrected():
+    """One event, two wrong beliefs: what a troubleshooter that assumes a single fault cannot believe in."""
+    state = parts({(): 0.2, ("a", "b"): 0.8}, {"a": 3.0, "b": 3.0}, residual=10.0, restart=40.0)
+    assert Troubleshooting().next_step(state) == RollBack(("a", "b"), ("undo a", "undo b"))
+    assert evaluate(Troubleshooting(), state).success == pytest.approx(1.0)
+
+
+def test_declared_levels_that_were_swapped_are_declared_as_they_are():
+    graph = RecoveryGraph(
+        [Belief("a", 30.0, declared=18.0, tolerance=2.0), Belief("b", 30.0, declared=40.0, tolerance=2.0)],
+        [Action("grasp", undo=4.0, executed=True)],
+        [Probe("weigh a", 0.5)],
+        [("weigh a", "a", "detection"), ("a", "grasp", "belief_to_action"), ("b", "grasp", "belief_to_action")],
+    )
+    model = JointModel(
+        [Hypothesis("nothing", 0.5), Hypothesis("swapped", 0.5, truth={"a": 40.0, "b": 18.0})],
+        {"weigh a": Gaussian({"nothing": (18.0, 1.0), "swapped": (40.0, 1.0)})},
+    )
+    state = InformationState.alarmed(Problem(graph, model, restart=100.0))
+    assert Troubleshooting().next_step(state) == Reprobe("weigh a")
+    after = Troubleshooting().next_step(state.after(Observation("weigh a", 39.2)))
+    assert after == RollBack(("a", "b"), ("grasp",), (NewDeclaration("a", 40.0), NewDeclaration("b", 18.0)))
+
+
+def test_work_that_an_earlier_repair_has_paid_for_is_free():
+    """The arm is lowered once: 4 + 1 for a, then 0.3 · 1 more for b; so service pays at 5.2 and not at 5.4."""
+    failed, own = {("a",): 0.7, ("b",): 0.3}, {"a": 1.0, "b": 1.0}
+    assert planned(parts(failed, own, shared=4.0))[1][-1] == pytest.approx(5.3)
+    assert Troubleshooting().next_step(parts(failed, own, shared=4.0, escalate=5.2)) == Escalate()
+    both = RollBack(("a", "b"), ("undo a", "undo b"))
+    assert Troubleshooting().next_step(parts(failed, own, shared=4.0, escalate=5.4)) == both
+
+
+def test_paid_work_changes_which_repair_comes_next():
+    """b shares what a has paid for, and goes before c, which would be likelier per cost by itself."""
+    graph = RecoveryGraph(
+        [Belief(name, 1e6) for name in "abc"],
+        [Action(f"undo {n}", executed=True, operations=used) for n, used in
+         {"a": ("arm",), "b": ("arm", "own"), "c": ("other",)}.items()],
+        (),
+        [(n, f"undo {n}", "belief_to_action") for n in "abc"],
+        [Operation("arm", 4.0), Operation("own", 1.0), Operation("other", 3.0)],
+    )  # fmt: skip
+    model = JointModel([Hypothesis(n, p, (n,)) for n, p in {"a": 0.6, "b": 0.2, "c": 0.2}.items()])
+    assert planned(InformationState.alarmed(Problem(graph, model)))[0] == ["a", "b", "c"]
+
+
+def test_what_may_not_be_kept_is_repaired_before_what_is_likelier_per_cost():
+    graph = RecoveryGraph(
+        [Belief("likely", 1.0), Belief("grip", 1.0, may_keep=False)],
+        [Action("a", undo=2.0, executed=True), Action("b", undo=2.0, executed=True)],
+        (),
+        [("likely", "a", "belief_to_action"), ("grip", "b", "belief_to_action")],
+    )
+    model = JointModel([Hypothesis("l", 0.9, ("likely",)), Hypothesis("g", 0.1, ("grip",))])
+    assert Troubleshooting().next_step(InformationState.alarmed(Problem(graph, model))) == RollBack(("grip",), ("b",))
 
 
 def test_one_fault_is_the_three_way_rule():
-    """Leave 5, repair 4, look 0.5 + 0.5 · 4: what the rule of Proposition 1 compares."""
-    assert step({"a": (0.5, 4.0)}, cost=0.5) == Reprobe("look at a")
-    assert step({"a": (0.5, 4.0)}, cost=2.0) == RollBack(("a",), ("undo a",))
-    assert step({"a": (0.3, 4.0)}, cost=2.0) == Continue()
+    """Leave 5, repair 4, look 0.5 + 0.5 · 4."""
+    assert Troubleshooting().next_step(device({"a": (0.5, 4.0)}, cost=0.5)) == Reprobe("look at a")
+    assert Troubleshooting().next_step(device({"a": (0.5, 4.0)}, cost=2.0)) == RollBack(("a",), ("undo a",))
+    assert Troubleshooting().next_step(device({"a": (0.3, 4.0)}, cost=2.0)) == Continue()
 
 
-def test_all_repairs_that_the_sequence_would_try_are_committed_to():
-    """First a (0.5 / 4), then b (0.3 / 4): 4 + 0.3 · 4 = 5.2; a alone 4 + 0.3 · 10 = 7; nothing 8."""
-    assert step({"a": (0.5, 4.0), "b": (0.3, 4.0)}) == RollBack(("a", "b"), ("undo a", "undo b"))
-
-
-def test_the_sequence_ends_where_a_repair_costs_more_than_what_it_could_save():
-    """Trying b after a would cost 0.3 · 12 more to save 0.3 · 10."""
-    assert step({"a": (0.5, 4.0), "b": (0.3, 12.0)}) == RollBack(("a",), ("undo a",))
-
-
-def test_the_likeliest_per_cost_comes_first_and_is_what_is_paid_for_certain():
-    """Cheap b first: 1 + 0.5 · 4 = 3; a first would be 4 + 0.3 · 1 = 4.3. So a service call at 3.5 is too dear."""
-    faults = {"a": (0.5, 4.0), "b": (0.3, 1.0)}
-    assert step(faults, escalate=3.5) == RollBack(("a", "b"), ("undo a", "undo b"))
-    assert step(faults, escalate=2.9) == Escalate()
-
-
-def test_service_is_called_at_once_or_not_at_all():
+def test_service_is_called_where_the_repairs_cost_more():
     """a and b: 4 + 0.3 · 9 = 6.7; a alone 4 + 0.3 · 10 = 7."""
     faults = {"a": (0.6, 4.0), "b": (0.3, 9.0)}
-    assert step(faults, escalate=6.6) == Escalate()
-    assert step(faults, escalate=6.8) == RollBack(("a", "b"), ("undo a", "undo b"))
+    assert Troubleshooting().next_step(device(faults, restart=6.6)) == Restart()
+    assert Troubleshooting().next_step(device(faults, restart=6.8)) == RollBack(("a", "b"), ("undo a", "undo b"))
 
 
-def test_operations_that_repairs_share_are_counted_for_each():
-    """Both for 4, really; it expects 4 + 0.3 · 4 = 5.2 and so prefers service at 5.1."""
-    faults = {"a": (0.3, None), "b": (0.3, None)}
-    assert step(faults, shared=4.0, escalate=5.1) == Escalate()
-    assert step(faults, shared=4.0, escalate=5.3) == RollBack(("a", "b"), ("undo a", "undo b"))
-    assert price(device(faults, shared=4.0), RollBack(("a", "b"))).loss == 4.0
+def test_with_one_observation_at_most_the_second_is_not_made():
+    first = device({"a": (0.4, 4.0), "b": (0.4, 4.0)}, cost=0.1)
+    often, once = Troubleshooting(), Troubleshooting(most_observations=1)
+    assert often.next_step(first) == once.next_step(first) == Reprobe("look at a")
+    seen = first.after(Observation("look at a", "good"))
+    assert often.next_step(seen) == Reprobe("look at b")
+    assert once.next_step(seen) == RollBack(("b",), ("undo b",))
+    assert evaluate(once, first).expected_probes == pytest.approx(1.0)
 
 
-def test_two_faults_at_once_are_not_thought_of():
-    """Half the time both have failed: it takes that for impossible, sees nothing wrong, and goes on."""
-    blind = device({"a": (0.0, 1.0), "b": (0.0, 1.0)}, both=0.5)
-    assert Troubleshooting().next_step(blind) == Continue()
-    assert evaluate(Troubleshooting(), blind).expected_loss == pytest.approx(10.0)
-
-
-def test_evidence_that_only_two_faults_explain_leads_to_the_best_ending():
-    known = device({"a": (0.2, 1.0), "b": (0.0, 1.0)}, both=0.5, cost=0.1).after(Observation("look at b", "bad"))
-    assert Troubleshooting().next_step(known) == RollBack(("a", "b"), ("undo a", "undo b"))
-
-
-def test_a_belief_that_may_not_be_kept_is_repaired_looked_at_or_serviced_but_never_left():
-    assert step({"a": (0.01, 40.0)}, may_keep=False) == Reprobe("look at a")
-    assert step({"a": (0.01, 40.0)}, may_keep=False, cost=50.0) == RollBack(("a",), ("undo a",))
-    assert step({"a": (0.01, 40.0)}, may_keep=False, cost=50.0, restart=30.0) == Restart()
-
-
-def test_a_failure_explained_by_another_is_the_same_fault_and_repaired_with_it():
+@settings(max_examples=cases(40, 400), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_with_a_single_belief_it_decides_as_aquamend_does(seed):
+    """Nothing comes after the only repair, so no check is ever counted on."""
+    rng = np.random.default_rng(seed)
+    p, sharp = rng.uniform(0.05, 0.95), rng.uniform(0.5, 1.0)
     graph = RecoveryGraph(
-        [Belief("level", 10.0), Belief("target", 80.0)],
-        [Action("grasp", undo=4.0, executed=True)],
-        [],
-        [("level", "target", "inference"), ("target", "grasp", "belief_to_action")],
+        [Belief("b", rng.uniform(1.0, 20.0))],
+        [Action("a", undo=rng.uniform(0.5, 8.0), executed=True)],
+        [Probe("look", rng.uniform(0.1, 3.0), max_uses=2)],
+        [("look", "b", "detection"), ("b", "a", "belief_to_action")],
     )
-    water = Hypothesis("water", 0.5, ("level", "target"))
-    state = InformationState.alarmed(Problem(graph, JointModel([Hypothesis("fine", 0.5), water])))
-    assert Troubleshooting().next_step(state) == RollBack(("level", "target"), ("grasp",))
+    kernel = Discrete(["good", "bad"], {"ok": [sharp, 1 - sharp], "off": [1 - sharp, sharp]})
+    model = JointModel([Hypothesis("ok", 1 - p), Hypothesis("off", p, ("b",))], {"look": kernel})
+    state = InformationState.alarmed(Problem(graph, model, restart=rng.uniform(5.0, 30.0)))
+    assert Troubleshooting().next_step(state) == AquaMend().next_step(state)
 
 
-def test_readings_are_weighed_like_outcomes():
-    from aquamend.model import Gaussian
+def test_costs_too_small_to_divide_by_are_no_trouble():
+    state = device({"a": (0.5, 1e-300), "b": (0.3, 1e-308)}, cost=9.0)
+    assert Troubleshooting().next_step(state) == RollBack(("a", "b"), ("undo a", "undo b"))
 
-    graph = RecoveryGraph(
-        [Belief("b", 10.0)],
-        [Action("a", undo=4.0, executed=True)],
-        [Probe("weigh", 0.1)],
-        [("weigh", "b", "detection"), ("b", "a", "belief_to_action")],
-    )
-    kernel = Gaussian({"ok": (0.0, 1.0), "bad": (6.0, 1.0)})
-    model = JointModel([Hypothesis("ok", 0.5), Hypothesis("bad", 0.5, ("b",))], {"weigh": kernel})
-    state = InformationState.alarmed(Problem(graph, model))
-    assert Troubleshooting().next_step(state) == Reprobe("weigh")
-    assert Troubleshooting().next_step(state.after(Observation("weigh", 6.2))) == RollBack(("b",), ("a",))
-    assert np.isfinite(price(state, Continue()).loss)
+
+def test_what_is_planned_for_many_branches_is_what_is_planned_for_each(monkeypatch):
+    state = device({"a": (0.4, 4.0), "b": (0.2, 2.0), "c": (0.2, 7.0)}, both=0.1, cost=0.2)
+    whole = Troubleshooting().next_step(state)
+    monkeypatch.setattr("aquamend.policies.troubleshooting.CELLS_AT_ONCE", 1)
+    assert Troubleshooting().next_step(state) == whole

@@ -3,18 +3,16 @@
 import json
 import math
 import random
-import re
 from pathlib import Path
 
 import pytest
 
 from aquamend.analysis.figures.appearance import described_by
 from aquamend.analysis.paper import paper_table
-from aquamend.analysis.report.plots import mean_dots
 from aquamend.analysis.report.readme_tables import with_tables
 from aquamend.analysis.summary import summarise
 from aquamend.analysis.table import table_of
-from aquamend.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, PUBLISHED, SUITES
+from aquamend.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, NOT_RUN_YET, PUBLISHED, SUITES
 from aquamend.benchmarks.environment import code_fingerprint
 from aquamend.cli.looks import look_named
 from aquamend.records import as_line, load_run
@@ -71,16 +69,6 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
             assert same(again, before), (seed, number, record["policy"])
         if played.annotation is not None:
             assert same(json.loads(as_line(played.annotation)), annotated[seed, number]), (seed, number)
-
-
-@pytest.mark.parametrize(("name", "suite"), [("ablation", "t4-ablation-v2"), ("pouring", "t4-v2")])
-def test_the_pictures_show_these_results(name, suite):
-    with described_by(look_named):
-        figure = mean_dots(suite, summarise(table_of(load_run(ROOT / "results" / suite))), paper_table(suite))
-    drawn = (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8")
-    labels = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg.decode())
-    assert len(labels) > 20
-    assert labels == re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
 
 
 @pytest.mark.parametrize(
@@ -140,3 +128,23 @@ def test_m1_depth_means_are_what_many_seeds_should_give():
 
 def test_results_stay_small():
     assert sum(path.stat().st_size for path in (ROOT / "results").rglob("*") if path.is_file()) < 10_000_000
+
+
+@pytest.mark.parametrize("suite", NOT_RUN_YET)
+def test_a_suite_without_a_full_run_has_none_in_results(suite):
+    """`make results` makes it; then the suite leaves the list, and is checked as the others are."""
+    assert not (ROOT / "results" / suite).exists()
+
+
+def test_every_folder_of_results_is_that_of_a_suite_there_is():
+    folders = {path.name for path in (ROOT / "results").iterdir() if path.is_dir()}
+    assert folders == {*EXECUTED, *PUBLISHED}
+
+
+def test_the_page_says_by_how_much_troubleshooting_loses_more_than_aquamend_on_random_graphs():
+    risk = {s.policy: s["expected_risk"] for s in summarise(table_of(load_run(ROOT / "results" / "m1-v1")))}
+    more = risk["troubleshooting"] / risk["aquamend"] - 1.0
+    theirs = {row.policy: row.get("expected_risk") for row in paper_table("m1-v1").rows}
+    printed = theirs["troubleshooting"] / theirs["aquamend"] - 1.0
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    assert f"it loses {100 * more:.1f} % more than AquaMend there (the paper: {100 * printed:.1f} %)" in text

@@ -23,7 +23,6 @@ from aquamend.worlds.pouring.discrete import (
     Scene,
     Shares,
     TableWorld,
-    alarmed,
     fresh_task,
     problem_of,
 )
@@ -92,7 +91,7 @@ def test_random_problems_keep_the_contract(random_problem):
 
 def cups(stage, event, assumed):
     task = replace(fresh_task(CUPS_G), stage=stage, pour_reversible=stage is not Stage.POURED)
-    start = alarmed(problem_of(task, assumed, 0, "all in place"), "all in place")
+    start = InformationState.alarmed(problem_of(task, assumed, 0, restarts=True))
     scene = event.applied(Scene.as_declared(CUPS_G))
     return lambda: TableWorld(start, task, scene)
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from aquamend.analysis.groups import GroupKey
+from aquamend.analysis.merging import require_same_scenarios
 from aquamend.analysis.metrics import COMPARABLE
 from aquamend.analysis.table import Floats, Record, RunTable, steps_of
-from aquamend.errors import InvalidRun, UnknownName
+from aquamend.errors import UnknownName
 from aquamend.statistics import (
     Interval,
     difference,
@@ -22,6 +23,9 @@ from aquamend.statistics import (
     signed_rank,
     smallest_detectable_difference,
 )
+
+EXPECTED = "expected_risk"
+"""The metric that no draw of a truth sways."""
 
 ScenarioKey = tuple[GroupKey, int, int]
 """Group, seed and number: policies that share it faced the same thing."""
@@ -79,8 +83,10 @@ class Comparison:
     """The folders of the first and of the second side."""
     metric: str
     """The column that they are compared by."""
-    repeated: bool
-    """Whether groups hold the same scenarios over again: then all of them together are no independent pairs."""
+    unit: str
+    """Of the losses; empty where the suite does not say."""
+    exact: bool
+    """Whether it is one number of one problem and no sample: then there is one pair, and nothing to test."""
     pairs: int
     unpaired: int
     """Scenarios that only one of the two was run on, or for which one has no number."""
@@ -113,28 +119,22 @@ def side(table: RunTable, policy: str, *, name: str | None = None) -> Side:
     return Side(name or policy, table, policy)
 
 
-def require_same_suite(first: RunTable, second: RunTable) -> None:
-    """Raise ``InvalidRun`` if two runs faced different suites, so that no scenario of theirs is the same."""
-    ours, theirs = first.run, second.run
-    if ours.suite != theirs.suite:
-        problem = f"its suite is {theirs.suite!r}, that of {ours.folder} is {ours.suite!r}"
-        raise InvalidRun(theirs.folder, problem, "compare runs of the same suite")
-
-
 def compare(first: Side, second: Side, *, metric: str = "loss", drivers: int = 5) -> list[Comparison]:
-    """Return a comparison of all scenarios together and, where there are groups, of each; one group is told once.
+    """Return a comparison of all scenarios together, where they may be taken so, and of each group.
 
+    Groups that only divide what was drawn, in one unit, are taken together; sizes, settings and problems never are.
     Scenarios are paired by group, seed and number. Groups come as they appear in the run of the first side.
     """
     if metric not in COMPARABLE:
         raise UnknownName("metric", metric, COMPARABLE)
-    require_same_suite(first.table, second.table)
+    require_same_scenarios(first.table.run, second.table.run)
     ours, theirs = first.met(), second.met()
     keys = list(dict.fromkeys([*ours, *theirs]))
     groups = list(dict.fromkeys(key[0] for key in keys))
     frame = _Frame(first, second, ours, theirs, metric, drivers)
-    found = [] if len(groups) == 1 and groups[0] else [frame.comparison(None, keys)]
-    if groups != [()]:
+    together = groups in ([], [()]) or (first.table.pooled and second.table.pooled and len(groups) > 1)
+    found = [frame.comparison(None, keys)] if together else []
+    if groups not in ([], [()]):
         found += [frame.comparison(dict(group), [key for key in keys if key[0] == group]) for group in groups]
     return adjusted(found)
 
@@ -158,6 +158,8 @@ class _Frame:
     most_drivers: int
 
     def comparison(self, group: dict[str, Any] | None, keys: Sequence[ScenarioKey]) -> Comparison:
+        exact = self.metric == EXPECTED and self.first.table.one_problem(group or {})
+        keys = keys[:1] if exact else keys
         ours, theirs = self._values(self.first, self.ours, keys), self._values(self.second, self.theirs, keys)
         both = ~np.isnan(ours) & ~np.isnan(theirs)
         paired, left_out = np.flatnonzero(both), [key for key, pair in zip(keys, both, strict=True) if not pair]
@@ -165,7 +167,7 @@ class _Frame:
         differences = difference(ours, theirs)
         signs = np.sign(rounded(differences))
         mean = _mean(differences)
-        test = signed_rank(differences) if paired.size else None
+        test = signed_rank(differences) if paired.size and not exact else None
         return Comparison(
             suite=self.first.table.run.suite,
             group=group,
@@ -174,7 +176,8 @@ class _Frame:
             policies=(self.first.policy, self.second.policy),
             runs=(str(self.first.folder), str(self.second.folder)),
             metric=self.metric,
-            repeated=self.first.table.repeats,
+            unit=self.first.table.unit_of(group or {}),
+            exact=exact,
             pairs=paired.size,
             unpaired=len(left_out),
             first_errors=self._refused(self.first, self.ours, left_out),
@@ -183,8 +186,8 @@ class _Frame:
             ties=int((signs == 0.0).sum()),
             losses=int((signs > 0.0).sum()),
             mean_difference=mean,
-            interval=None if mean is None else paired_bootstrap(differences),
-            detectable=smallest_detectable_difference(differences),
+            interval=None if mean is None or exact else paired_bootstrap(differences),
+            detectable=None if exact else smallest_detectable_difference(differences),
             rank_sums=None if test is None else (test.positive, test.negative),
             p_value=None if test is None else test.p_value,
             p_holm=None,

@@ -37,6 +37,10 @@ def verdict(found: Comparison) -> str:
     reached = verdict_of(found)
     if reached.finding is Finding.NO_PAIRS:
         return "No scenario could be compared."
+    if found.exact and reached.finding is Finding.TIE:
+        return "Exactly the same."
+    if reached.finding is Finding.EXACT:
+        return f"{_difference(found, reached).removesuffix(' on average')}, exactly."
     if reached.finding is Finding.TIE:
         return f"A tie: all {found.pairs:,} differences are zero." if found.pairs > 1 else "A tie: no difference."
     ties = f"{found.ties:,} of {found.pairs:,} scenarios {'ties' if found.ties == 1 else 'tie'}"
@@ -53,7 +57,7 @@ def _difference(found: Comparison, reached: Verdict) -> str:
     better, worse = (first, second) if side == "first" else (second, first)
     if reached.finding is Finding.INFINITE:
         return f"{worse} has infinite {metric} where {better} has not"
-    size = quantity(abs(found.mean_difference or 0.0))
+    size = quantity(abs(found.mean_difference or 0.0), found.unit if COMPARABLE[found.metric].priced else "")
     return f"{better} {f'loses {size} less' if found.metric == 'loss' else f'has {size} less {metric}'} on average"
 
 
@@ -74,7 +78,7 @@ def _established(found: Comparison, reached: Verdict) -> str:
             return f"But scenario by scenario {_ranks(found, tested)}."
         case Finding.OPEN:
             return f"That may be chance ({tested}): no difference is established."
-        case Finding.NO_PAIRS | Finding.TIE | Finding.INFINITE | Finding.BOTH_INFINITE:
+        case Finding.NO_PAIRS | Finding.TIE | Finding.EXACT | Finding.INFINITE | Finding.BOTH_INFINITE:
             return ""
         case _:
             assert_never(reached.finding)
@@ -105,11 +109,10 @@ def p_text(p: float | None) -> str:
 
 def detectable(found: Comparison) -> str:
     """Return how large a difference would have been seen; nothing where there is no spread to tell by."""
-    if not found.detectable or found.repeated:
+    if not found.detectable:
         return ""
-    return (
-        f"Pairs as scattered as these show a true mean difference of {quantity(found.detectable)} four times in five."
-    )
+    size = quantity(found.detectable, found.unit if COMPARABLE[found.metric].priced else "")
+    return f"Pairs as scattered as these show a true mean difference of {size} four times in five."
 
 
 def left_out(found: Comparison) -> str:
@@ -143,15 +146,34 @@ def _plain(value: Any) -> Any:
 
 def print_comparisons(found: Sequence[Comparison], console: Console, *, family: int) -> None:
     """Print the comparisons of two sides, all groups together first; ``family`` is how many are shown in all."""
-    whole = found[0]
-    where = ", ".join(dict.fromkeys(shown(run) for run in whole.runs))
-    console.print(Text(f"{shown(whole.first)} against {shown(whole.second)}", style=HEADING))
-    console.print(Text(f"{COMPARABLE[whole.metric].of_one} · suite {shown(whole.suite)} · {where}", style=FAINT))
+    first = found[0]
+    where = ", ".join(dict.fromkeys(shown(run) for run in first.runs))
+    console.print(Text(f"{shown(first.first)} against {shown(first.second)}", style=HEADING))
+    metric = COMPARABLE[first.metric].of_one_in(_one_unit(found))
+    console.print(Text(f"{metric} · suite {shown(first.suite)} · {where}", style=FAINT))
     console.print()
-    console.print(_verdict(whole))
+    for one in [first] if _has_whole(found) else found:
+        console.print(_verdict(one, named=not _has_whole(found)))
     console.print()
     console.print(_indented(_numbers(found)))
     console.print(Text(_legend(found, family), style=FAINT))
+    if _has_whole(found):
+        _print_drivers(first, console)
+    console.print()
+
+
+def _has_whole(found: Sequence[Comparison]) -> bool:
+    """Whether the first comparison is of all scenarios; groups that may not be taken together have none."""
+    return len(found) == 1 or found[0].group is None
+
+
+def _one_unit(found: Sequence[Comparison]) -> str:
+    """Return the unit of all the comparisons; empty where they have several, or none."""
+    units = {one.unit for one in found}
+    return units.pop() if len(units) == 1 else ""
+
+
+def _print_drivers(whole: Comparison, console: Console) -> None:
     if whole.drivers:
         console.print()
         console.print(Text(_drivers_title(whole), style=HEADING))
@@ -159,16 +181,16 @@ def print_comparisons(found: Sequence[Comparison], console: Console, *, family: 
     if any(driver.first_steps or driver.second_steps for driver in whole.drivers):
         console.print()
         console.print(_indented(_steps(whole)))
-    console.print()
 
 
 def _indented(content: Table) -> Padding:
     return Padding(content, (0, 0, 0, 2))
 
 
-def _verdict(whole: Comparison) -> Table:
+def _verdict(whole: Comparison, *, named: bool) -> Table:
     grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_row("▶", Text(verdict(whole), style=HEADING))
+    head = f"{group_name(whole.group)}: " if named else ""
+    grid.add_row("▶", Text(head + verdict(whole), style=HEADING))
     for note in (left_out(whole), detectable(whole)):
         if note:
             grid.add_row("", Text(note))
@@ -180,9 +202,11 @@ def _numbers(found: Sequence[Comparison]) -> Table:
         ("group", "left"), ("pairs", "right"), ("wins", "right"), ("ties", "right"), ("losses", "right"),
         ("mean difference", "right"), ("95 % interval", "left"), ("p", "left"), flexible=(0, 5, 6),
     )  # fmt: skip
+    several = not _one_unit(found)
     for one, mean in zip(found, _signed_column(one.mean_difference for one in found), strict=True):
+        unit = f" ({shown(one.unit)})" if several and one.unit and COMPARABLE[one.metric].priced else ""
         grid.add_row(
-            group_name(one.group), f"{one.pairs:,}", f"{one.wins:,}", f"{one.ties:,}", f"{one.losses:,}", mean,
+            group_name(one.group) + unit, f"{one.pairs:,}", f"{one.wins:,}", f"{one.ties:,}", f"{one.losses:,}", mean,
             "–" if one.interval is None else " to ".join(_signed(end) for end in one.interval), p_text(one.p_holm),
         )  # fmt: skip
     return grid
@@ -190,13 +214,16 @@ def _numbers(found: Sequence[Comparison]) -> Table:
 
 def _legend(found: Sequence[Comparison], family: int) -> str:
     first, second = shown(found[0].first), shown(found[0].second)
-    repeated = found[0].repeated
     adjusted = f", adjusted by Holm's method for the {family} comparisons shown" if family > 1 else ""
     return (
         f"Differences are {first} − {second}: negative favours {first}, which wins where it has less. "
         "Ties are to nine decimals. The interval is a paired bootstrap of the mean difference; "
         f"p is the exact two-sided signed-rank test{adjusted}."
-        + (" Groups repeat the same scenarios: taken together, their pairs are not independent." if repeated else "")
+        + (
+            ""
+            if _has_whole(found)
+            else " These groups are not taken together: they differ in more than what was drawn."
+        )
     )
 
 

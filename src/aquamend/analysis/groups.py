@@ -18,7 +18,6 @@ __all__ = [
     "group_key",
     "group_name",
     "pooled",
-    "repeat_scenarios",
     "stratified",
 ]
 
@@ -47,12 +46,6 @@ def pooled(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> boo
 def stratified(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
     """Return whether groups were drawn in fixed numbers, so that a mean over all of them is resampled within each."""
     return pooled(groups, kinds) and all(kinds[name] == STRATUM for group in groups for name in group)
-
-
-def repeat_scenarios(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
-    """Return whether groups hold the same scenarios over again, so that no test may take them all together."""
-    found = distinct_groups(groups)
-    return len(found) > 1 and any(kinds.get(name) == SETTING for group in found for name in group)
 
 
 def group_name(group: Mapping[str, Any] | None) -> str:

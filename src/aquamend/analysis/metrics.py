@@ -38,6 +38,19 @@ class Metric:
     """It is left out of tables where it is zero in every row, ours and the paper's."""
 
     @property
+    def priced(self) -> bool:
+        """Whether it is in the unit of losses."""
+        return self.key in _PRICED
+
+    def titled(self, unit: str) -> str:
+        """Return its title with the unit of losses, where it is in one."""
+        return f"{self.title} ({unit})" if unit and self.priced else self.title
+
+    def of_one_in(self, unit: str) -> str:
+        """Return what its value on one scenario is called, with the unit of losses, where it is in one."""
+        return f"{self.of_one} ({unit})" if unit and self.priced else self.of_one
+
+    @property
     def of_one(self) -> str:
         """What its value on one scenario is called."""
         return self.each or self.title
@@ -137,6 +150,11 @@ _ALL = (
     _total("evaluated", "evaluated"),
     _total("branches", "branches"),
 )  # fmt: skip
+
+_PRICED = frozenset(
+    ("mean_loss", "expected_risk", "gap_to_oracle", *CHARGES, *(f"loss_without_{name}" for name in CHARGES))
+)
+"""The keys of those that are in the unit of losses."""
 
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
 """All of them by key, in the order that data list them."""

@@ -31,6 +31,11 @@ class Summary:
         return self.cell.policy
 
     @property
+    def unit(self) -> str:
+        """The unit of its losses; empty where the suite does not say."""
+        return self.cell.table.unit_of(self.group)
+
+    @property
     def missing(self) -> int:
         """Scenarios on which others have numbers and it has none."""
         return self.cell.missing
@@ -67,7 +72,12 @@ def _summaries(table: RunTable, rows: np.ndarray, *, group: Mapping[str, Any]) -
 
 def as_data(summary: Summary) -> dict[str, Any]:
     """Return a summary as plain data for JSON: unavailable is null, infinity is "inf", an interval is a pair."""
-    data: dict[str, Any] = {"suite": summary.suite, "group": dict(summary.group), "policy": summary.policy}
+    data: dict[str, Any] = {
+        "suite": summary.suite,
+        "group": dict(summary.group),
+        "unit": summary.unit,
+        "policy": summary.policy,
+    }
     for key, metric in METRICS.items():
         value = summary[key]
         data[key] = int(value) if metric.form == "count" and value is not None else json_number(value)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.analysis.groups import USUAL_KINDS, GroupKey, distinct_groups, group_key, pooled, repeat_scenarios
+from aquamend.analysis.groups import USUAL_KINDS, GroupKey, distinct_groups, group_key, pooled
 from aquamend.errors import InvalidRun
-from aquamend.records import Run
+from aquamend.records import PROBLEM, Run
 from aquamend.statistics import difference
 
 Floats = NDArray[np.float64]
@@ -104,13 +104,32 @@ class RunTable:
 
     @property
     def pooled(self) -> bool:
-        """Whether groups only divide what was drawn, so that all of them together are worth a mean."""
-        return pooled(self.distinct_groups, self.kinds)
+        """Whether groups only divide what was drawn, in one unit, so that all of them together are worth a mean."""
+        return len(self.units) < 2 and pooled(self.distinct_groups, self.kinds)
 
-    @property
-    def repeats(self) -> bool:
-        """Whether groups hold the same scenarios over again, so that no test may take them all together."""
-        return repeat_scenarios(self.distinct_groups, self.kinds)
+    def unit_of(self, group: Mapping[str, Any]) -> str:
+        """Return the unit of losses in a group; empty where the suite does not say.
+
+        The manifest has one for all, or one for each value of a name in groups.
+        """
+        told = self.run.manifest.get("unit")
+        if not isinstance(told, dict):
+            return told if isinstance(told, str) else ""
+        units = {name: own for name, own in told.items() if isinstance(own, dict)}
+        for name, value in group.items():
+            if name in units:
+                return str(units[name].get(str(value), ""))
+        every = {str(unit) for own in units.values() for unit in own.values()}
+        return every.pop() if len(every) == 1 and not group else ""
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """The units of losses, each once; where there are several, nothing is taken together."""
+        return tuple(dict.fromkeys(self.unit_of(group) for group in self.distinct_groups))
+
+    def one_problem(self, group: Mapping[str, Any]) -> bool:
+        """Return whether the scenarios of a group are one problem, of which only the truth is drawn."""
+        return any(self.kinds.get(name) == PROBLEM for name in group)
 
     def members(self, group: Mapping[str, Any]) -> NDArray[np.intp]:
         """Return the rows of the scenarios in a group."""

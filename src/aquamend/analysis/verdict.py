@@ -20,6 +20,7 @@ class Finding(Enum):
     TIE = "no scenario tells them apart"
     BOTH_INFINITE = "each is infinite where the other is not"
     INFINITE = "one is infinite where the other is not"
+    EXACT = "one has less, exactly"
     CLEAR = "one has less, on average and scenario by scenario"
     MEAN_ONLY = "one has less on average; scenario by scenario nothing is established"
     RANKS_ONLY = "one has less scenario by scenario; on average nothing is established"
@@ -46,6 +47,8 @@ def verdict_of(found: Comparison) -> Verdict:
         return Verdict(Finding.NO_PAIRS)
     if found.ties == found.pairs:
         return Verdict(Finding.TIE)
+    if found.exact and math.isfinite(found.mean_difference or 0.0):
+        return Verdict(Finding.EXACT, mean_side(found))
     if found.mean_difference is None:
         return Verdict(Finding.BOTH_INFINITE)
     if math.isinf(found.mean_difference):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from aquamend.decision.steps import Step
+from aquamend.decision.steps import Decision, NewDeclaration, RollBack, Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
 from aquamend.graph import Value
@@ -43,7 +43,20 @@ class Oracle:
         if not state.problem.corrections:
             return best_terminal(informed).decision
         stop = correction(informed, self.failed)
-        return hand_over(informed) if math.isinf(stop.recovery) else stop.decision
+        return hand_over(informed) if math.isinf(stop.recovery) else self._declaring(informed, stop.decision)
+
+    def _declaring(self, state: InformationState, decision: Decision) -> Decision:
+        """Return a correction with the values nearest to what is true: of those within tolerance, any would do else."""
+        if not isinstance(decision, RollBack) or decision.plan is not None:
+            return decision
+        problem, said = state.problem, {new.belief: new for new in decision.declare}
+        for name in decision.correct:
+            true = self.values.get(name)
+            known = [new.value for new in problem.values_of(problem.graph.belief_index[name])]
+            numbers = [value for value in known if isinstance(value, int | float)]
+            if isinstance(true, int | float) and numbers:
+                said[name] = NewDeclaration(name, min(numbers, key=lambda value: abs(value - true)))
+        return replace(decision, declare=tuple(said[name] for name in decision.correct if name in said))
 
     def informed(self, state: InformationState) -> InformationState:
         """Return the state in which only what breaks exactly the failed set is possible, and makes these values true.

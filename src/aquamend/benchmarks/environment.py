@@ -7,13 +7,16 @@ import importlib.util
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import aquamend
-from aquamend.benchmarks.problem_folder import problem_files
+from aquamend.benchmarks.problem_folder import fingerprint
+from aquamend.errors import UnknownName
+from aquamend.policies import DescribedPolicy, policy_named
 
 LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
 NUMERICAL = ("numpy", "scipy")
@@ -64,13 +67,29 @@ def own_policies(names: list[str]) -> dict[str, str]:
     return {name: _module_hash(name) for name in names if ":" in name}
 
 
+def own_looks(names: list[str]) -> dict[str, dict[str, str]]:
+    """Return title, colour and marker of every policy that is not ours and describes itself.
+
+    Reports import no policy of a user's own, so what it says of itself is kept with the run.
+    Settings are part of the title.
+    """
+    found = {}
+    for name in names:
+        policy = None
+        if ":" in name:
+            with suppress(UnknownName):  # a suite of somebody's own may have names of its own
+                policy = policy_named(name)
+        if isinstance(policy, DescribedPolicy):
+            about, (_, bracket, settings) = policy.description, name.partition("(")
+            title = f"{about.title} ({settings}" if bracket and settings != ")" else about.title
+            found[name] = {"title": title, "colour": about.colour, "marker": about.marker}
+    return found
+
+
 def own_suite(source: str) -> str | None:
     """Return a hash of a suite that is not ours: of its module, or of its folder of problem files."""
     if Path(source).is_dir():
-        digest = hashlib.sha256()
-        for path in problem_files(Path(source)):
-            digest.update(f"{path.name}\0".encode() + path.read_bytes())
-        return digest.hexdigest()[:16]
+        return fingerprint(Path(source))
     return _module_hash(source) if ":" in source else None
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from aquamend.benchmarks.environment import computing_environment, own_policies, own_suite, session
+from aquamend.benchmarks.environment import computing_environment, own_looks, own_policies, own_suite, session
 from aquamend.benchmarks.suite import Suite
-from aquamend.errors import InvalidRun, UnknownName
+from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
 from aquamend.records import KINDS, USUAL_KINDS, write_atomically
 from aquamend.records.run_folder import FORMAT, RunFolder, load_manifest
 
@@ -34,6 +34,7 @@ def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, r
         manifest = _continued(suite, folder, asked, resume=resume, workers=workers)
     else:
         manifest = _new(suite, asked, workers=workers)
+    _check_size(suite, manifest["scenarios"])
     suite.check_policies(manifest["policies"])
     made_of = own_suite(source)
     if manifest.get("own_suite", made_of) != made_of:
@@ -42,7 +43,7 @@ def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, r
     changed = [name for name, before in manifest["own_policies"].items() if hashes.get(name) != before]
     if changed:
         _refuse_to_mix(folder, f"the module of {changed[0]} has changed since")
-    return manifest | {"own_suite": made_of, "own_policies": hashes}
+    return manifest | {"own_suite": made_of, "own_policies": hashes, "own_looks": own_looks(manifest["policies"])}
 
 
 def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
@@ -57,6 +58,17 @@ def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
     return head | size | computing_environment() | session() | work
 
 
+def _check_size(suite: Suite, scenarios: int) -> None:
+    """Refuse to play more scenarios than there are."""
+    most = getattr(suite, "most_scenarios", None)
+    if most is not None and scenarios > most:
+        there = "is 1 scenario" if most == 1 else f"are {most} scenarios"
+        raise TooManyScenarios(
+            f"{scenarios} scenarios for each seed are asked for, and there {there} in {suite.name}; give --scenarios "
+            f"{most} or less, and more --seeds to draw more truths"
+        )
+
+
 def _declared(suite: Suite) -> Manifest:
     """Return what a suite says for whoever reads its records: what its groups stand for, and whom to compare with."""
     kinds = dict(getattr(suite, "groups", USUAL_KINDS))
@@ -67,7 +79,9 @@ def _declared(suite: Suite) -> Manifest:
     kept = {} if frozen is None else {"frozen": dict(frozen())}
     normalised = getattr(suite, "normalised", None)
     kept |= {} if normalised is None else {"normalised": dict(normalised)}
-    return {"groups": kinds, "reference": getattr(suite, "reference", None)} | kept
+    unit = getattr(suite, "unit", "")
+    told = unit if isinstance(unit, str) else {name: dict(own) for name, own in unit.items()}
+    return {"groups": kinds, "reference": getattr(suite, "reference", None), **({"unit": told} if told else {})} | kept
 
 
 def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:

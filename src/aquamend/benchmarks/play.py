@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from aquamend.benchmarks.considering import counted
-from aquamend.benchmarks.contestants import TOLD_THE_TRUTH, FromMemory, Oracle
+from aquamend.benchmarks.contestants import ORACLE, TOLD_THE_TRUTH, FromMemory, Oracle
 from aquamend.benchmarks.probabilities import Probabilities, Watched, kept
 from aquamend.benchmarks.scenario import Scenario, Truth
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
@@ -64,8 +65,8 @@ def play(
             scores |= worlds[0].particulars() if isinstance(worlds[0], Telling) else {}
         if keep is not None and len(scenario.truths) == 1:
             scores |= kept(keep, watched.states, scenario.truths[0])
-        risk = _expected(remembering, scenario.state) if expected else dict.fromkeys(EXPECTED)
-        return label | scores | risk | _certificate(policy, scenario.state)
+        risk = _known(scenario, name, type(policy), lambda: _expected(remembering, scenario)) if expected else {}
+        return label | scores | (risk or dict.fromkeys(EXPECTED)) | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
         unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "rollbacks", "ending"))
         return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
@@ -77,10 +78,19 @@ def _refuse_to_hurry(policy: Policy, state: InformationState) -> None:
         raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
 
 
-def _expected(policy: Policy, state: InformationState) -> Record:
+def _known(scenario: Scenario, name: str, kind: type, compute: Callable[[], Record]) -> Record:
+    """Return what is expected of a policy, from an earlier scenario of the same problem where there was one."""
+    if scenario.expected is None:
+        return compute()
+    if (name, kind) not in scenario.expected:
+        scenario.expected[name, kind] = compute()
+    return scenario.expected[name, kind]
+
+
+def _expected(policy: Policy, scenario: Scenario) -> Record:
     """Return the exact expectations, unavailable where outcomes cannot be enumerated."""
     try:
-        found = evaluate(policy, state)
+        found = evaluate(policy, scenario.state, most_states=scenario.most_states)
     except (NotDiscrete, TooLarge):
         return dict.fromkeys(EXPECTED)
     values = (found.expected_loss, found.success, found.expected_probes, found.expected_undone)
@@ -94,6 +104,10 @@ def _played_told(scenario: Scenario, *, expected: bool) -> Record:
     )
     if not expected or not scenario.possible:
         return scores | dict.fromkeys(EXPECTED)
+    return scores | _known(scenario, ORACLE, Oracle, lambda: _expected_of_told(scenario))
+
+
+def _expected_of_told(scenario: Scenario) -> Record:
     told = [(truth.weight, Oracle(truth.failed, truth.values)) for truth in scenario.possible]
     found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in told]
     values = (
@@ -102,7 +116,7 @@ def _played_told(scenario: Scenario, *, expected: bool) -> Record:
         0.0,
         math.fsum(weight * each.expected_undone for weight, each in found),
     )
-    return scores | dict(zip(EXPECTED, values, strict=True))
+    return dict(zip(EXPECTED, values, strict=True))
 
 
 def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:

@@ -42,7 +42,7 @@ METHODS = ("aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain
 """The paper's five, and its ablation that evaluates every candidate."""
 Q1_SCENES = 8
 BESIDE = ("greedy-repair", "lookahead-2", "certified")
-"""Stronger ones beside them: the troubleshooter with a joint posterior, two steps ahead, and planning with bounds."""
+"""Others beside them: a greedy repair plan, two steps ahead, and planning with bounds."""
 SEARCH_BYTES = 1e8
 """What planning with bounds may hold at one decision: some seconds of search, after which it acts on what it has."""
 
@@ -263,6 +263,7 @@ def _suite(name: str, description: str, design: Callable[[int], Design], **rest:
         own={"linear-chain": OnTheChain, "certified": partial(Certified, memory=SEARCH_BYTES)},
         groups={"stage": STRATUM, "family": STRATUM, "severity": STRATUM},
         frozen=frozen_rules,
+        unit="s",
         **rest,  # type: ignore[arg-type]
     )
 
@@ -291,6 +292,7 @@ POURING_SUITES = (
     ),
     RecoverySuite(
         name=Q1,
+        unit="s",
         description="Eight new scenes of the pouring robot under five distortions of the alarm's posterior (Q1).",
         scenarios=Q1_SCENES * len(PosteriorSetting),
         seeds=1,

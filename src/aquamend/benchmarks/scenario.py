@@ -35,6 +35,10 @@ class Truth:
     """Tells whether some version of a declaration is invalid here; None where nobody can say."""
 
 
+Expectations = dict[tuple[str, type], dict[str, Any]]
+"""What policies are expected to cost, by name and class."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """A pure function of (suite, seed, number): public evidence, and the truths to score on."""
@@ -53,8 +57,12 @@ class Scenario:
     """How the scenario was made, for filtering."""
     budget: float = math.inf
     """What may be spent on sensing, where a world lets a robot go beyond that and find out."""
-    heedless: Scenario | None = None
-    """The same for policies that know of no sensing budget; None where that makes no difference."""
+    expected: Expectations | None = None
+    """Where scenarios share a problem: what is expected of policies in it, computed for the first of them."""
+    most_states: int | None = None
+    """Evidence states that an exact expectation may take, where not as many as there are."""
+    versions: Mapping[str, Scenario] = field(default_factory=dict)
+    """The same scenario as some policies face it, such as without a budget, by the name of that version."""
 
     @property
     def label(self) -> dict[str, Any]:

@@ -32,7 +32,8 @@ class Suite(Protocol):
     """A versioned set of scenarios, each a pure function of seed and number. A suite never changes meaning.
 
     It may also have ``groups`` (what the names in a scenario's group stand for: see ``aquamend.records.KINDS``) and
-    ``reference`` (the policy that the others are compared with); both are kept in the manifest of a run.
+    ``reference`` (the policy that the others are compared with) and ``unit`` (of losses); all are kept in the manifest
+    of a run. ``most_scenarios`` says how many there are for each seed, where there cannot be more.
     """
 
     @property
@@ -78,8 +79,8 @@ class RecoverySuite:
     """Whether decision time and memory are part of the question."""
     own: Mapping[str, Callable[[], Policy]] = field(default_factory=dict)
     """Policies that only this suite has, or has another kind of, by name."""
-    heedless: frozenset[str] = frozenset()
-    """Policies that know of no sensing budget, and may go over it where there is one."""
+    faces: Mapping[str, str] = field(default_factory=dict)
+    """Policies that face another version of a scenario, where it has one: by name, the name of the version."""
     groups: Mapping[str, str] = field(default_factory=lambda: USUAL_KINDS)
     """What the names in a scenario's group stand for: kinds, strata, settings or sizes."""
     reference: str = "aquamend"
@@ -93,6 +94,10 @@ class RecoverySuite:
     normalised: Mapping[str, float] | None = None
     """What a ``probe`` and a ``rollback`` cost, and how many seconds of a restart (``unit_s``) cost one; kept in the
     manifest, for a loss counted in probes beside the one in seconds."""
+    unit: str | Mapping[str, Mapping[str, str]] = ""
+    """The unit of its losses; or one for each value of a name in groups. Empty where they have none."""
+    most_scenarios: int | None = None
+    """How many scenarios there are for each seed, where there cannot be more."""
     timed_cold: tuple[str, ...] = ()
     """Policies whose whole first decision is timed on every scenario, from the alarm to the command."""
 
@@ -104,7 +109,7 @@ class RecoverySuite:
         """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
         scenario = self.make(seed, number)
         own = {name: self.own[name]() for name in policies if name in self.own}
-        posed = {name: (name in self.heedless and scenario.heedless) or scenario for name in policies}
+        posed = {name: scenario.versions.get(self.faces.get(name, ""), scenario) for name in policies}
         records = [
             play(
                 posed[name],

@@ -31,7 +31,8 @@ Policies = Annotated[
     str | None,
     typer.Option(
         metavar="A,B",
-        help="Who takes part, by name; `module:Class` takes a policy of your own. Default: the suite's own list.",
+        help="Who takes part, by name; `module:Class` takes a policy of your own, `module:Class(floor=0.2)` with "
+        "settings. Default: the suite's own list.",
         show_default=False,
     ),
 ]
@@ -76,9 +77,10 @@ def bench(
         return
     from aquamend.benchmarks.catalogue import suite_named
     from aquamend.benchmarks.runner import Asked, run_suite
+    from aquamend.policies.registry import names_in
 
     complaints = Complaints()
-    names = None if policies is None else tuple(dict.fromkeys(name.strip() for name in policies.split(",")))
+    names = None if policies is None else tuple(dict.fromkeys(names_in(policies)))
     try:
         if jobs == 0:
             raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")

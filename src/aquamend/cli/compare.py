@@ -24,7 +24,12 @@ class _Unclear(AquaMendError):
 
 
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="A policy, or the folder of a run.", show_default=False)],
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="A", help="A policy, the folder of a run, or RUN:POLICY for one policy of it.", show_default=False
+        ),
+    ],
     second: Annotated[str, typer.Argument(metavar="B", help="What to compare it with, of the same kind.")],
     *,
     run: Annotated[
@@ -57,7 +62,7 @@ def compare(
     ] = 5,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compare two policies, or two runs, on the scenarios that both met.
+    """Compare two policies, or two runs, on the scenarios that both met; with RUN:POLICY, policies of two runs.
 
     Says who loses less and by how much, with a bootstrap interval, an exact signed-rank test and the scenarios that
     the difference comes from. Differences are A minus B: negative favours A.
@@ -88,6 +93,9 @@ def _sides(first: str, second: str, *, run: str | None, policy: str | None) -> l
     from aquamend.analysis.table import table_of
     from aquamend.records import load_run
 
+    chosen = [_of_a_run(name) for name in (first, second)]
+    if any(chosen):
+        return _chosen(chosen, (first, second), run=run, policy=policy)
     folders = [name for name in (first, second) if _is_folder(name)]
     if len(folders) == 1:
         other = second if folders[0] == first else first
@@ -106,9 +114,38 @@ def _sides(first: str, second: str, *, run: str | None, policy: str | None) -> l
     return [(side(loaded, first), side(loaded, second))]
 
 
+def _of_a_run(name: str) -> tuple[str, str] | None:
+    """Return folder and policy where both are named, ``RUN:POLICY``; a policy's own name may have colons too."""
+    for at in (place for place, letter in enumerate(name) if letter == ":" and 0 < place < len(name) - 1):
+        if (Path(name[:at]) / "manifest.json").is_file():
+            return name[:at], name[at + 1 :]
+    folder, _, policy = name.partition(":")
+    return (folder, policy) if policy and "/" in folder else None
+
+
+def _chosen(
+    chosen: list[tuple[str, str] | None], names: tuple[str, str], *, run: str | None, policy: str | None
+) -> list[tuple[Side, Side]]:
+    """Return one policy of each of two runs, which may be the same."""
+    from aquamend.analysis.comparison import side
+    from aquamend.analysis.table import table_of
+    from aquamend.records import load_run
+
+    for option, given in (("--run", run), ("--policy", policy)):
+        if given is not None:
+            raise _Unclear(f"{option} {given} is said already by RUN:POLICY; leave it out")
+    if None in chosen:
+        other = names[chosen.index(None)]
+        raise _Unclear(f"{other!r} does not say of which run; give RUN:POLICY for both")
+    (ours, first), (theirs, second) = (found for found in chosen if found is not None)
+    tables = {folder: table_of(load_run(folder)) for folder in dict.fromkeys((ours, theirs))}
+    told = (first, second) if first != second else (f"{first} in {ours}", f"{second} in {theirs}")
+    return [(side(tables[ours], first, name=told[0]), side(tables[theirs], second, name=told[1]))]
+
+
 def _is_folder(name: str) -> bool:
-    """Return whether a run's folder is meant, sound or not: no policy has a separator in its name."""
-    return (Path(name) / "manifest.json").is_file() or "/" in name or "\\" in name
+    """Return whether a run's folder is meant, sound or not: no policy has a separator in its name, but in arguments."""
+    return (Path(name) / "manifest.json").is_file() or ("(" not in name and ("/" in name or "\\" in name))
 
 
 def _only_run() -> Path:
@@ -121,12 +158,13 @@ def _only_run() -> Path:
 
 def _common(first: str, second: str, policy: str | None) -> list[tuple[Side, Side]]:
     """Return the policies that two runs share, each with the other run's."""
-    from aquamend.analysis.comparison import require_same_suite, side
+    from aquamend.analysis.comparison import side
+    from aquamend.analysis.merging import require_same_scenarios
     from aquamend.analysis.table import table_of
     from aquamend.records import load_run
 
     ours, theirs = table_of(load_run(first)), table_of(load_run(second))
-    require_same_suite(ours, theirs)
+    require_same_scenarios(ours.run, theirs.run)
     shared = [name for name in ours.policies if name in theirs.policies]
     if policy is None and not shared:
         raise _Unclear(f"{first} and {second} have no policy in common; give runs that share one")

@@ -77,8 +77,9 @@ def evaluate(
 
 def _known(given: list[str], complaints: Complaints) -> list[str]:
     from aquamend.policies import policy_named
+    from aquamend.policies.registry import names_in
 
-    names = [name.strip() for text in given for name in text.split(",")]
+    names = [name for text in given for name in names_in(text)]
     for name in names:
         with complaints.at("aquamend evaluate"):
             policy_named(name)

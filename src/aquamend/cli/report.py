@@ -10,7 +10,7 @@ import typer
 
 from aquamend.analysis.figures.appearance import described_by
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.looks import look_named
+from aquamend.cli.looks import looks_in
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
 from aquamend.errors import AquaMendError
@@ -38,12 +38,14 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one page about one or more runs, from their records alone.
+    """Write one page about one or more runs, from their records alone. Runs of one suite share their tables.
 
     report.html stands alone: tables beside the paper's, paired comparisons, figures, every scenario to look through.
     report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line a policy and group is printed
     and nothing written; group is null over all groups, where they are kinds of scenarios.
     """
+    from aquamend.analysis.merging import merged
+
     complaints = Complaints()
     runs = _loaded(folders, complaints)
     complaints.exit()
@@ -51,12 +53,13 @@ def report(
     found: list[Analysed] = []
     written: list[Path] = []
     try:
+        runs = merged(runs)
         if as_json:
             _print_summaries(runs)
             return
         from aquamend.analysis.report.build import analysed_runs, report_of, write_report
 
-        with described_by(look_named):
+        with described_by(looks_in(runs)):
             found = analysed_runs(runs)
             written = write_report(report_of(found), folder)
     except AquaMendError as error:
@@ -102,7 +105,7 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
     from aquamend.analysis.report.tables import compact_table
     from aquamend.analysis.report.terminal import print_table
 
-    with described_by(look_named):
+    with described_by(looks_in(one.run for one in found)):
         for one in found:
             console.print(one.title, style="bold")
             for notice in notices(one.run):

@@ -173,9 +173,7 @@ def settle(
 
 
 @session.command(short_help="Ask what another policy would have done.")
-def replay(
-    name: Name, *, policy: PolicyName = "best", journal: JournalFile = DEFAULT, as_json: AsJson = False
-) -> None:
+def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DEFAULT, as_json: AsJson = False) -> None:
     """Follow another policy through a session, with the answers that were recorded in it.
 
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.

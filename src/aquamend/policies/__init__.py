@@ -3,6 +3,7 @@
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
 from aquamend.policies.best import Best
 from aquamend.policies.evaluation import Evaluation, evaluate
+from aquamend.policies.greedy_repair import GreedyRepair
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
 from aquamend.policies.policy import (
@@ -15,7 +16,9 @@ from aquamend.policies.policy import (
     hand_over,
 )
 from aquamend.policies.registry import DEFAULT, POLICIES, policy_named
-from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
+from aquamend.policies.single_fault import SingleFaultTroubleshooting
+from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.two_step import TwoStep
 
 __all__ = [
     "DEFAULT",
@@ -39,8 +42,10 @@ __all__ = [
     "Policy",
     "PowerPerCost",
     "RollbackOnly",
+    "SingleFaultTroubleshooting",
     "Structured",
     "Troubleshooting",
+    "TwoStep",
     "considered_by",
     "evaluate",
     "hand_over",

@@ -97,6 +97,7 @@ def evaluate(
     state: InformationState | Problem | Policy | str,
     *,
     deadline_s: float = math.inf,
+    most_states: int | None = None,
     told: Followed | None = None,
 ) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
@@ -110,7 +111,7 @@ def evaluate(
     policy, state = in_order(policy, state)
     if isinstance(policy, Exact):
         _check_completes(policy, state, deadline_s)
-    following = _Following(policy, state.problem, told)
+    following = _Following(policy, state.problem, told, most_states or MOST_STATES)
     try:
         with deadline.ends_at(deadline.clock() + deadline_s):
             return following.to_the_end(state)
@@ -144,6 +145,7 @@ class _Following:
     policy: Policy
     problem: Problem
     told: Followed | None
+    most_states: int = MOST_STATES
     total: Floats = field(init=False)
     visited: int = 0
     finished: float = 0.0
@@ -159,8 +161,10 @@ class _Following:
         while self.layer:
             if probes > MOST_PROBES and math.fsum(p for _, p in self.layer.values()) > CERTAIN_ENOUGH:
                 raise TooLarge(f"the policy still goes on after {MOST_PROBES} probes; evaluate one that ends")
-            if self.visited + len(self.layer) > MOST_STATES:
-                raise TooLarge(f"the policy reaches over {MOST_STATES} evidence states; evaluate a smaller problem")
+            if self.visited + len(self.layer) > self.most_states:
+                raise TooLarge(
+                    f"the policy reaches over {self.most_states} evidence states; evaluate a smaller problem"
+                )
             while self.layer:
                 check_deadline()
                 self._visit_next()

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
 from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
 from aquamend.policies.best import Best
+from aquamend.policies.greedy_repair import GreedyRepair
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
 from aquamend.policies.planners import Certified, Exact, Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
 from aquamend.policies.robust import Robust
-from aquamend.policies.troubleshooting import GreedyRepair, Troubleshooting
+from aquamend.policies.single_fault import SingleFaultTroubleshooting
+from aquamend.policies.troubleshooting import Troubleshooting
+from aquamend.policies.two_step import TwoStep
 
 DEFAULT = "best"
 """What decides where no policy is named."""
@@ -23,12 +28,15 @@ DEFAULT = "best"
 POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "best": Best,
     "aquamend": AquaMend,
+    "aquamend-two-step": TwoStep,
     "all-candidates": partial(AquaMend, screen=None),
     "lossless": partial(AquaMend, screen=LosslessScreen()),
     "structured": Structured,
     "exact": Exact,
     "certified": Certified,
     "troubleshooting": Troubleshooting,
+    "troubleshooting-1": partial(Troubleshooting, most_observations=1),
+    "troubleshooting-single-fault": SingleFaultTroubleshooting,
     "greedy-repair": GreedyRepair,
     "decoupled": Decoupled,
     "greedy": Greedy,
@@ -41,13 +49,30 @@ POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
 """Makers of the policies, which describe themselves; ``lookahead-K`` is one more for every K."""
 
 NAMES = (*POLICIES, "lookahead-K", "robust-R", "module:Class")
-"""What may stand where a policy is named."""
+"""What may stand where a policy is named; ``module:Class(floor=0.2)`` gives a class its settings."""
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a list with commas between them; those in brackets or quotes belong to a name."""
+    names, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quote:
+            names.append("")
+        else:
+            names[-1] += letter
+    return [name.strip() for name in names]
 
 
 def policy_named(name: str) -> Policy:
     """Return a new policy by name; ``lookahead-K`` takes any K of at least 1, ``robust-R`` any R up to 1.
 
-    ``module:Class`` is imported.
+    ``module:Class`` is imported, and may be given settings: ``module:Class(floor=0.2)``.
     """
     if ":" in name:
         return _imported(name)
@@ -71,12 +96,15 @@ def name_of(policy: Policy) -> str:
         if type(shipped := make()) is type(policy) and shipped == policy:
             return name
     name = f"{type(policy).__module__}:{type(policy).__qualname__}"
+    told = f"{type(policy).__module__}:{policy!r}"
     if isinstance(policy, Lookahead):
         name = f"lookahead-{policy.depth}"
     if isinstance(policy, Robust):
         name = f"robust-{policy.radius:.6f}".rstrip("0").rstrip(".")
     comparable = type(policy).__eq__ is not object.__eq__
-    return repr(policy) if comparable and not _makes(name, policy) else name
+    if not comparable or _makes(name, policy):
+        return name
+    return told if "(" in told and _makes(told, policy) else repr(policy)
 
 
 def _makes(name: str, policy: Policy) -> bool:
@@ -88,13 +116,27 @@ def _makes(name: str, policy: Policy) -> bool:
 
 
 def _imported(name: str) -> Policy:
-    """Return a policy of somebody's own: ``module:Class`` (called without arguments) or ``module:instance``."""
-    module, _, attribute = name.partition(":")
+    """Return a policy of somebody's own: ``module:Class``, with settings or without, or ``module:instance``."""
+    module, _, rest = name.partition(":")
+    attribute, bracket, _ = rest.partition("(")
     try:
         found = getattr(importlib.import_module(module), attribute)
-        policy = found() if isinstance(found, type) else found
+        settings = _settings(rest) if bracket else {}
+        policy = found(**settings) if bracket or isinstance(found, type) else found
     except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
         raise UnknownName("policy", f"{name} ({type(error).__name__}: {error})", NAMES) from None
     if not isinstance(policy, Policy):
         raise UnknownName("policy", f"{name} (it has no next_step)", NAMES)
     return policy
+
+
+def _settings(call: str) -> dict[str, Any]:
+    """Return the settings in ``Class(floor=0.2)``: plain values by name, and nothing that would have to be run."""
+    try:
+        found = ast.parse(call, mode="eval").body
+    except SyntaxError:
+        found = None
+    sound = isinstance(found, ast.Call) and isinstance(found.func, ast.Name | ast.Attribute) and not found.args
+    if not sound or not isinstance(found, ast.Call) or any(each.arg is None for each in found.keywords):
+        raise ValueError("write its settings by name, as in module:Class(floor=0.2)")
+    return {str(each.arg): ast.literal_eval(each.value) for each in found.keywords}

@@ -12,8 +12,10 @@ SETTING = "setting"
 """How the same scenarios were varied: pairs of different settings are not independent of each other."""
 SIZE = "size"
 """What was varied on purpose, such as how large a scenario is: a mean over its values is one over how it was varied."""
+PROBLEM = "problem"
+"""Which problem it is, of which only the truth is drawn: what is expected of a policy there is one exact number."""
 
-KINDS = (KIND, STRATUM, SETTING, SIZE)
+KINDS = (KIND, STRATUM, SETTING, SIZE, PROBLEM)
 
 USUAL_KINDS: Mapping[str, str] = {"factor": KIND, "stage": STRATUM, "family": STRATUM, "setting": SETTING}
 """For suites that declare nothing; every other name is a size."""

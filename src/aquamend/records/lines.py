@@ -16,6 +16,10 @@ from aquamend.errors import InvalidRun
 
 SIGNIFICANT_DIGITS = 12
 """Floats are written this precisely: far beyond what any table shows, and short of what differs between machines."""
+MOST_BYTES = 1 << 29
+"""A packed file is unpacked as far as this; runs of a hundred thousand records are far smaller."""
+DEEPEST = 50
+"""Lists and objects in each other, at most: what we write has fewer than ten."""
 SEAL = "seal"
 """What a sealed line ends with: a checksum of the text before it. Against slips, not against forgers."""
 
@@ -72,12 +76,7 @@ def read_lines(path: Path, *, sealed: bool = False) -> list[dict[str, Any]]:
         path = path.with_name(f"{path.name}.gz")
     if not path.exists():
         return []
-    try:
-        raw = path.read_bytes()
-        if path.suffix == ".gz":
-            raw = gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InvalidRun(path, f"cannot be read ({error})", "restore the file or run the benchmark again") from None
+    raw = _unpacked(path)
     records = []
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if not line:
@@ -89,13 +88,46 @@ def read_lines(path: Path, *, sealed: bool = False) -> list[dict[str, Any]]:
                 raise InvalidRun(path, problem, "restore the line, or remove it and run the benchmark with --resume")
             line = whole
         try:
-            record = json.loads(line)
+            record = parsed(line)
         except ValueError as error:
             raise InvalidRun(path, f"line {number} is not JSON ({error})", "remove the line or run it again") from None
         if not isinstance(record, dict):
             raise InvalidRun(path, f"line {number} is not a JSON object", "remove the line or run it again")
         records.append(record)
     return records
+
+
+def _unpacked(path: Path) -> bytes:
+    """Return what is in a file, unpacked as far as any run goes."""
+    try:
+        if path.suffix != ".gz":
+            return path.read_bytes()
+        with gzip.open(path) as file:
+            raw = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidRun(path, f"cannot be read ({error})", "restore the file or run the benchmark again") from None
+    if len(raw) > MOST_BYTES:
+        problem = f"it unpacks to more than {MOST_BYTES >> 20} MB, which no run of ours does"
+        raise InvalidRun(path, problem, "unpack it yourself if you trust it, or run the benchmark again")
+    return raw
+
+
+def parsed(text: bytes | str) -> Any:
+    """Return JSON as data; ``ValueError`` where it is none, or nested deeper than anything we write."""
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise ValueError(f"it is nested more than {DEEPEST} deep") from None
+    level = [data] if isinstance(data, dict | list) else []
+    for _ in range(DEEPEST):
+        level = [item for outer in level for item in _items(outer) if isinstance(item, dict | list)]
+        if not level:
+            return data
+    raise ValueError(f"it is nested more than {DEEPEST} deep")
+
+
+def _items(outer: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return outer.values() if isinstance(outer, dict) else outer
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]], *, sealed: bool = False) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aquamend.errors import InvalidRun
-from aquamend.records.lines import read_lines
+from aquamend.records.lines import parsed, read_lines
 
 Record = dict[str, Any]
 Key = tuple[int, int, str]
@@ -58,6 +58,14 @@ class RunFolder:
         """Finished pieces of an unfinished run."""
         return self.path / "parts"
 
+    def require_inside(self, *files: Path) -> None:
+        """Raise ``InvalidRun`` where a link leads out of the folder: a run from elsewhere reaches nothing else."""
+        home = os.path.realpath(self.path)
+        for file in files:
+            if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(home):
+                problem = "it is a link that leads out of the run"
+                raise InvalidRun(file, problem, "copy the file itself into the folder")
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -68,6 +76,8 @@ class Run:
     records: list[Record]
     annotations: list[Record]
     timings: list[Record]
+    parts: tuple[Run, ...] = ()
+    """The runs that it was put together from, where there are several."""
 
     @property
     def suite(self) -> str:
@@ -80,6 +90,8 @@ def load_run(path: str | Path) -> Run:
     folder = RunFolder(Path(path))
     manifest = load_manifest(folder)
     parts = sorted(folder.parts.glob("*.jsonl")) if folder.parts.is_dir() else []
+    for file in (folder.records, folder.annotations, folder.timings, folder.parts, *parts):
+        folder.require_inside(file, file.with_name(f"{file.name}.gz"))
     sealed = manifest["format"] != UNSEALED
     pieces = [read_lines(part, sealed=sealed) for part in parts]
     kinds: dict[str, list[Record]] = {"record": [], "annotation": [], "timing": []}
@@ -116,8 +128,9 @@ def _each_once(lines: list[Record]) -> list[Record]:
 
 def load_manifest(folder: RunFolder) -> Record:
     """Return the manifest of a folder."""
+    folder.require_inside(folder.manifest)
     try:
-        manifest = json.loads(folder.manifest.read_text(encoding="utf-8"))
+        manifest = parsed(folder.manifest.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidRun(
             folder.path, "there is no manifest.json in it", "give a folder that `aquamend bench` wrote"
@@ -132,4 +145,7 @@ def load_manifest(folder: RunFolder) -> Record:
         if not isinstance(manifest.get(name), kind):
             problem = f"it has {manifest.get(name)!r} for {name!r}, which is no {_KINDS[kind]}"
             raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
+    if not all(isinstance(name, str) for name in manifest["policies"]):
+        problem = f"it has {manifest['policies']!r} for 'policies', which are not all text"
+        raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
     return manifest

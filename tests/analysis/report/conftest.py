@@ -147,5 +147,5 @@ def stress(make: Callable[..., Run]) -> Run:
         policy("restart", 9.0),
         policy("blind-retry", 5.0),
         policy("no-reprobe", 3.0),
-        suite="t4-stress-v2",
+        suite="t4-stress-v3",
     )

@@ -133,11 +133,11 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 @pytest.mark.slow
 def test_episodes_are_drawn_by_loss_and_by_success_each_on_its_own_axis(stress):
-    figure = mean_dots("here", summarise_together(table_of(stress)), paper_table("t4-stress-v2"))
+    figure = mean_dots("here", summarise_together(table_of(stress)), paper_table("t4-stress-v3"))
     for text in (">mean realised loss<", ">mean success<", ">Blind retry<"):
         assert text in figure.svg.decode()
     assert figure.caption == "Mean realised loss and success with their 95 % intervals; hollow: the paper’s value."
-    assert figure == mean_dots("here", summarise_together(table_of(stress)), paper_table("t4-stress-v2"))
+    assert figure == mean_dots("here", summarise_together(table_of(stress)), paper_table("t4-stress-v3"))
 
 
 def test_a_title_takes_two_lines_where_the_labels_leave_no_room_for_one():

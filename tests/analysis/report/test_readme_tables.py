@@ -26,19 +26,21 @@ def test_tables_go_between_the_markers_and_nowhere_else(m1):
 
 def test_kinds_of_scenarios_are_told_together(stress):
     lines = markdown_tables([stress]).splitlines()
-    assert lines[0] == "**t4-stress-v2**, 16 scenarios; beside it the paper’s T4-Stress table:"
+    assert lines[0] == "**t4-stress-v3**, 16 scenarios; beside it the paper’s T4-Stress table:"
     (ours,) = [line for line in lines if line.startswith("| Restart |")]
     assert ours.startswith("| Restart | 1.000 | 0.333 | 16.500 | ")
 
 
 def test_a_run_made_with_the_former_meaning_says_so(stress):
     assert "former meaning" not in markdown_tables([stress])
-    told = "**t4-stress-v2**, 16 scenarios, made with the former meaning of values; beside it"
-    assert markdown_tables([stress], former=["t4-stress-v2"]).startswith(told)
+    told = "**t4-stress-v3**, 16 scenarios, made with the former meaning of values; beside it"
+    assert markdown_tables([stress], former=["t4-stress-v3"]).startswith(told)
 
 
-def test_a_table_with_the_troubleshooter_says_what_it_assumes_and_others_do_not(m1, make):
-    assert "single failed belief" not in markdown_tables([m1])
-    lines = markdown_tables([make([*losses("aquamend", [4.0])], [*losses("troubleshooting", [5.0])])]).splitlines()
+def test_a_former_run_says_what_its_troubleshooter_assumed_and_others_do_not(m1, make):
+    run = make([*losses("aquamend", [4.0])], [*losses("troubleshooting", [5.0])])
+    assert "single failed belief" not in markdown_tables([run])
+    assert "single failed belief" not in markdown_tables([m1], former=[m1.suite])
+    lines = markdown_tables([run], former=[run.suite]).splitlines()
     assert lines[-3].startswith("| Troubleshooting (DTT) |")
     assert "single failed belief" in lines[-1]

@@ -18,7 +18,7 @@ def swept(make):
             for number, setting in enumerate(SETTINGS)
         ]
 
-    return summarise(table_of(make(policy("aquamend", 0.0), policy("greedy", 1.0), suite="t4-sweep-v2")))
+    return summarise(table_of(make(policy("aquamend", 0.0), policy("greedy", 1.0), suite="t4-sweep-v3")))
 
 
 def test_a_level_is_the_number_in_a_setting(swept):

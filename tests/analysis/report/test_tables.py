@@ -143,7 +143,7 @@ def test_a_pivot_has_a_row_a_group_and_a_gap_where_a_policy_was_not_run(make):
 
 
 def test_episodes_have_columns_for_what_is_not_zero_everywhere(stress, make):
-    table = result_table(summarise_together(table_of(stress)), paper_table("t4-stress-v2"))
+    table = result_table(summarise_together(table_of(stress)), paper_table("t4-stress-v3"))
     assert column(table, "handed over")["AquaMend"].text == "1.000"
     assert column(table, "paper’s probes")["Restart"].text == "5.740"
     assert column(table, "attribution recall")["AquaMend"].text == "0.667"
@@ -161,7 +161,7 @@ def test_attribution_is_shown_only_where_nothing_exact_is_known_and_causes_can_b
 
 
 def test_a_compact_table_of_episodes_has_the_loss_with_its_interval_and_counts(stress):
-    table = compact_table(summarise_together(table_of(stress)), paper_table("t4-stress-v2"), intervals=True)
+    table = compact_table(summarise_together(table_of(stress)), paper_table("t4-stress-v3"), intervals=True)
     assert columns(table) == [
         "policy", "success", "paper’s success", "realised loss", "95 % interval", "paper’s realised cost",
         "handed over", "probes", "undone",

@@ -17,7 +17,7 @@ from aquamend.benchmarks.t4.ablations import (
 from aquamend.benchmarks.t4.variations import ablation
 from aquamend.inference import InformationState, Observation
 from aquamend.model import Cause
-from aquamend.policies import PowerPerCost
+from aquamend.policies import TwoStep
 from aquamend.recovery import Measure, recovered
 
 STATES = [s.state for s in (ablation(0, number) for number in range(12)) if s.features["family"] != "swap"][:4]
@@ -66,7 +66,7 @@ def test_every_ablation_changes_something(name):
     differs = 0
     for number in range(40):
         truth = ablation(1, number).truths[0]
-        ours, theirs = (recovered(p, truth.enter()).recovery for p in (PowerPerCost(), ABLATIONS[name]()))
+        ours, theirs = (recovered(p, truth.enter()).recovery for p in (TwoStep(), ABLATIONS[name]()))
         differs += ours.steps != theirs.steps
     assert differs > 0
 
@@ -75,4 +75,4 @@ def test_a_posterior_that_nothing_is_left_of_is_left_alone():
     state = STATES[0]
     only_faults = np.array([Cause(h.cause) is Cause.SELF_ERROR for h in state.problem.model.hypotheses], dtype=float)
     certain = InformationState(state.problem, only_faults / only_faults.sum())
-    assert ABLATIONS["no-source-separation"]().next_step(certain) == PowerPerCost().next_step(certain)
+    assert ABLATIONS["no-source-separation"]().next_step(certain) == TwoStep().next_step(certain)

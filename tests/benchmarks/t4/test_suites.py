@@ -6,13 +6,15 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 
 import pytest
+from tests.tiers import cases
 
 from aquamend.benchmarks.catalogue import SUITES, suite_named
 from aquamend.benchmarks.contestants import Oracle
 from aquamend.benchmarks.scenario import Scenario
 from aquamend.benchmarks.t4 import scenarios as made
+from aquamend.benchmarks.t4.episodes import BUDGET_IGNORED, STARTING_OVER
 from aquamend.benchmarks.t4.scenarios import STRESS_FACTORS, evidence_conflict, rank_ties, shared_closure, tight_budget
-from aquamend.benchmarks.t4.suites import HEEDFUL, OWN, POLICIES
+from aquamend.benchmarks.t4.suites import FACES, NOT_TOLD, OWN, POLICIES
 from aquamend.decision import Continue
 from aquamend.model import Cause
 from aquamend.policies import AquaMend, policy_named
@@ -27,7 +29,7 @@ MAKERS = (standard, irreversible, stress, rank_ties, evidence_conflict, shared_c
 
 
 def outcome_of(name, scenario):
-    posed = scenario if name in HEEDFUL else scenario.heedless or scenario
+    posed = scenario.versions.get(FACES.get(name, ""), scenario)
     truth = posed.truths[0]
     own = OWN[name]() if name in OWN else None
     oracle = Oracle(truth.failed, truth.values) if name == "oracle" else None
@@ -37,13 +39,13 @@ def outcome_of(name, scenario):
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("t4-v2", 4900),
-        ("t4-irreversible-v2", 1200),
-        ("t4-stress-v2", 4600),
-        ("t4-ties-v2", 400),
-        ("t4-conflict-v2", 400),
-        ("t4-closure-v2", 400),
-        ("t4-ablation-v2", 6100),
+        ("t4-v3", 4900),
+        ("t4-irreversible-v3", 1200),
+        ("t4-stress-v3", 4600),
+        ("t4-ties-v3", 400),
+        ("t4-conflict-v3", 400),
+        ("t4-closure-v3", 400),
+        ("t4-ablation-v3", 6100),
     ],
 )
 def test_sizes(name, size):
@@ -73,32 +75,36 @@ def test_suites_share_no_episodes():
     assert len(tables) == 3
 
 
-def test_stages_and_graphs_are_crossed_in_the_standard_suite():
-    seen = Counter((s.features["stage"], s.features["graph"]) for s in (standard(0, i) for i in range(40)))
-    assert len(seen) == 8
-    assert set(seen.values()) == {5}
+def test_both_graphs_are_played_after_three_executed_actions():
+    for make, reversible in ((standard, True), (irreversible, False)):
+        scenarios = [make(0, i) for i in range(20)]
+        assert Counter(s.features["graph"] for s in scenarios) == {"fine": 10, "chain": 10}
+        for scenario in scenarios:
+            graph = scenario.state.problem.graph
+            assert [action.name for action in graph.executed] == ["lift", "move", "pour"]
+            assert graph.irreversible_executed == (() if reversible else ("pour",))
 
 
-def test_the_irreversible_suite_is_after_the_pour_on_both_graphs():
-    scenarios = [irreversible(0, i) for i in range(20)]
-    seen = Counter((s.features["stage"], s.features["graph"]) for s in scenarios)
-    assert seen == {("poured", "fine"): 10, ("poured", "chain"): 10}
-    assert all(s.state.problem.graph.irreversible_executed == ("pour",) for s in scenarios)
-
-
-def test_stress_factors_are_crossed_with_cups_stages_and_graphs():
-    scenarios = [stress(0, i) for i in range(96)]
-    seen = Counter((s.group["factor"], s.features["cups"], s.features["stage"], s.features["graph"]) for s in scenarios)
-    assert len(seen) == 4 * 3 * 4 * 2
+def test_stress_factors_are_crossed_with_cups_and_graphs():
+    scenarios = [stress(0, i) for i in range(24)]
+    seen = Counter((s.group["factor"], s.features["cups"], s.features["graph"]) for s in scenarios)
+    assert len(seen) == 4 * 3 * 2
     for scenario in scenarios:
         factor, task = scenario.group["factor"], scenario.truths[0].enter().task
         limited = factor in ("sensing budget", "combined")
-        assert scenario.budget == (tight_budget(task) if limited else math.inf)
-        assert bool(scenario.heedless) == limited
+        assert scenario.budget == scenario.state.problem.sensing_budget == (tight_budget(task) if limited else math.inf)
+        assert (BUDGET_IGNORED in scenario.versions) == limited
         assert bool(task.shared_work) == (factor in ("shared closures", "combined"))
         together = all(": " in h.name for h in scenario.state.problem.model.hypotheses)
         assert together == (factor in ("common cause", "combined"))
     assert list(STRESS_FACTORS) == list(dict.fromkeys(s.group["factor"] for s in scenarios))
+
+
+def test_starting_over_is_an_ending_for_the_policy_restart_alone():
+    scenario = standard(0, 0)
+    assert scenario.state.problem.restart_plan is None
+    assert scenario.versions[STARTING_OVER].state.problem.restart_plan is not None
+    assert [name for name, version in FACES.items() if version == STARTING_OVER] == ["restart"]
 
 
 def test_a_fifth_of_the_standard_alarms_are_false_and_a_fifth_are_drift():
@@ -160,32 +166,45 @@ def test_the_search_for_the_truth_does_find_it_where_it_is():
     assert Scene in {type(x) for x in _reachable(standard(0, 0).truths[0].enter())}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in HEEDFUL if name in POLICIES])
-def test_who_plans_with_the_budget_keeps_to_it(name):
+LIMITED = tuple(n for n in range(24) if n % 4 in (2, 3))
+"""Stress episodes with a sensing budget."""
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("restart", "blind-retry", "lookahead-2")])
+def test_everybody_is_told_the_budget_and_keeps_to_it(name):
     looked = 0
-    for number in (n for n in range(48) if n % 4 in (2, 3)):
+    for number in LIMITED[: cases(4, 12)]:
         scenario = stress(0, number)
         episode = outcome_of(name, scenario)
         assert not episode.verdict.over_budget
-        assert episode.recovery.state.spent - scenario.state.spent <= scenario.budget + 1e-9
+        assert episode.recovery.state.spent <= scenario.budget + 1e-9
         looked += len(episode.recovery.evidence)
-    assert looked > 0 or name == "oracle"
+    assert looked > 0 or name in ("oracle", "rewind", "belief-replan", "tms-revision", "rollback-only", "no-reprobe")
 
 
 @pytest.mark.slow
-def test_who_knows_of_no_budget_may_go_over_it_and_gets_nothing_for_it():
+@pytest.mark.parametrize("row", ["greedy-no-budget", "aquamend-two-step-no-budget"])
+def test_who_is_not_told_the_budget_may_go_over_it_and_gets_nothing_for_it(row):
     over = 0
-    for number in (n for n in range(96) if n % 4 in (2, 3)):
+    for number in LIMITED:
         scenario = stress(0, number)
-        episode = outcome_of("greedy", scenario)
-        spent = episode.recovery.state.spent - scenario.state.spent
+        episode = outcome_of(row, scenario)
+        spent = episode.recovery.state.spent
         assert episode.verdict.over_budget == (spent > scenario.budget + 1e-9)
         if episode.verdict.over_budget:
             over += 1
             assert not episode.verdict.success
             assert episode.verdict.left == scenario.truths[0].failed
     assert over > 3
+
+
+def test_rows_that_ignore_the_budget_are_the_policies_they_are_named_after_under_another_title():
+    assert set(NOT_TOLD) <= set(suite_named("t4-stress-v3").policies)
+    for row, name in NOT_TOLD.items():
+        theirs, ours = OWN[row](), policy_named(name)
+        assert theirs.description.title == f"{ours.description.title}, budget ignored"
+        state = stress(0, 2).versions[BUDGET_IGNORED].state
+        assert theirs.next_step(state) == ours.next_step(state)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -196,7 +215,7 @@ def test_nobody_undoes_an_irreversible_pour(name):
         assert math.isfinite(episode.loss)
 
 
-def test_a_correction_that_needs_the_pour_undone_ends_in_a_safe_stop():
+def test_a_correction_that_needs_the_pour_undone_is_handed_over():
     stopped = 0
     for scenario in (irreversible(0, number) for number in range(40)):
         graph = scenario.state.problem.graph
@@ -246,7 +265,7 @@ def test_in_the_closure_suite_undoing_anything_takes_the_same_dear_work():
     assert graph.rollback_cost(["lift", "move"]) < 0.6 * apart
 
 
-@pytest.mark.parametrize("name", ["t4-v2", "t4-irreversible-v2", "t4-stress-v2", "t4-conflict-v2"])
+@pytest.mark.parametrize("name", ["t4-v3", "t4-irreversible-v3", "t4-stress-v3", "t4-conflict-v3"])
 def test_every_policy_plays_every_suite(name):
     suite = suite_named(name)
     for number in (1, 6):
@@ -256,13 +275,12 @@ def test_every_policy_plays_every_suite(name):
             assert "error" not in record
             parts = record["sensing"] + record["rollback"] + record["continuation"] + record["residual"]
             assert record["loss"] == pytest.approx(parts)
-            assert record["sensing"] >= 1.0, "the localisation at the alarm"
             assert record["false_alarm"] == (not played.annotation["truths"][0]["failed"])
         assert played.annotation["truths"][0]["minimal_reprobe"] is None, "not annotated on this task"
 
 
 def test_records_count_what_was_measured_since_the_alarm_and_say_what_was_answered():
-    suite = suite_named("t4-v2")
+    suite = suite_named("t4-v3")
     for number in range(4):
         records = {r["policy"]: r for r in suite.play(0, number, ("restart", "blind-retry", "no-reprobe")).records}
         assert (records["restart"]["probes"], records["no-reprobe"]["probes"]) == (3.0, 0.0)
@@ -272,10 +290,33 @@ def test_records_count_what_was_measured_since_the_alarm_and_say_what_was_answer
 def test_only_the_oracle_is_always_right_where_everything_can_be_undone():
     scenarios = [standard(0, number) for number in range(60, 100)]
     assert all(outcome_of("oracle", scenario).verdict.success for scenario in scenarios)
-    for name in ("restart", "blind-retry", "rewind", "belief-replan", "tms-revision", "no-reprobe"):
-        assert not all(outcome_of(name, scenario).verdict.success for scenario in scenarios)
+    assert not all(outcome_of("restart", scenario).verdict.success for scenario in scenarios)
+
+
+def test_the_oracle_declares_the_nearest_value_there_is_and_not_the_first_within_tolerance():
+    for seed, number in ((2, 19), (3, 31), (2, 40), (0, 19), (3, 39)):
+        assert outcome_of("oracle", stress(seed, number)).verdict.success
+
+
+@pytest.mark.parametrize("name", ["rewind", "belief-replan", "tms-revision", "no-reprobe", "rollback-only"])
+def test_whoever_does_not_measure_succeeds_on_false_alarms_and_nowhere_else(name):
+    for scenario in (standard(0, number) for number in range(cases(20, 60))):
+        failed = scenario.truths[0].failed
+        assert outcome_of(name, scenario).verdict.success == (not failed)
+
+
+def test_whoever_looks_in_two_steps_recovers_almost_always():
+    done = [outcome_of("aquamend-two-step", standard(0, number)).verdict.success for number in range(cases(40, 120))]
+    assert sum(done) >= 0.95 * len(done)
+
+
+def test_one_observation_at_most_is_one():
+    for number in range(20):
+        assert len(outcome_of("troubleshooting-1", standard(0, number)).recovery.evidence) <= 1
 
 
 def test_whoever_restarts_fails_where_the_camera_is_wrong_and_only_there():
     for scenario in (standard(0, number) for number in range(60)):
-        assert outcome_of("restart", scenario).verdict.success == (scenario.truths[0].cause is not Cause.SELF_ERROR)
+        episode = outcome_of("restart", scenario)
+        assert episode.verdict.success == (scenario.truths[0].cause is not Cause.SELF_ERROR)
+        assert set(episode.recovery.undone) == {"lift", "move", "pour"}

@@ -31,8 +31,6 @@ def test_every_setting_has_its_group_and_does_what_it_says():
     residual = {name: under(name, 1).state.problem.graph.beliefs[0].residual for name in WHICH}
     assert residual["residuals halved"] * 4 == residual["residuals doubled"] == 2 * residual["standard"]
     assert under("noisy probes", 2).group == {"setting": "noisy probes"}
-    lost = under("support lost with the camera", 2).state.problem.declarations
-    assert {tuple(d.support) for d in lost if d.belief == "quantity_A"} == {("look_A",)}
 
 
 def test_unknown_noise_is_in_the_world_and_not_in_the_model():
@@ -44,7 +42,7 @@ def test_unknown_noise_is_in_the_world_and_not_in_the_model():
 
 def test_louder_noise_never_makes_a_routine_worse_than_guessing():
     assert louder(1.0) == Noise()
-    assert louder(100.0).localise_error == louder(100.0).check_error == 0.5
+    assert louder(1000.0).localise_error == louder(1000.0).check_error == 0.5
 
 
 def test_the_sweep_goes_from_three_cups_to_eight():

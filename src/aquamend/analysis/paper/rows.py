@@ -66,9 +66,9 @@ class PaperTable:
     def row(self, policy: str, group: Mapping[str, object]) -> PaperRow | None:
         """Return what the paper says of a policy in a group; nothing if it does not say.
 
-        A row without a number covers every setting: the paper's ``monte-carlo`` is our ``monte-carlo-500``.
+        The paper does not say how many samples its ``monte-carlo`` drew: that row is beside ``monte-carlo-500``.
         """
-        names = (policy, re.sub(r"-\d+$", "", policy))
+        names = (policy, re.sub(r"^(monte-carlo)-\d+$", r"\1", policy))
         return next((row for row in self.rows if row.policy in names and dict(row.group) == dict(group)), None)
 
 

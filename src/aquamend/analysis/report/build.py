@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aquamend.analysis.figures import require_matplotlib
+from aquamend.analysis.groups import group_key, group_name
 from aquamend.analysis.narrowed import narrowed
 from aquamend.analysis.report.analysed import Analysed, analysed, headline
 from aquamend.analysis.report.as_html import as_html
@@ -15,6 +17,7 @@ from aquamend.analysis.report.document import Block, Bullets, Document, Explorer
 from aquamend.analysis.report.explorer import MOST_WITH_STEPS, explorer_data
 from aquamend.analysis.report.provenance import incomplete, provenance_table, runs_table
 from aquamend.analysis.report.suite_section import suite_section
+from aquamend.analysis.table import RunTable, table_of
 from aquamend.records import Run, write_atomically
 
 TITLE = "Recovery policies compared"
@@ -58,7 +61,9 @@ def write_report(document: Document, folder: Path) -> list[Path]:
 
 
 def _told(found: Sequence[Analysed]) -> tuple[list[Run], list[str]]:
-    return [one.run for one in found], [one.title for one in found]
+    """Return every run that the report is made from, and what to call it."""
+    runs = [run for one in found for run in one.run.parts or (one.run,)]
+    return runs, _titles(runs)
 
 
 def _lead(found: Sequence[Analysed]) -> list[Block]:
@@ -73,8 +78,8 @@ def _lead(found: Sequence[Analysed]) -> list[Block]:
     return [
         *notices,
         Paragraph(
-            "Every number is computed from the records of the runs below. Losses, risks and errors are in the unit of "
-            f"each suite; less is better. {paired}"
+            "Every number is computed from the records of the runs below. Losses, risks and errors are in the unit "
+            f"that stands with them, or else in that of the suite; less is better. {paired}"
         ),
         *([Bullets(headlines)] if headlines else []),
         runs_table(*_told(found)),
@@ -103,8 +108,22 @@ def _anchors(titles: Sequence[str]) -> list[str]:
     return found
 
 
+def _of_one_unit(one: Analysed) -> list[tuple[RunTable, str]]:
+    """Return a run's table, or one for each group where groups have units of their own: means are over one table."""
+    table = one.table
+    if len(table.units) < 2:
+        return [(table, one.title)]
+    parts = []
+    for group in table.distinct_groups:
+        own = [line for line in one.run.records if group_key(line["group"]) == group_key(group)]
+        unit = table.unit_of(group)
+        title = f"{one.title}: {group_name(group)}" + (f" ({unit})" if unit else "")
+        parts.append((table_of(replace(one.run, records=own)), title))
+    return parts
+
+
 def _explorer(found: Sequence[Analysed]) -> Section | None:
-    data = [explorer_data(one.table, title=one.title) for one in found]
+    data = [explorer_data(table, title=title) for one in found for table, title in _of_one_unit(one)]
     suites = [suite for suite in data if suite is not None]
     if not suites:
         return None

@@ -18,6 +18,7 @@ _BRIEF = {
     Finding.NO_PAIRS: "nothing to compare",
     Finding.TIE: "tie on every scenario",
     Finding.BOTH_INFINITE: "each infinite where the other is not",
+    Finding.EXACT: "{lower}, exactly",
     Finding.CLEAR: "{lower}",
     Finding.MEAN_ONLY: "{lower} on average only",
     Finding.RANKS_ONLY: "{lower} scenario by scenario only",
@@ -28,6 +29,7 @@ _BRIEF = {
 _SENTENCES = {
     Finding.NO_PAIRS: "No scenario has a number of both {first} and {others}",
     Finding.TIE: "{first} ties on every scenario with {others}",
+    Finding.EXACT: "{first} has exactly {lower} {measure} than {others}",
     Finding.CLEAR: "{first} has {lower} {measure} than {others}",
     Finding.MEAN_ONLY: (
         "On average {first} has {lower} {measure} than {others}, but scenario by scenario no difference is established"
@@ -47,8 +49,7 @@ def comparisons(table: RunTable, *, metric: str) -> list[Comparison]:
     """Return the run's reference against every policy that is not told the truth, group by group.
 
     Within a group (and over all groups together, which comes first where there are several) the p-values are adjusted
-    by Holm's method: as one family, or as the families that the paper designates for a suite. Groups that vary the
-    same scenarios are never taken together.
+    by Holm's method: as one family, or as the families that the paper designates for a suite.
     """
     reference = table.reference
     if reference is None:
@@ -60,7 +61,7 @@ def comparisons(table: RunTable, *, metric: str) -> list[Comparison]:
     ]
     groups: dict[str, list[Comparison]] = {}
     for one in found:
-        if one.pairs and (one.group is not None or not table.repeats):
+        if one.pairs:
             groups.setdefault(repr(one.group), []).append(one)
     return [one for within in groups.values() for one in _adjusted_by_family(table.run.suite, within)]
 
@@ -102,22 +103,34 @@ def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -
     theirs = {} if paper is None or grouped or found[0].metric != "loss" else paper.pairs
     columns = _columns(found, first, grouped=grouped, named=named, theirs=theirs)
     rows = tuple(tuple(Cell(tell(one)) for _, tell in columns) for one in found)
+    unit = found[0].unit if _units(found) == 1 else ""
     places = [(one.group, _family(one)) for one in found]
     breaks = frozenset(row for row in range(1, len(found)) if places[row] != places[row - 1])
     caption = (
-        f"{first} minus the other policy in {COMPARABLE[found[0].metric].of_one}, pair by pair: negative favours "
-        f"{first}. A win is a scenario with less. “Detectable” is the mean difference that such pairs show four times "
-        "in five. “On average”: the interval of the mean difference leaves zero out. “Scenario by scenario”: the exact "
-        "two-sided signed-rank test, Holm-adjusted over the policies of the "
+        f"{first} minus the other policy in {COMPARABLE[found[0].metric].of_one_in(unit)}, pair by pair: negative "
+        f"favours {first}. A win is a scenario with less. “Detectable” is the mean difference that such pairs show "
+        "four times in five. “On average”: the interval of the mean difference leaves zero out. "
+        "“Scenario by scenario”: the exact two-sided signed-rank test, Holm-adjusted over the policies of the "
         f"{'same family' if named else 'table'}{', group by group' if grouped else ''}, is below 0.05. Without either "
         "word: both."
     )
     if paper and any(column.paper for column, _ in columns):
         caption += f" Columns called “paper’s” are from its {paper.title}."
-    return Table(caption, tuple(column for column, _ in columns), rows, header=grouped + named, breaks=breaks)
+    return Table(
+        caption,
+        tuple(column for column, _ in columns),
+        rows,
+        header=grouped + named + (_units(found) > 1),
+        breaks=breaks,
+    )
 
 
 Told = tuple[Column, Callable[[Comparison], str]]
+
+
+def _units(found: Sequence[Comparison]) -> int:
+    """Return how many units the comparisons are in."""
+    return len({one.unit for one in found}) if COMPARABLE[found[0].metric].priced else 0
 
 
 def _columns(
@@ -127,6 +140,7 @@ def _columns(
         return lambda one: tell(theirs[one.policies[1]]) if one.policies[1] in theirs else DASH
 
     columns: list[Told] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
+    columns += [(Column("unit", numeric=False), lambda one: one.unit or DASH)] if _units(found) > 1 else []
     columns += [(Column("family", numeric=False), _family)] if named else []
     columns += [
         (Column("against", numeric=False), lambda one: policy_name(one.second)),

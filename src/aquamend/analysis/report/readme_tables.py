@@ -18,7 +18,7 @@ BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 CAVEATS = {
     "troubleshooting": "“Troubleshooting (DTT)” assumes a single failed belief: no comparison rests on its numbers.",
 }
-"""What is said beneath every table with such a policy, until the comparison with it is made again."""
+"""What is said beneath every table of a former run with such a policy, which was another one then."""
 
 
 def markdown_tables(runs: Sequence[Run], *, former: Collection[str] = ()) -> str:
@@ -38,7 +38,7 @@ def _titled(run: Run, *, former: bool) -> str:
     made = ", made with the former meaning of values" if former else ""
     grouped = f", {told}" if told else ""
     title = f"**{escaped(run.suite)}**, {count(len(data.scenarios))} scenarios{grouped}{made}{beside}:"
-    caveats = [escaped(text) for policy, text in CAVEATS.items() if policy in data.policies]
+    caveats = [escaped(text) for policy, text in CAVEATS.items() if former and policy in data.policies]
     return "\n\n".join([title, table_as_markdown(table), *caveats])
 
 

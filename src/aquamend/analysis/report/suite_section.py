@@ -54,17 +54,20 @@ def _results(found: Analysed) -> Section:
     blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
     if found.enumerates_truths:
         blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
-    elif text := realised_against_expected(found.table):
+    elif len(found.table.units) < 2 and (text := realised_against_expected(found.table)):
         blocks.append(Paragraph(text))
     blocks += [figure for figure in _figures(found, many=many) if figure is not None]
     if parts := parts_table(found.together or found.summaries, found.paper):
-        if bars := loss_bars(f"{found.anchor}-parts", found.together or found.summaries, found.paper):
+        bars = loss_bars(f"{found.anchor}-parts", found.together or found.summaries, found.paper)
+        if bars:
             blocks.append(bars)
         blocks.append(Folded("What the loss is made of", (parts,)))
     return Section("Results", f"{found.anchor}-results", tuple(blocks))
 
 
 def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
+    if len(found.table.units) > 1:
+        return []  # no axis has two units
     if found.together:
         return [mean_dots(f"{found.anchor}-means", found.together, found.paper)]
     if swept := sweep_figures(f"{found.anchor}-sweep", found.summaries):
@@ -163,7 +166,7 @@ def _disjoint(found: Analysed) -> list[str]:
 
 def _scenarios(found: Analysed) -> Section | None:
     pair = main_pair(found.table, measures_of(found.table))
-    if pair is None:
+    if pair is None or len(found.table.units) > 1:  # what is more, 5 min or 7 EUR, nobody can say
         return None
     names = [policy_name(found.table.policies[column]) for column in (pair.left, pair.right)]
     table = most_differing(found.table, pair)

@@ -10,10 +10,11 @@ from aquamend.analysis.groups import distinct_groups, group_key, group_name
 from aquamend.analysis.metrics import METRICS, Metric
 from aquamend.analysis.paper import PaperRow, PaperTable
 from aquamend.analysis.report.document import Cell, Column, Table
-from aquamend.analysis.report.wording import as_form, count, policy_name
+from aquamend.analysis.report.wording import DASH, as_form, count, policy_name
 from aquamend.analysis.summary import Summary
 from aquamend.analysis.table import CHARGES, knows_the_truth
 from aquamend.statistics import DECIMALS, Interval
+from aquamend.text.words import capital
 
 RESULTS = (
     "success", "expected_risk", "mean_loss", "gap_to_oracle", "probes", "undone", "decision_ms", "peak_kib",
@@ -84,15 +85,22 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
     policies = list(dict.fromkeys(summary.policy for summary in summaries))
     groups = distinct_groups(summary.group for summary in summaries)
     by_policy = len(policies) > len(groups)
-    names = [policy_name(policy) for policy in policies], [group_name(group) for group in groups]
+    units = {summary.unit for summary in summaries}
+    unit = next(iter(units)) if len(units) == 1 else ""
+    by_group = {group_key(summary.group): summary.unit for summary in summaries}
+    own = [
+        f" ({by_group[group_key(group)]})" if len(units) > 1 and by_group[group_key(group)] else "" for group in groups
+    ]
+    named = [group_name(group) + told for group, told in zip(groups, own, strict=True)]
+    names = [policy_name(policy) for policy in policies], named
     heads, sides = names[::-1] if by_policy else names
     columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))
     tables = []
     for metric in (METRICS[key] for key in keys if any(summary[key] is not None for summary in summaries)):
-        by_group = _pivoted(summaries, policies, groups, metric)
-        cells = list(zip(*by_group, strict=True)) if by_policy else by_group
+        values = _pivoted(summaries, policies, groups, metric)
+        cells = list(zip(*values, strict=True)) if by_policy else values
         rows = tuple((Cell(side), *row) for side, row in zip(sides, cells, strict=True))
-        caption = f"{metric.title.capitalize()}, a row a {columns[0].title}.{_bracketed(summaries)}"
+        caption = f"{capital(metric.titled(unit))}, a row a {columns[0].title}.{_bracketed(summaries)}"
         tables.append(Table(caption, columns, rows))
     return tables
 
@@ -152,15 +160,21 @@ def _table(
     printed = [paper.row(s.policy, s.group) if paper else None for s in summaries]
     group_keys = list(dict.fromkeys(key for summary in summaries for key in summary.group))
     subject = "estimator" if any(summary.cell.estimates for summary in summaries) else "policy"
-    columns = [Column(key, numeric=False) for key in group_keys] + [Column(subject, numeric=False)]
+    units = {s.unit for s in summaries}
+    unit = next(iter(units)) if len(units) == 1 else ""  # of all; else each group says its own
+    own = ["unit"] if len(units) > 1 else []
+    columns = [Column(key, numeric=False) for key in (*group_keys, *own, subject)]
     contents = [
-        [Cell(str(s.group.get(key, ""))) for key in group_keys] + [Cell(policy_name(s.policy) + share_of(s))]
+        [Cell(str(s.group.get(key, ""))) for key in group_keys]
+        + [Cell(s.unit or DASH) for _ in own]
+        + [Cell(policy_name(s.policy) + share_of(s))]
         for s in summaries
     ]
     noisy = leading(summaries) != "mean_loss"
     for key in keys:
         # What the draw of a truth decides is not emphasised where something exact is there.
         metric = replace(METRICS[key], good="") if noisy and key == "mean_loss" else METRICS[key]
+        metric = replace(metric, title=metric.titled(unit))
         beside = [None for _ in printed] if key in alone else printed
         for column, cells in _columns(summaries, beside, metric, intervals=intervals and key in WITH_INTERVAL):
             columns.append(column)
@@ -168,7 +182,7 @@ def _table(
                 row.append(cell)
     rows = tuple(tuple(row) for row in contents)
     breaks = frozenset(row for row in range(1, len(summaries)) if summaries[row].group != summaries[row - 1].group)
-    return Table("", tuple(columns), rows, header=len(group_keys), breaks=breaks)
+    return Table("", tuple(columns), rows, header=len(group_keys) + len(own), breaks=breaks)
 
 
 def _columns(

@@ -1,4 +1,4 @@
-"""The paper's earlier AquaMend, detecting by power per cost, with one part taken away at a time (ablation table)."""
+"""The paper's earlier AquaMend, which goes in two steps, with one part taken away at a time (ablation table)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from aquamend.decision.steps import Step
 from aquamend.inference import InformationState
 from aquamend.inference.state import normalised
 from aquamend.model import Cause
-from aquamend.policies import Description, Policy, PowerPerCost
+from aquamend.policies import Description, Policy, TwoStep
 
 Floats = NDArray[np.float64]
 
 BEAM_WIDTH = 4
 SAMPLES = 100
 
-_POLICY = PowerPerCost()
-_ANOTHER = Description("Another posterior", "Power per cost by another posterior.", "#0077bb", "s")
+_POLICY = TwoStep()
+_ANOTHER = Description("Another posterior", "AquaMend in two steps by another posterior.", "#0077bb", "s")
 
 
 @dataclass(frozen=True, slots=True)

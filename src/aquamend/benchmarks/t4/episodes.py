@@ -10,13 +10,23 @@ import numpy as np
 
 from aquamend.benchmarks.random_source import stream
 from aquamend.benchmarks.scenario import Scenario, Truth
-from aquamend.problem import Problem
-from aquamend.worlds.pouring.discrete import Assumptions, Event, Noise, Scene, Shares, TableWorld, alarmed, problem_of
+from aquamend.inference import InformationState
+from aquamend.worlds.pouring.discrete import (
+    Assumptions,
+    Event,
+    Noise,
+    Scene,
+    Shares,
+    TableWorld,
+    fresh_task,
+    problem_of,
+)
 from aquamend.worlds.pouring.discrete.events import of_size
-from aquamend.worlds.pouring.discrete.model import attribution, prior_of, within_budget
-from aquamend.worlds.pouring.discrete.sensing import read
-from aquamend.worlds.pouring.task import LOCALISE, PouringTask
+from aquamend.worlds.pouring.discrete.model import attribution, prior_of
+from aquamend.worlds.pouring.task import PouringTask, Stage
 
+STARTING_OVER, BUDGET_IGNORED = "starting over is an ending", "the sensing budget is not told"
+"""Versions of an episode that some policies face."""
 NEXT_GAP_G = (20.0, 60.0)
 OTHER_GAP_G = (15.0, 60.0)
 LEAST_G = (60.0, 120.0)
@@ -43,6 +53,11 @@ def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
     return tuple(float(x) for x in np.round(rng.uniform(*LEAST_G) + np.cumsum([0.0, *gaps]), 1))
 
 
+def poured(declared_g: tuple[float, ...]) -> PouringTask:
+    """Return the task of every episode: all is declared and the pour is made, so three actions are executed."""
+    return replace(fresh_task(declared_g), stage=Stage.POURED)
+
+
 def draw_event(
     rng: np.random.Generator, task: PouringTask, assumed: Assumptions, setting: Setting
 ) -> tuple[Event, int]:
@@ -67,19 +82,15 @@ def episode(
     rng: np.random.Generator,
     group: dict[str, Any],
 ) -> Scenario:
-    """Return the scenario of one table, after an alarm and the localisation that is a part of it."""
+    """Return the scenario of one table after an alarm, and the versions of it that some policies face."""
     assumed = assumed.possible()
     event, flagged = draw_event(rng, task, assumed, setting)
     scene = of_size(event, rng.random()).applied(Scene.as_declared(task.declared.quantity_g))
     answers = stream(suite, seed, number if setting.answers is None else setting.answers)
-    localise = list(task.measurements).index(LOCALISE)
-    own = tuple(range(len(task.cups)))
-    first = np.random.default_rng((*answers, localise, 1))
-    seen = read(task.measurements[LOCALISE], scene, own, setting.noise, first)
-    problem = problem_of(task, assumed, flagged, seen)
 
-    def posed(problem: Problem) -> Scenario:
-        start = alarmed(problem, seen)
+    def posed(*, restarts: bool = False, budget: float = setting.sensing_budget) -> Scenario:
+        problem = problem_of(task, assumed, flagged, restarts=restarts, sensing_budget=budget)
+        start = InformationState.alarmed(problem)
 
         def enter() -> TableWorld:
             return TableWorld(
@@ -104,7 +115,6 @@ def episode(
             features={
                 "event": event.name,
                 "family": str(event.family),
-                "stage": str(task.stage),
                 "graph": "chain" if task.linear_chain else "fine",
                 "cups": len(task.cups),
                 "budget": setting.sensing_budget,
@@ -112,6 +122,7 @@ def episode(
             budget=setting.sensing_budget,
         )
 
-    if math.isinf(setting.sensing_budget):
-        return posed(problem)
-    return replace(posed(within_budget(problem, setting.sensing_budget)), heedless=posed(problem))
+    versions = {STARTING_OVER: posed(restarts=True)}
+    if math.isfinite(setting.sensing_budget):
+        versions[BUDGET_IGNORED] = posed(budget=math.inf)
+    return replace(posed(), versions=versions)

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from aquamend.benchmarks.random_source import generator
 from aquamend.benchmarks.scenario import Scenario
-from aquamend.benchmarks.t4.episodes import Setting, episode, table_of
-from aquamend.worlds.pouring.discrete import Add, Assumptions, Nothing, Shares, fresh_task
+from aquamend.benchmarks.t4.episodes import Setting, episode, poured, table_of
+from aquamend.worlds.pouring.discrete import Add, Assumptions, Nothing, Shares
 from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
-from aquamend.worlds.pouring.task import PouringTask, Stage
+from aquamend.worlds.pouring.task import PouringTask
 
-STAGES = (Stage.DECIDED, Stage.LIFTED, Stage.BESIDE, Stage.POURED)
 STRESS_FACTORS = ("common cause", "shared closures", "sensing budget", "combined")
 STRESS_CUPS = (3, 5, 6)
 SHARED_WORK = 4.0
@@ -20,23 +19,20 @@ SENSING_SHARE = 2 / 3
 
 
 def standard(seed: int, number: int) -> Scenario:
-    """Return one reversible episode: stages take turns, and after them fine and chain graphs."""
-    return _standard("t4-v2", seed, number)
+    """Return one reversible episode; fine and chain graphs take turns."""
+    return _standard("t4-v3", seed, number)
 
 
 def irreversible(seed: int, number: int) -> Scenario:
     """Return one episode after a pour that cannot be taken back."""
-    return _standard("t4-irreversible-v2", seed, number, pour_reversible=False, stages=(Stage.POURED,))
+    return _standard("t4-irreversible-v3", seed, number, pour_reversible=False)
 
 
-def _standard(
-    suite: str, seed: int, number: int, *, pour_reversible: bool = True, stages: tuple[Stage, ...] = STAGES
-) -> Scenario:
+def _standard(suite: str, seed: int, number: int, *, pour_reversible: bool = True) -> Scenario:
     rng = generator(suite, seed, number)
     task = replace(
-        fresh_task(table_of(rng)),
-        stage=stages[number % len(stages)],
-        linear_chain=bool(number // len(stages) % 2),
+        poured(table_of(rng)),
+        linear_chain=bool(number % 2),
         pour_reversible=pour_reversible,
     )
     assumed = Assumptions(standard_events(task.declared.quantity_g))
@@ -50,14 +46,13 @@ def tight_budget(task: PouringTask) -> float:
 
 def stress(seed: int, number: int) -> Scenario:
     """Return one stress episode: one of the three factors, or all of them; there are no false alarms."""
-    suite = "t4-stress-v2"
+    suite = "t4-stress-v3"
     rng = generator(suite, seed, number)
     factor = STRESS_FACTORS[number % 4]
     everything = factor == "combined"
     task = replace(
-        fresh_task(table_of(rng, n_cups=STRESS_CUPS[number // 4 % 3])),
-        stage=STAGES[number // 12 % 4],
-        linear_chain=bool(number // 48 % 2),
+        poured(table_of(rng, n_cups=STRESS_CUPS[number // 4 % 3])),
+        linear_chain=bool(number // 12 % 2),
         shared_work=SHARED_WORK if everything or factor == "shared closures" else 0.0,
     )
     declared, physical = task.declared.quantity_g, 1 - SENSING_SHARE
@@ -74,10 +69,10 @@ def stress(seed: int, number: int) -> Scenario:
 
 def rank_ties(seed: int, number: int) -> Scenario:
     """Return one episode with two cups 4 g apart: what crosses the boundary hides in the noise."""
-    suite = "t4-ties-v2"
+    suite = "t4-ties-v3"
     rng = generator(suite, seed, number)
     first, _, *rest = table_of(rng)
-    task = replace(fresh_task((first, round(first + 4.0, 1), *rest)), stage=STAGES[number % 4])
+    task = poured((first, round(first + 4.0, 1), *rest))
     events = standard_events(task.declared.quantity_g, margin_g=2.0)
     assumed = Assumptions(events, Shares(swap=0.0, add=0.6, drift=0.4, false_alarm=0.0))
     return episode(suite, seed, number, task=task, assumed=assumed, setting=Setting(), rng=rng, group={})
@@ -88,9 +83,9 @@ def evidence_conflict(seed: int, number: int) -> Scenario:
 
     No hypothesis knows of a scale that is wrong.
     """
-    suite = "t4-conflict-v2"
+    suite = "t4-conflict-v3"
     rng = generator(suite, seed, number)
-    task = replace(fresh_task(table_of(rng)), stage=STAGES[number // 2 % 4])
+    task = poured(table_of(rng))
     events = standard_events(task.declared.quantity_g)
     across = max(e.amount_g for e in events if isinstance(e, Add) and e.cup == 0)
     happened, offset = (Add(0, across), -across) if number % 2 else (Nothing(), across)
@@ -100,9 +95,9 @@ def evidence_conflict(seed: int, number: int) -> Scenario:
 
 def shared_closure(seed: int, number: int) -> Scenario:
     """Return one episode in which undoing anything takes the same dear work, so that all corrections hang together."""
-    suite = "t4-closure-v2"
+    suite = "t4-closure-v3"
     rng = generator(suite, seed, number)
-    task = replace(fresh_task(table_of(rng)), stage=STAGES[number % 4], shared_work=5 * SHARED_WORK)
+    task = replace(poured(table_of(rng)), shared_work=5 * SHARED_WORK)
     declared = task.declared.quantity_g
     shares = Shares(0.2, 0.2, 0.15, 0.15, common_cause=0.15, common_cause_with_camera=0.15)
     assumed = Assumptions((*standard_events(declared), *common_cause_events(declared)), shares)

@@ -271,8 +271,8 @@ class PouringTask:
     def graph(self) -> RecoveryGraph:
         """Return which probe supports which belief, and which action rests on it.
 
-        On the chain graph every belief counts as older than the first action, so correcting any undoes all that was
-        executed.
+        On the chain graph whatever an action rests on counts as older than the first action, so correcting it undoes
+        all that was executed; what no action rests on is corrected without undoing anything, as on the other graph.
         """
         probes = [
             Probe(
@@ -305,7 +305,8 @@ class PouringTask:
         ]
         beliefs = list(self._beliefs())
         if self.linear_chain:
-            edges += [(belief.name, LIFT, "belief_to_action") for belief in beliefs]
+            resting = (*map(quantity, self.cups), TARGET, binding(self.declared.target))
+            edges += [(name, LIFT, "belief_to_action") for name in resting]
         graph = RecoveryGraph(beliefs, list(self._actions()), probes, edges, list(self._operations()))
         return graph.linear_chain() if self.linear_chain else graph
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from aquamend.worlds.pouring.discrete import Assumptions, Scene, Shares, TableWorld, alarmed, fresh_task, problem_of
+from aquamend.inference import InformationState
+from aquamend.worlds.pouring.discrete import Assumptions, Scene, Shares, TableWorld, fresh_task, problem_of
 from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events, steps_of
-from aquamend.worlds.pouring.discrete.sensing import arrangement_of
 
 TABLE = (100.0, 130.0, 170.0)
 AS_DECLARED = Scene.as_declared(TABLE)
@@ -27,12 +27,12 @@ def table(**options):
     return replace(fresh_task(TABLE), **options)
 
 
-def state_of(task, *, located="all in place", flagged=0, assumed=EVERYTHING):
-    return alarmed(problem_of(task, assumed, flagged, located), located)
+def state_of(task, *, flagged=0, assumed=EVERYTHING, **rest):
+    return InformationState.alarmed(problem_of(task, assumed, flagged, **rest))
 
 
-def entered(event, *, located=None, flagged=0, assumed=EVERYTHING, seed=(7,), budget=float("inf"), **options):
-    """Return a world in which an event has happened, rightly localised unless said otherwise."""
+def entered(event, *, flagged=0, assumed=EVERYTHING, seed=(7,), budget=float("inf"), restarts=False, **options):
+    """Return a world in which an event has happened."""
     task, scene = table(**options), event.applied(AS_DECLARED)
-    start = state_of(task, located=located or arrangement_of(scene.place), flagged=flagged, assumed=assumed)
+    start = state_of(task, flagged=flagged, assumed=assumed, restarts=restarts)
     return TableWorld(start, task, scene, sensing_budget=budget, seed=seed)

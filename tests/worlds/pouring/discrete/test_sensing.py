@@ -20,7 +20,6 @@ from aquamend.worlds.pouring.task import Sense
 from .tables import AS_DECLARED, table
 
 TASK = table()
-OWN = (0, 1, 2)
 EVENTS = [
     Nothing(),
     Add(0, 9.0),
@@ -34,23 +33,22 @@ EVENTS = [
 SURE = Noise(look_g=1e-6, weigh_g=1e-6, localise_error=0.0, check_error=0.0)
 
 
-def told(probe, *events, seen=None, offset=()):
+def told(probe, *events, offset=()):
     scene = AS_DECLARED
     for event in events:
         scene = event.applied(scene)
     rng = np.random.default_rng(0)
-    return read(TASK.measurements[probe], scene, seen or scene.place, SURE, rng, offset)
+    return read(TASK.measurements[probe], scene, SURE, rng, offset)
 
 
-@pytest.mark.parametrize("seen", [OWN, (1, 0, 2)], ids=["located right", "or wrong"])
 @pytest.mark.parametrize("event", EVENTS[:: cases(3, 1)], ids=lambda event: event.name)
 @pytest.mark.parametrize("probe", TASK.measurements)
-def test_the_model_is_the_world(probe, event, seen):
+def test_the_model_is_the_world(probe, event):
     """How often each answer comes is as likely as said, within five standard errors."""
     measurement, scene, noise, n = TASK.measurements[probe], event.applied(AS_DECLARED), Noise(), 800
     rng = np.random.default_rng(7)
-    answers = [read(measurement, scene, seen, noise, rng) for _ in range(n)]
-    likely = probabilities(measurement, scene, seen, noise)
+    answers = [read(measurement, scene, noise, rng) for _ in range(n)]
+    likely = probabilities(measurement, scene, noise)
     assert sum(likely) == pytest.approx(1.0, abs=1e-12)
     for name, p in zip(outcomes(measurement, 3), likely, strict=True):
         assert answers.count(name) / n == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / n) + 1 / n)
@@ -58,22 +56,22 @@ def test_the_model_is_the_world(probe, event, seen):
 
 @pytest.mark.parametrize("probe", ["look_A", "weigh_A"])
 def test_a_step_of_an_amount_reads_as_its_whole_range_does(probe):
-    """One hypothesis for a range of 2 g predicts what exact amounts anywhere in it predict on average."""
+    """One hypothesis for a range of 2 g predicts within 1 % what exact amounts anywhere in it predict on average."""
     measurement, noise = TASK.measurements[probe], Noise()
-    step = np.array(probabilities(measurement, Add(0, 21.0, 1.0).applied(AS_DECLARED), OWN, noise))
-    exact = [probabilities(measurement, Add(0, g).applied(AS_DECLARED), OWN, noise) for g in np.linspace(20, 22, 201)]
-    assert step == pytest.approx(np.mean(exact, axis=0), abs=0.002)
+    step = np.array(probabilities(measurement, Add(0, 21.0, 1.0).applied(AS_DECLARED), noise))
+    exact = [probabilities(measurement, Add(0, g).applied(AS_DECLARED), noise) for g in np.linspace(20, 22, 201)]
+    assert step == pytest.approx(np.mean(exact, axis=0), abs=0.01)
 
 
 def test_levels_by_hand():
     looked, weighed = LEVELS[Sense.LOOK], LEVELS[Sense.WEIGH]
-    assert [looked.of(x) for x in (-60.0, -20.1, -3.9, 3.9, 4.1, 150.0)] == [
-        "-40 g or less", "-24 g", "as declared", "as declared", "+8 g", "+120 g or more",
+    assert [looked.of(x) for x in (-60.0, -20.1, -1.4, 1.4, 1.6, 150.0)] == [
+        "-39 g or less", "-21 g", "as declared", "as declared", "+3 g", "+120 g or more",
     ]  # fmt: skip
     assert [weighed.of(x) for x in (-60.0, -1.4, 1.4, 1.6, 20.0)] == [
         "-39 g or less", "as declared", "as declared", "+3 g", "+21 g",
     ]  # fmt: skip
-    assert [len(set(levels.names)) for levels in (looked, weighed)] == [21, 54]
+    assert [len(set(levels.names)) for levels in (looked, weighed)] == [54, 54]
 
 
 def test_added_water_is_seen_and_weighed():
@@ -81,10 +79,9 @@ def test_added_water_is_seen_and_weighed():
     assert told("look_B", Add(0, 24.0)) == told("weigh_B", Add(0, 24.0)) == "as declared"
 
 
-def test_a_swapped_cup_is_weighed_where_it_was_seen():
+def test_a_swapped_cup_is_found_by_the_camera_and_its_place_is_weighed():
     assert [told(f"look_{x}", Swap(0, 2)) for x in "ABC"] == ["as declared"] * 3
-    assert [told(f"weigh_{x}", Swap(0, 2)) for x in "ABC"] == ["as declared"] * 3
-    assert [told(f"weigh_{x}", Swap(0, 2), seen=OWN) for x in "ABC"] == ["+69 g", "as declared", "-39 g or less"]
+    assert [told(f"weigh_{x}", Swap(0, 2)) for x in "ABC"] == ["+69 g", "as declared", "-39 g or less"]
     assert told("localise", Swap(0, 2)) == "A and C exchanged"
     assert told("check_camera", Swap(0, 2)) == "sound"
 
@@ -94,7 +91,7 @@ def test_a_swapped_cup_is_weighed_where_it_was_seen():
     [
         (CameraFault("bias", 0, 24.0), ["+24 g", "as declared", "as declared"]),
         (CameraFault("stale"), ["as declared"] * 3),
-        (CameraFault("misbinding", 0, other=2), ["+72 g", "as declared", "-40 g or less"]),
+        (CameraFault("misbinding", 0, other=2), ["+69 g", "as declared", "-39 g or less"]),
     ],
 )
 def test_a_camera_fault_corrupts_what_is_read_from_then_on_and_no_other_sense(fault, looks):
@@ -111,7 +108,7 @@ def test_a_biased_camera_sees_changes_and_a_stale_one_none():
 
 def test_scales_may_be_off_place_by_place_without_the_model_knowing():
     assert told("weigh_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "as declared"
-    assert told("weigh_A", Swap(0, 1), offset=(0.0, 24.0, 0.0)) == "+24 g"
+    assert told("weigh_A", Swap(0, 1), offset=(-24.0, 0.0, 0.0)) == "+6 g", "the scale stays where it is"
     assert told("look_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "+24 g"
 
 

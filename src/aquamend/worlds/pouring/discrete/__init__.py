@@ -1,7 +1,7 @@
 """The pouring task without physics: cups on scales, a camera, a pitcher, and beliefs that go stale (the paper's T4)."""
 
 from aquamend.worlds.pouring.discrete.events import Add, CameraFault, Event, Nothing, Swap, Together
-from aquamend.worlds.pouring.discrete.model import Assumptions, Shares, alarmed, problem_of
+from aquamend.worlds.pouring.discrete.model import Assumptions, Shares, problem_of
 from aquamend.worlds.pouring.discrete.scene import Scene, fresh_task
 from aquamend.worlds.pouring.discrete.sensing import Noise
 from aquamend.worlds.pouring.discrete.world import TableWorld
@@ -18,7 +18,6 @@ __all__ = [
     "Swap",
     "TableWorld",
     "Together",
-    "alarmed",
     "fresh_task",
     "problem_of",
 ]

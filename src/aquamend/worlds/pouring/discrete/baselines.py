@@ -6,19 +6,16 @@ They see the information state like every policy; what sets them apart is what t
 from __future__ import annotations
 
 import itertools
-import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from aquamend.decision.steps import Continue, Reprobe, RollBack, Step
-from aquamend.decision.terminal import correction
 from aquamend.inference import InformationState
-from aquamend.inference.state import normalised
 from aquamend.policies import Description
-from aquamend.policies.policy import hand_over
 from aquamend.worlds.pouring.discrete.truth_maintenance import Justification, TruthMaintenance
 from aquamend.worlds.pouring.discrete.world import revisions
 from aquamend.worlds.pouring.task import LOCALISE, cups_of, look, quantity
@@ -38,7 +35,7 @@ class BlindRetry:
 
     def next_step(self, state: InformationState) -> Step:
         """Return the next of the two looks, then carry on."""
-        again = [o.probe for o in state.evidence[1:]]  # the alarm's own localisation came first
+        again = [o.probe for o in state.evidence]
         left = [name for name in (look("A"), LOCALISE) if name in state.legal_probes and name not in again]
         return Reprobe(left[0]) if left else Continue()
 
@@ -60,20 +57,21 @@ class Rewind:
     )
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the undoing of all suspects' closures, without correcting anything; what cannot be undone is left."""
-        graph = state.problem.graph
-        stuck = set(graph.irreversible_executed)
-        undo = tuple(name for name in graph.closure(state.suspects) if name not in stuck)
-        return RollBack((), undo) if undo else Continue()
+        """Return the undoing of all suspects' closures; what cannot be undone is left."""
+        return _undoing(state, state.suspects)
 
 
 @dataclass(frozen=True, slots=True)
 class BeliefReplan:
-    """Take the likeliest set of failures for true and recover from that, without looking."""
+    """Take the likeliest set of failures for true and plan again from there, without looking.
+
+    What rests on it is undone and done again. Nothing was measured, so nothing is corrected, and what had failed fails
+    again.
+    """
 
     description: ClassVar[Description] = Description(
         "Belief-space replan",
-        "Take the likeliest set of failures for true and correct it.",
+        "Take the likeliest set of failures for true, undo what rests on it and go on.",
         "#56a0d3",
         "D",
         "the paper's Belief-space replan",
@@ -81,16 +79,12 @@ class BeliefReplan:
     )
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the correction of what has most likely failed; hypotheses that break the same count together.
-
-        What cannot be undone is handed over.
-        """
+        """Return the undoing of all below what has most likely failed; what breaks the same counts together."""
         sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
-        likeliest = int(np.bincount(which.ravel(), state.posterior).argmax())
-        taken = replace(state, posterior=normalised(state.posterior * (which.ravel() == likeliest)), origin=None)
-        beliefs = state.problem.graph.beliefs
-        stop = correction(taken, [b.name for b, failed in zip(beliefs, sets[likeliest], strict=True) if failed])
-        return hand_over(state) if math.isinf(stop.recovery) else stop.decision
+        likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
+        graph = state.problem.graph
+        failed = [b.name for b, wrong in zip(graph.beliefs, likeliest, strict=True) if wrong]
+        return _undoing(state, failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +109,14 @@ class TmsRevision:
         believed = justifications(cups).without([f"measured {flagged}"]).believed()
         target = next(cup for cup in cups if f"target {cup}" in believed)
         return RollBack((quantity(flagged),), plan=revisions(cups)[flagged, target])
+
+
+def _undoing(state: InformationState, beliefs: Sequence[str]) -> Step:
+    """Return the undoing of all that rests on these beliefs and can be undone, without correcting anything."""
+    graph = state.problem.graph
+    stuck = set(graph.irreversible_executed)
+    undo = tuple(name for name in graph.closure(beliefs) if name not in stuck)
+    return RollBack((), undo) if undo else Continue()
 
 
 @lru_cache(maxsize=16)

@@ -7,21 +7,21 @@ right unless it is told wrong numbers on purpose.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aquamend.inference import InformationState, Observation
+from aquamend.graph import RecoveryGraph
 from aquamend.model import Alarm, Cause, Discrete, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
 from aquamend.worlds.pouring.discrete.events import Event, Family, cause_of, involves_camera, steps_of
 from aquamend.worlds.pouring.discrete.monitor import Monitor
 from aquamend.worlds.pouring.discrete.scene import Scene
-from aquamend.worlds.pouring.discrete.sensing import Noise, arrangements, outcomes, probabilities
+from aquamend.worlds.pouring.discrete.sensing import Noise, outcomes, probabilities
 from aquamend.worlds.pouring.task import (
     CUPS,
-    LOCALISE,
     RESTART,
     SAFE_STOP,
     SURVEY,
@@ -80,21 +80,12 @@ def prior_of(assumed: Assumptions) -> np.ndarray:
     return np.asarray(prior / prior.sum())
 
 
-def alarmed(problem: Problem, located: str) -> InformationState:
-    """Return what is known after an alarm: where the cups stand was looked at as a part of it."""
-    return InformationState.alarmed(problem).after(Observation(LOCALISE, located))
-
-
-def within_budget(problem: Problem, sensing_budget: float) -> Problem:
-    """Return the problem with a budget for what is measured beyond the localisation that belongs to the alarm."""
-    localise = problem.graph.probes[problem.graph.probe_index[LOCALISE]]
-    return replace(problem, sensing_budget=sensing_budget + localise.cost)
-
-
-def problem_of(task: PouringTask, assumed: Assumptions, flagged: int, located: str) -> Problem:
-    """Return the recovery problem after an alarm that points at a cup; cups are weighed where they were located."""
+def problem_of(
+    task: PouringTask, assumed: Assumptions, flagged: int, *, restarts: bool = False, sensing_budget: float = math.inf
+) -> Problem:
+    """Return the recovery problem of an alarm that points at a cup; starting over is an ending where it is said so."""
     before = Scene.as_declared(task.declared.quantity_g)
-    n, seen = len(task.cups), arrangements(len(task.cups))[located]
+    n = len(task.cups)
     declared = task.values(task.declared)
     hypotheses, scenes, heard = [], [], {}
     for event, share in zip(assumed.events, prior_of(assumed).tolist(), strict=True):
@@ -108,7 +99,7 @@ def problem_of(task: PouringTask, assumed: Assumptions, flagged: int, located: s
             scenes.append(scene)
             heard[step.name] = assumed.monitor.points_at(flagged, event, n)
     kernels = {
-        name: Discrete(outcomes(m, n), np.array([probabilities(m, scene, seen, assumed.noise) for scene in scenes]))
+        name: Discrete(outcomes(m, n), np.array([probabilities(m, scene, assumed.noise) for scene in scenes]))
         for name, m in task.measurements.items()
     }
     if task.camera_was_sound:
@@ -117,8 +108,9 @@ def problem_of(task: PouringTask, assumed: Assumptions, flagged: int, located: s
     return Problem(
         task.graph(),
         JointModel(hypotheses, kernels, Alarm(heard, suspects), task.declarations()),
-        restart=Plan(RESTART, restart_losses(task, scenes), undo=task.stage.executed),
+        restart=Plan(RESTART, restart_losses(task, scenes), undo=task.stage.executed) if restarts else None,
         plans=(Plan(SAFE_STOP, safe_stop_losses(task, scenes), last_resort=True),),
+        sensing_budget=sensing_budget,
         name="pour into the least full cup",
     )
 
@@ -131,9 +123,19 @@ def attribution(task: PouringTask, event: Event, scene: Scene) -> Cause:
 def restart_losses(task: PouringTask, scenes: Sequence[Scene]) -> np.ndarray:
     """Return what starting over loses in every scene: its cost, and what the same camera leaves wrong."""
     cost = task.restart_cost
-    return np.array([cost + task.left_wrong(scene.failed_after_restart(task)) for scene in scenes])
+    return np.array([cost + task.left_wrong(scene.left_by_restart(task)) for scene in scenes])
 
 
 def safe_stop_losses(task: PouringTask, scenes: Sequence[Scene]) -> np.ndarray:
-    """Return what stopping safely loses in every scene: the pitcher put down, and all that is wrong left wrong."""
-    return np.array([task.safe_stop_cost + task.left_wrong(scene.failed(task)) for scene in scenes])
+    """Return what stopping safely loses in every scene: all that is wrong, unless undoing it is impossible.
+
+    Handing over what nobody could correct is not charged, as in the paper's irreversible episodes.
+    """
+    graph, failed = task.graph(), [scene.failed(task) for scene in scenes]
+    return np.array([0.0 if beyond_recovery(graph, names) else task.left_wrong(names) for names in failed])
+
+
+def beyond_recovery(graph: RecoveryGraph, failed: Sequence[str]) -> bool:
+    """Return whether correcting these beliefs would take undoing what cannot be undone."""
+    stuck = graph.irreversible_executed
+    return bool(stuck) and not set(stuck).isdisjoint(graph.closure(failed))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aquamend.graph import Value
 from aquamend.worlds.pouring.task import FAULTY, SOUND, PouringTask, Statement, decided
 
 PLACE_MM = 150.0
@@ -21,10 +23,10 @@ def positions_mm(places: Places) -> tuple[float, ...]:
 def fresh_task(declared_g: tuple[float, ...]) -> PouringTask:
     """Return the task with these amounts declared, least first, every cup at its own place: A is the target.
 
-    Whatever goes wrong with the camera here begins after that, and the robot knows it.
+    What the camera has read is believed as long as the camera is.
     """
     at = positions_mm(tuple(range(len(declared_g))))
-    return PouringTask(Statement(declared_g, at, "A"), camera_was_sound=True)
+    return PouringTask(Statement(declared_g, at, "A"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,14 @@ class Scene:
         """Return which of the declared values are wrong."""
         return task.wrong(task.values(task.declared), self.true(task))
 
-    def failed_after_restart(self, task: PouringTask) -> tuple[str, ...]:
-        """Return which values are wrong after starting over."""
-        return task.wrong(task.values(self.after_restart(task)), self.true(task))
+    def left_wrong(self, task: PouringTask, said: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return which of the values that were wrong at the alarm still are: what is charged, and spoils success.
+
+        What is got wrong while recovering is not, as the paper's residual is of failures left uncorrected.
+        """
+        still = task.wrong(said, self.true(task))
+        return tuple(name for name in self.failed(task) if name in still)
+
+    def left_by_restart(self, task: PouringTask) -> tuple[str, ...]:
+        """Return which values are still wrong after starting over."""
+        return self.left_wrong(task, task.values(self.after_restart(task)))

@@ -19,7 +19,7 @@ LOWEST_G, HIGHEST_G = -40.0, 120.0
 
 
 class Levels:
-    """What readings are told as: in steps of about twice the noise, finer ones would tell little more."""
+    """What readings are told as: in steps of a tolerance, so that what is read can be declared."""
 
     def __init__(self, step_g: float) -> None:
         lowest, highest = (round(limit / step_g) for limit in (LOWEST_G, HIGHEST_G))
@@ -38,17 +38,17 @@ class Levels:
         return self.names[bisect.bisect_right(self.edges_g, deviation_g)]
 
 
-LEVELS = {Sense.LOOK: Levels(8.0), Sense.WEIGH: Levels(3.0)}
+LEVELS = {Sense.LOOK: Levels(3.0), Sense.WEIGH: Levels(3.0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
     """How far readings scatter, and how often the two camera routines err."""
 
-    look_g: float = 4.0
-    weigh_g: float = 1.5
-    localise_error: float = 0.01
-    check_error: float = 0.1
+    look_g: float = 1.0
+    weigh_g: float = 0.5
+    localise_error: float = 0.001
+    check_error: float = 0.001
 
     def of(self, sense: Sense) -> float:
         """Return the standard deviation of an amount that is read."""
@@ -83,29 +83,29 @@ def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
             return SOUND, FAULTY
 
 
-def mean_reading_g(measurement: Measurement, scene: Scene, seen: Places) -> float:
-    """Return what a cup is read as, without noise; it is weighed where it was seen."""
+def mean_reading_g(measurement: Measurement, scene: Scene) -> float:
+    """Return what a cup is read as, without noise; it is weighed where it was declared to stand."""
     cup = CUPS.index(measurement.cup or "")
-    return scene.camera_reading_g(cup) if measurement.sense is Sense.LOOK else scene.scale_reading_g(seen[cup])
+    return scene.camera_reading_g(cup) if measurement.sense is Sense.LOOK else scene.scale_reading_g(cup)
 
 
-def scatter_g(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> float:
+def scatter_g(measurement: Measurement, scene: Scene, noise: Noise) -> float:
     """Return how far readings scatter: by noise, and as the amount that is read may be anywhere in its range."""
     cup, sd = CUPS.index(measurement.cup or ""), noise.of(measurement.sense)
     if measurement.sense is Sense.LOOK:
         width = 0.0 if scene.camera_stale else scene.width_g[scene.camera_sees[cup]]
     else:
-        width = scene.width_g[scene.place.index(seen[cup])]
+        width = scene.width_g[scene.place.index(cup)]
     return math.hypot(sd, width / math.sqrt(12.0))
 
 
-def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: Noise) -> Sequence[float]:
+def probabilities(measurement: Measurement, scene: Scene, noise: Noise) -> Sequence[float]:
     """Return how likely each answer of a measurement is in a scene."""
     names = outcomes(measurement, scene.n_cups)
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH | Sense.HEFT:
-            off = mean_reading_g(measurement, scene, seen) - scene.declared_g[CUPS.index(measurement.cup or "")]
-            return LEVELS[measurement.sense].probabilities(off, scatter_g(measurement, scene, seen, noise))
+            off = mean_reading_g(measurement, scene) - scene.declared_g[CUPS.index(measurement.cup or "")]
+            return LEVELS[measurement.sense].probabilities(off, scatter_g(measurement, scene, noise))
         case Sense.LOCALISE:
             return _mostly(names, arrangement_of(scene.place), noise.localise_error)
         case Sense.CHECK_CAMERA:
@@ -115,7 +115,6 @@ def probabilities(measurement: Measurement, scene: Scene, seen: Places, noise: N
 def read(
     measurement: Measurement,
     scene: Scene,
-    seen: Places,
     noise: Noise,
     rng: np.random.Generator,
     scale_offset_g: Sequence[float] = (),
@@ -123,11 +122,11 @@ def read(
     """Return what a measurement tells in a scene, with noise."""
     if measurement.cup is not None:
         cup = CUPS.index(measurement.cup)
-        offset = scale_offset_g[seen[cup]] if measurement.sense is Sense.WEIGH and scale_offset_g else 0.0
+        offset = scale_offset_g[cup] if measurement.sense is Sense.WEIGH and scale_offset_g else 0.0
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
-        amount = mean_reading_g(measurement, scene, seen) + offset + scatter
+        amount = mean_reading_g(measurement, scene) + offset + scatter
         return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
-    likely: NDArray[np.float64] = np.cumsum(probabilities(measurement, scene, seen, noise))
+    likely: NDArray[np.float64] = np.cumsum(probabilities(measurement, scene, noise))
     return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 
 

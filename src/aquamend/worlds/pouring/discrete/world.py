@@ -23,9 +23,10 @@ from aquamend.recovery import (
     check_known,
     residuals,
 )
+from aquamend.worlds.pouring.discrete.model import beyond_recovery
 from aquamend.worlds.pouring.discrete.scene import Scene
-from aquamend.worlds.pouring.discrete.sensing import Noise, arrangements, read
-from aquamend.worlds.pouring.task import LOCALISE, POUR, RESTART, SAFE_STOP, SURVEY, TARGET, PouringTask, look
+from aquamend.worlds.pouring.discrete.sensing import Noise, read
+from aquamend.worlds.pouring.task import POUR, RESTART, SAFE_STOP, SURVEY, TARGET, PouringTask, look
 
 
 def revisions(cups: tuple[str, ...]) -> dict[tuple[str, str], str]:
@@ -35,7 +36,7 @@ def revisions(cups: tuple[str, ...]) -> dict[tuple[str, str], str]:
 
 @dataclass(eq=False)
 class TableWorld:
-    """One episode: something has happened, the monitor has pointed at a cup, and where cups stand was looked at."""
+    """One episode: something has happened, and the monitor has pointed at a cup."""
 
     start: InformationState
     """Public evidence at the alarm."""
@@ -51,9 +52,7 @@ class TableWorld:
     seed: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
-        told = next(str(o.outcome) for o in self.start.evidence if o.probe == LOCALISE)
-        self._seen = arrangements(self.scene.n_cups)[told]
-        self._uses = {LOCALISE: 1}
+        self._uses: dict[str, int] = {}
         self._said = self.task.values(self.task.declared)
         self._spent = 0.0
 
@@ -70,7 +69,7 @@ class TableWorld:
         rng = np.random.default_rng((*self.seed, probe.index, use))
         measurement = self.task.measurements[step.probe]
         self._spent += probe.cost
-        return step.done(read(measurement, self.scene, self._seen, self.noise, rng, self.scale_offset_g))
+        return step.done(read(measurement, self.scene, self.noise, rng, self.scale_offset_g))
 
     def perform(self, act: Act) -> Receipt:
         """Do one thing at its price; what nobody has cannot be done."""
@@ -91,7 +90,7 @@ class TableWorld:
             self._said = self.task.values(self.scene.after_restart(self.task))
             return act.done(parts=tuple(self._restarting()))
         if plan == SAFE_STOP:
-            return act.done(cost=self.task.safe_stop_cost)
+            return act.done(cost=0.0)
         if POUR not in self.task.stage.executed:  # a pour that was made stays where it was made
             self._said[TARGET] = aims[plan]
         return act.done(cost=0.0)  # what is retracted is not corrected
@@ -106,10 +105,13 @@ class TableWorld:
             yield Receipt(Charge.SENSING, look(cup), self.task.prices.look)
 
     def judge(self, recovery: Recovery) -> Verdict:
-        """Compare every declared value, new or old, with what is true; of a void episode nothing counts."""
+        """Say what of the failures at the alarm is still wrong; of a void episode nothing counts."""
         void = self._spent > self.sensing_budget + 1e-9
         said = self.task.values(self.task.declared) if void else self._said
-        left = self.task.wrong(said, self.scene.true(self.task))
-        finished = recovery.ending is Ending.FINISHED and recovery.followed != SAFE_STOP
-        right = not left and finished and not void and math.isfinite(recovery.cost)
-        return Verdict(left, residuals(self.start.problem, left), success=right, over_budget=void)
+        left = self.scene.left_wrong(self.task, said)
+        stopped = recovery.followed == SAFE_STOP
+        right = not left and recovery.ending is Ending.FINISHED and not stopped and not void
+        failed = self.scene.failed(self.task)
+        unpriced = stopped and not void and beyond_recovery(self.start.problem.graph, failed)
+        costs = () if unpriced else residuals(self.start.problem, left)
+        return Verdict(left, costs, success=right and math.isfinite(recovery.cost), over_budget=void)
