@@ -270,7 +270,7 @@ def test_an_alarm_that_is_no_information_state_is_told():
 
 def test_an_alarm_that_was_not_heard_or_heard_twice_is_told():
     assert "has not heard the alarm" in fault(lambda: Broken(InformationState.start(PROBLEM)))
-    twice = replace(START, alarms=0).after_alarm()
+    twice = replace(START, monitored=()).after_alarm()
     assert "alarm (once)" in fault(lambda: Broken(twice))
 
 
