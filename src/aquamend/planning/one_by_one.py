@@ -28,6 +28,8 @@ from aquamend.model.kernels.kernel import labels_of
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+MOST_TOLD = 3e7
+"""Truths that are told in all: some seconds."""
 MOST_DEPTH = 6
 MOST_NUMBERS = 1e6
 """Probes that are looked ahead for one belief, and numbers that this may take; beyond it, one more tells the truth."""
@@ -85,7 +87,7 @@ def one_by_one_bound(state: InformationState) -> float:
     asked = _by_belief(state, failed)
     apart = [*zip(groups.solo.tolist(), groups.solo_cost.tolist(), strict=True)]
     apart += [(int(i), math.inf) for i in groups.stuck]
-    if asked is None or not apart:
+    if asked is None or not apart or failed.size * len(apart) > MOST_TOLD:
         return 0.0
     residual = np.where(losses.hard, math.inf, losses.residual)
     total = 0.0

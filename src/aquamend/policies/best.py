@@ -15,12 +15,14 @@ from typing import ClassVar
 
 from aquamend import deadline
 from aquamend.deadline import OutOfTime, check_deadline
+from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState, Observation
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.kept_plan import WORK, KeptPlan, Place, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
+from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.search import OneStep, answers_weighed, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description
@@ -59,11 +61,12 @@ class Best:
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss; following this policy costs at most the upper one."""
-        here = _here(state, self)
-        if here.place is None:
-            return quick_bounds(state)
-        found, quick = here.place.bounds, quick_bounds(state)
-        return Bounds(max(found.lower, min(quick.lower, found.upper)), found.upper)
+        here, quick = _here(state, self), quick_bounds(state)
+        found = quick if here.place is None else here.place.bounds
+        if found.gap <= TIE:
+            return found
+        lower = max(found.lower, quick.lower, 0.0 if state.contradiction else one_by_one_bound(state))
+        return Bounds(min(lower, found.upper), found.upper)
 
     def note(self, state: InformationState) -> str:
         """Return in a sentence where it departs from the step that looks one probe ahead, and why; else nothing."""
