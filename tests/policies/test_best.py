@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.reference.brute_force import Reference
 from tests.reference.generator import extra_problem, random_problem, valued_problem
 from tests.tiers import cases
 
@@ -70,6 +71,14 @@ def test_it_costs_no_more_than_one_step_ahead_and_is_optimal_where_the_problem_i
         assert best == pytest.approx(optimal, rel=1e-7, abs=1e-7), seed
         improved += best < one_step - 1e-6
     assert improved
+
+
+def test_it_costs_what_brute_force_finds_to_be_the_optimum() -> None:
+    for seed in range(cases(40, 400)):
+        rng = random.Random(seed)
+        data = random_problem(rng, max_total_uses=4) if seed % 2 else valued_problem(rng, max_total_uses=4)
+        loss, optimum = evaluate(Best(), parse_problem(data)).expected_loss, Reference(data).optimum()
+        assert loss == pytest.approx(optimum, rel=1e-7, abs=1e-7), seed
 
 
 @pytest.mark.parametrize("work", LITTLE)
