@@ -1,10 +1,10 @@
-"""A lower bound from beliefs one by one, each decided by somebody who is told what is true of all the others.
+"""A lower bound from beliefs one by one, each decided by someone who knows what is true of all the others.
 
 Where the losses of an ending add up over beliefs, and every probe tells of one belief alone, the sum splits: belief i
-pays for its own probes, and for being corrected or left. Told the truth of all other beliefs, their probes say nothing
-more, and what is left is a small problem with one unknown, Z_i, whose probability follows from what was told. To be
-told that for nothing never makes the best loss larger. So the sum of these optima, each averaged over what may be told,
-is at most the optimum. An ending that costs the same whatever is true (restarting, say) is shared out among the
+pays for its own probes, and for being corrected or left. With all other beliefs known, their probes say nothing more,
+and what is left is a small problem with one unknown, Z_i, whose probability follows from the others. To know them free
+of charge never makes the best loss larger. So the sum of these optima, each averaged over what may be true of the
+others, is at most the optimum. An ending that costs the same whatever is true (restarting, say) is shared out among the
 beliefs: each may take its part of it by itself.
 
 It is near the optimum where what is true of one belief says little of the others, and where no work is shared.
@@ -28,11 +28,11 @@ from aquamend.model.kernels.kernel import labels_of
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MOST_TOLD = 3e7
-"""Truths that are told in all: some seconds."""
+MOST_TRUTHS = 3e7
+"""Hypotheses times beliefs, for each belief: some seconds."""
 MOST_DEPTH = 6
 MOST_NUMBERS = 1e6
-"""Probes that are looked ahead for one belief, and numbers that this may take; beyond it, one more tells the truth."""
+"""How many probes are looked ahead for one belief, and numbers that this may take; one more then reveals the truth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,8 @@ class _Alone:
                 continue
             if depth == 0:
                 known = min(self.keep, self.end)
-                told = np.where(failed > 0.0, known * np.where(failed > 0.0, failed, 1.0), 0.0)
-                best = np.minimum(best, probe.cost * mass + told)
+                revealed = np.where(failed > 0.0, known * np.where(failed > 0.0, failed, 1.0), 0.0)
+                best = np.minimum(best, probe.cost * mass + revealed)
                 continue
             more = (*used[:m], used[m] + 1, *used[m + 1 :])
             pairs = zip(probe.right, probe.wrong, strict=True)
@@ -87,22 +87,22 @@ def one_by_one_bound(state: InformationState) -> float:
     asked = _by_belief(state, failed)
     apart = [*zip(groups.solo.tolist(), groups.solo_cost.tolist(), strict=True)]
     apart += [(int(i), math.inf) for i in groups.stuck]
-    if asked is None or not apart or failed.size * len(apart) > MOST_TOLD:
+    if asked is None or not apart or failed.size * len(apart) > MOST_TRUTHS:
         return 0.0
     residual = np.where(losses.hard, math.inf, losses.residual)
     total = 0.0
     for i, cost in apart:
         own = _Alone(float(residual[i]), min(cost, others.flat / len(apart)), asked.get(i, ()))
-        total += _told_of_the_others(state.posterior, failed, i, own)
+        total += _knowing_the_others(state.posterior, failed, i, own)
     return total
 
 
-def _told_of_the_others(posterior: Floats, failed: Bools, i: int, own: _Alone) -> float:
+def _knowing_the_others(posterior: Floats, failed: Bools, i: int, own: _Alone) -> float:
     """Return what a belief costs by itself at least, averaged over what may be true of the others."""
     others = np.where(np.arange(failed.shape[1]) == i, 0.0, failed)  # its own column tells nothing here
-    told, _ = labels_of(others)
-    holds = np.bincount(told, weights=np.where(failed[:, i], 0.0, posterior)).astype(float)
-    wrong = np.bincount(told, weights=np.where(failed[:, i], posterior, 0.0)).astype(float)
+    truths, _ = labels_of(others)
+    holds = np.bincount(truths, weights=np.where(failed[:, i], 0.0, posterior)).astype(float)
+    wrong = np.bincount(truths, weights=np.where(failed[:, i], posterior, 0.0)).astype(float)
     possible = holds + wrong > 0.0
     answers, depth = sum(len(probe.right) for probe in own.probes), 0
     while depth < MOST_DEPTH and possible.sum() * float(answers) ** (depth + 1) <= MOST_NUMBERS:

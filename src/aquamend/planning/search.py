@@ -94,7 +94,7 @@ class Information:
 
 
 class OneByOne:
-    """What every belief costs at least, decided by somebody who is told the truth about all others."""
+    """What every belief costs at least, decided by someone who knows the truth about all others."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether there is something to learn; what else it needs it finds out itself."""
