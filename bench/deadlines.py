@@ -85,15 +85,6 @@ def deadlines(n: int = PROBLEMS) -> Table:
     counts, held, worst = Counter[str](), Counter[str](), defaultdict[str, list[tuple[float, str]]](list)
     for seed in range(n):
         name, deadline_s, took_s, size = took(seed)
-        print(
-            seed,
-            name,
-            f"{deadline_s:.3f} {took_s:.3f}",
-            size,
-            "LATE" if late(deadline_s, took_s) > 0 else "",
-            file=sys.stderr,
-            flush=True,
-        )
         over = late(deadline_s, took_s)
         counts[name] += 1
         held[name] += over <= 0.0

@@ -39,7 +39,7 @@ def causes(n: int) -> InformationState:
 def test_where_many_causes_come_two_at_once_no_upper_bound_is_above_one_step_ahead() -> None:
     state = causes(cases(12, 16))
     one_step = evaluate(AquaMend(), state).expected_loss
-    found = search(state, Limits(gap=0.0, memory=2e7)).bounds
+    found = search(state, Limits(gap=0.0, memory=cases(20, 100) * 1e6)).bounds
     assert found.lower < found.upper <= one_step + 1e-9
 
 

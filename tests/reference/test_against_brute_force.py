@@ -34,7 +34,7 @@ SIZES = {
 DISCRETE, GAUSSIAN = ("plain", "valued", "extra", "ruled"), ("plain-gaussian", "valued-gaussian", "last")
 PLANNERS = ("aquamend", "exact", "lookahead-2", "all-candidates", "lookahead-1", "lookahead-3")[: cases(3, 6)]
 FIXED = ("no-reprobe", "restart")
-UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only", "certified")
+UNCHECKED = ("troubleshooting", "decoupled", "greedy", "rollback-only", "certified", "best")
 """Policies that the format names and does not define: only what holds for any policy can be checked."""
 
 COMMAND = Path(sys.executable).with_name("aquamend")

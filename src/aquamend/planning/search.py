@@ -24,6 +24,7 @@ from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import solve
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
+from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
 from aquamend.planning.plan_tree import PlanTree
@@ -90,6 +91,18 @@ class Information:
     def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
         """Yield once."""
         yield CertifiedPlan(None, Bounds(information_bound(state), math.inf))
+
+
+class OneByOne:
+    """What every belief costs at least, decided by someone who knows the truth about all others."""
+
+    def accepts(self, state: InformationState) -> bool:
+        """Whether there is something to learn; what else it needs it finds out itself."""
+        return bool(state.legal)
+
+    def improve(self, state: InformationState, limits: Limits) -> Iterator[CertifiedPlan]:
+        """Yield once."""
+        yield CertifiedPlan(None, Bounds(one_by_one_bound(state), math.inf))
 
 
 class Table:
@@ -279,7 +292,15 @@ class _Side:
 
 READINGS = 500
 """Readings of a probe at which decisions are compared, about."""
-METHODS: tuple[Method, ...] = (OneStep(), Table(), Information(), IndependentParts(), Evidence(), Readings())
+METHODS: tuple[Method, ...] = (
+    OneStep(),
+    Table(),
+    OneByOne(),
+    Information(),
+    IndependentParts(),
+    Evidence(),
+    Readings(),
+)
 
 
 @dataclass(eq=False)

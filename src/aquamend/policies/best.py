@@ -15,20 +15,22 @@ from typing import ClassVar
 
 from aquamend import deadline
 from aquamend.deadline import OutOfTime, check_deadline
+from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.inference import InformationState, Observation
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.kept_plan import WORK, KeptPlan, Place, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
+from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.search import OneStep, answers_weighed, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description
 from aquamend.remembering import remembered
 from aquamend.text.words import shown
 
-KEPT_PLANS = 32
-"""Plans kept with the state of the alarm, the last ones used; those of one recovery are fewer."""
+KEPT_PLANS = 12
+"""Plans kept with the state of the alarm, the last ones used; those of one recovery are hardly ever more."""
 _ONE_STEP = AquaMend()
 
 
@@ -37,7 +39,7 @@ class Best:
     """Take the best step that a search of bounded work finds; never at a larger expected loss than ``AquaMend``."""
 
     work: float = WORK
-    """Numbers that each plan may compute: a limit that ends a search at the same place on every machine."""
+    """What each plan may cost, counted (see `planning.work`): it ends at the same place on every machine."""
     deadline_s: float = math.inf
     """Search for a plan no longer than so many seconds; then the step may depend on the machine."""
 
@@ -59,11 +61,12 @@ class Best:
 
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss; following this policy costs at most the upper one."""
-        here = _here(state, self)
-        if here.place is None:
-            return quick_bounds(state)
-        found, quick = here.place.bounds, quick_bounds(state)
-        return Bounds(max(found.lower, min(quick.lower, found.upper)), found.upper)
+        here, quick = _here(state, self), quick_bounds(state)
+        found = quick if here.place is None else here.place.bounds
+        if found.gap <= TIE:
+            return found
+        lower = max(found.lower, quick.lower, 0.0 if state.contradiction else one_by_one_bound(state))
+        return Bounds(min(lower, found.upper), found.upper)
 
     def note(self, state: InformationState) -> str:
         """Return in a sentence where it departs from the step that looks one probe ahead, and why; else nothing."""
@@ -160,14 +163,19 @@ def _along(start: InformationState, state: InformationState, made_at: int, setti
 
 
 def _plan(start: InformationState, answers: tuple[Observation, ...], state: InformationState, settings: Best) -> _Made:
-    """Return the plan made after these answers; the last ones used are kept."""
-    plans, key = _plans(start), (settings, answers)
-    if key not in plans:
-        plans[key] = _made(_after(start, answers, state), settings)
-        if len(plans) > KEPT_PLANS:
-            plans.popitem(last=False)
-    plans.move_to_end(key)
-    return plans[key]
+    """Return the plan made after these answers; the last ones used are kept, and where there was none to make."""
+    found, key = _plans(start), (settings, answers)
+    if key in found.none:
+        return found.none[key]
+    if key not in found.kept:
+        made = _made(_after(start, answers, state), settings)
+        if made.plan is None:
+            return found.none.setdefault(key, made)
+        found.kept[key] = made
+        if len(found.kept) > KEPT_PLANS:
+            found.kept.popitem(last=False)
+    found.kept.move_to_end(key)
+    return found.kept[key]
 
 
 def _made(state: InformationState, settings: Best) -> _Made:
@@ -201,10 +209,20 @@ def _after(start: InformationState, answers: tuple[Observation, ...], state: Inf
     return start
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plans:
+    """What was planned since an alarm, by the answers until then; changed in place."""
+
+    kept: OrderedDict[tuple[object, ...], _Made]
+    """The one used last stands last: plans may be large."""
+    none: dict[tuple[object, ...], _Made]
+    """Where one step ahead decides; these are small."""
+
+
 @remembered
-def _plans(start: InformationState) -> OrderedDict[tuple[object, ...], _Made]:
-    """Return the plans made since this state; to be changed in place."""
-    return OrderedDict()
+def _plans(start: InformationState) -> _Plans:
+    """Return the plans made since this state."""
+    return _Plans(OrderedDict(), {})
 
 
 __all__ = ["Best"]
