@@ -39,14 +39,20 @@ from aquamend.recovery import (
     UNATTENDED,
     ActionStatus,
     Declare,
+    Ending,
     Finish,
     Follow,
     HandOver,
     Measure,
+    MemoryLog,
     Redo,
+    Session,
     Tracker,
     Undo,
+    approve,
+    drive,
     recover,
+    resume,
 )
 from aquamend.recovery.tracker import _UNDER_WAY
 from aquamend.testing import sample_problems
@@ -756,3 +762,28 @@ def test_whatever_happens_it_is_known_and_survives_a_restart(operations):
     level = problem.graph.beliefs[0].declared
     wrong = {"water"} if level < 30 else {"same", "slip"}
     assert set(failed_under(problem, "level")) == wrong
+
+
+def test_a_tracker_is_told_of_what_is_done_before_and_after_a_session_is_taken_up_again():
+    log, tracker = MemoryLog(), at_carry()
+    robot = Untold(tracker)
+    waits = drive(Session.begin(tracker, AquaMend(), log=log, name="s"), robot, wait_s=0)
+    assert str(waits.asked) == "finish the task"
+    assert (tracker["level"], tracker["target"]) == (45.0, "B")
+    assert tracker.status("pour") is ActionStatus.PLANNED
+    approve(log, "s", token=waits.asked.token, by="Ada")
+    assert resume(log, "s", robot, policy=AquaMend(), tracker=tracker).ending is Ending.FINISHED
+    assert tracker.status("pour") is ActionStatus.DONE
+
+
+class Untold:
+    """A robot that leaves the tracker to the session."""
+
+    def __init__(self, tracker):
+        self.alarm = tracker.alarm
+
+    def measure(self, step):
+        return step.done(45.1)
+
+    def perform(self, act):
+        return act.done()

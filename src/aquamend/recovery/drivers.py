@@ -27,6 +27,7 @@ from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request,
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.rules import Rules
 from aquamend.recovery.session import Session
+from aquamend.recovery.tracker import Tracker
 
 POLL_S = 0.2
 """How often somebody who waits for a person looks whether there is an answer."""
@@ -59,13 +60,20 @@ def recover(
 
 
 def resume(
-    journal: Log, session: str, robot: Robot, *, policy: Policy | None = None, wait_s: float = math.inf
+    journal: Log,
+    session: str,
+    robot: Robot,
+    *,
+    policy: Policy | None = None,
+    tracker: Tracker | None = None,
+    wait_s: float = math.inf,
 ) -> Recovery:
     """Take a session up where it stands in a journal, and return what happened.
 
-    An act that was begun and left no receipt is verified through the robot, or handed over: never simply repeated.
+    An act that was begun and left no receipt is verified through the robot, or handed over: never simply repeated. A
+    ``tracker`` is informed of every act from now on.
     """
-    return drive(Session.resume(journal, session, policy=policy), robot, wait_s=wait_s)
+    return drive(Session.resume(journal, session, policy=policy, tracker=tracker), robot, wait_s=wait_s)
 
 
 async def recover_async(
@@ -90,10 +98,11 @@ async def resume_async(
     robot: AsyncRobot | Robot,
     *,
     policy: Policy | None = None,
+    tracker: Tracker | None = None,
     wait_s: float = math.inf,
 ) -> Recovery:
     """Do what ``resume`` does, in an event loop."""
-    return await drive_async(Session.resume(journal, session, policy=policy), robot, wait_s=wait_s)
+    return await drive_async(Session.resume(journal, session, policy=policy, tracker=tracker), robot, wait_s=wait_s)
 
 
 def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recovery:
