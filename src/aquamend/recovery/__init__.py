@@ -3,7 +3,6 @@
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of, check_known
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.drivers import (
-    Thinking,
     drive,
     drive_async,
     recover,
@@ -17,6 +16,7 @@ from aquamend.recovery.journal import Journal, SessionLine, Status
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
 from aquamend.recovery.log import Log, MemoryLog
 from aquamend.recovery.receipts import Charge, Receipt, charged
+from aquamend.recovery.replies import approve, settle
 from aquamend.recovery.requests import (
     Decide,
     End,
@@ -31,8 +31,9 @@ from aquamend.recovery.requests import (
 )
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.rules import UNATTENDED, Rules
-from aquamend.recovery.session import Session, approve, settle
+from aquamend.recovery.session import Session
 from aquamend.recovery.task_record import ActionStatus
+from aquamend.recovery.thinking import Thinking
 from aquamend.recovery.tracker import Tracker
 
 __all__ = [

@@ -27,6 +27,7 @@ from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request,
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.rules import Rules
 from aquamend.recovery.session import Session
+from aquamend.recovery.thinking import settled
 from aquamend.recovery.tracker import Tracker
 
 POLL_S = 0.2
@@ -159,7 +160,7 @@ def _call(robot: Any, request: _ToCall) -> Any:
 def _called(robot: Robot, request: _ToCall) -> Future[Any]:
     """Call a method of a robot: here, unless the session may have something else to ask before it returns."""
     answer: Future[Any] = Future()
-    run = partial(_settled, partial(_call(robot, request), request.act), answer)
+    run = partial(settled, partial(_call(robot, request), request.act), answer)
     if math.isfinite(request.timeout_s) or isinstance(robot, Stoppable):
         threading.Thread(target=run, name=str(request.act), daemon=True).start()
     else:
@@ -240,7 +241,7 @@ def _begun(call: _Call, act: Act) -> asyncio.Future[Any]:
     if inspect.iscoroutinefunction(call):
         return asyncio.ensure_future(call(act))
     answer: Future[Any] = Future()
-    threading.Thread(target=_settled, args=(partial(call, act), answer), name=str(act), daemon=True).start()
+    threading.Thread(target=settled, args=(partial(call, act), answer), name=str(act), daemon=True).start()
     return asyncio.ensure_future(_awaited(asyncio.wrap_future(answer)))
 
 
@@ -316,41 +317,3 @@ def _listening(session: Session, listener: Callable[[], Any]) -> Iterator[None]:
         yield
     finally:
         session.on_change = None
-
-
-class Thinking:
-    """Decides for a session in a thread of its own, so that a caller with a short tick is never kept waiting.
-
-    Begin the session with ``decide_apart=True``, and call ``tick`` instead of the session's.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._number = -1
-        self._thought: Future[Any] = Future()
-
-    def tick(self) -> Request:
-        """Return what is wanted now: ``Decide`` for as long as a decision is being computed."""
-        request = self.session.tick()
-        if not isinstance(request, Decide):
-            return request
-        if self._number != request.number:
-            thought = self.session.deliberation
-            self._number, self._thought = thought.number, Future()
-            threading.Thread(target=_settled, args=(thought.compute, self._thought), daemon=True).start()
-        if not self._thought.done():
-            return request
-        error = self._thought.exception()
-        if error is not None and (self.session.strict or not isinstance(error, Exception)):
-            raise error
-        return self.session.reply(error or self._thought.result(), to=self._number)
-
-
-def _settled(call: Callable[[], Any], answer: Future[Any]) -> None:
-    """Call, unless that was cancelled before, and have what comes of it in a future."""
-    if not answer.set_running_or_notify_cancel():
-        return
-    try:
-        answer.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
-        answer.set_exception(error)

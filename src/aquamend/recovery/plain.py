@@ -18,17 +18,15 @@ from aquamend.inference import InformationState
 from aquamend.problem import Problem, Redeclared
 from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.events import Alarmed, Decided, Event
+from aquamend.recovery.events import Alarmed, Event
 from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.requests import NoReceipt, Request
+from aquamend.recovery.replies import Reply
+from aquamend.recovery.requests import Request
 from aquamend.recovery.rules import Rules
 
 LONGEST = 256 * 1024 * 1024
 """Most characters that one event or one problem may take as JSON."""
 _JUDGED_LATER = Form(lambda value, where, report: value, lambda: {"type": "object"})
-
-Reply = Receipt | NoReceipt | Decided
-"""What a session is answered: what came of an act, that nothing is known of it, or a decision."""
 
 
 @dataclass(frozen=True, slots=True)

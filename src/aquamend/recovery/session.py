@@ -17,8 +17,6 @@ Nothing that moves is asked for while something that moves may still be under wa
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import secrets
@@ -26,14 +24,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self, assert_never
 
-from aquamend.codec import write
-from aquamend.decision.steps import Escalate, Reprobe
-from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe, StaleReply, UnknownName
-from aquamend.explanation.as_json import explanation_json
-from aquamend.explanation.report import decision_report
+from aquamend.decision.steps import Escalate
+from aquamend.errors import AquaMendError, BadStep, ForeignSession, StaleReply, UnknownName
 from aquamend.inference import InformationState, Observation
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
@@ -59,9 +54,11 @@ from aquamend.recovery.events import (
     Stopping,
     Unknown,
 )
+from aquamend.recovery.following import closing, lapsed, time_limit, token_of
 from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.log import Log
-from aquamend.recovery.receipts import Receipt, in_plain_types, receipt_fault
+from aquamend.recovery.receipts import Receipt
+from aquamend.recovery.replies import Reply, Time, understood_as
 from aquamend.recovery.requests import (
     Decide,
     End,
@@ -75,38 +72,10 @@ from aquamend.recovery.requests import (
     Wait,
 )
 from aquamend.recovery.rules import Rules
+from aquamend.recovery.thinking import Deliberation
 from aquamend.recovery.tracker import Tracker
 
-Time = float | Instant | None
-"""When something happened: seconds since 1970, a reading of both clocks, or None for now."""
-
 GONE = "the program that had begun it ended before its receipt came"
-SLACK_S = 1.0
-"""How far the clocks of a person and of a session may differ, where an approval is dated."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Deliberation:
-    """A decision to be made: all that it needs, so that it can be computed anywhere, with the same result."""
-
-    number: int
-    """Of the request that it answers."""
-    policy: Policy
-    name: str
-    state: InformationState
-    explained: bool
-    """Whether what was weighed is kept with it."""
-
-    def compute(self) -> Decided:
-        """Let the policy decide; whatever goes wrong in it is raised."""
-        if self.explained:
-            report = decision_report(self.state, self.policy, name=self.name, bounded=False)
-            step, explanation = report.step, explanation_json(report)
-        else:
-            step, explanation = self.policy.next_step(self.state), None
-        if isinstance(step, Reprobe) and (reason := self.state.why_illegal(step.probe)):
-            raise IllegalProbe(step.probe, reason)
-        return Decided(step, explanation=explanation)
 
 
 class Session:
@@ -248,7 +217,7 @@ class Session:
     def due(self) -> float:
         """In how many seconds, from the last call on, something follows from time alone; infinity if nothing does."""
         with self._lock:
-            limit = self._limit()
+            limit = time_limit(self._now)
             return math.inf if math.isinf(limit) else max(0.0, limit - self._clock.seconds_since(self._since))
 
     # What may come at any time.
@@ -320,7 +289,7 @@ class Session:
         with self._lock:
             number = self._request.number if to is None else to
             asked = self._request.kind if number == self._request.number else ""
-            understood = _understood(answer, asked)
+            understood = understood_as(answer, asked)
             awaited = False
 
             def take() -> None:
@@ -355,7 +324,7 @@ class Session:
             answer = error
         return self.reply(answer, to=thought.number, at=at)
 
-    def _replied(self, answer: Receipt | Decided | NoReceipt, to: int) -> bool:
+    def _replied(self, answer: Reply, to: int) -> bool:
         """Take in an answer to the request of this number; return whether anybody waited for it."""
         act, request, phase = self._now.act, self._request, self._now.phase
         current = to == request.number
@@ -490,26 +459,13 @@ class Session:
             raise ForeignSession(self.name)
         if self._now.ending is None:
             self._hear()
-            if self._now.act is not None and self._clock.seconds_since(self._since) >= self._limit():
+            if self._now.act is not None and self._clock.seconds_since(self._since) >= time_limit(self._now):
                 self._overdue(self._now.act)
 
     def _take_up(self) -> None:
         if self._now.ending is None:
             self._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
             self._turn()
-
-    def _limit(self) -> float:
-        """Return how long what is asked for may take."""
-        now = self._now
-        if now.act is None:
-            return math.inf
-        match now.phase:
-            case Phase.UNDER_WAY | Phase.AWAITED:
-                return now.rules.timeout(now.act)
-            case Phase.STOPPING | Phase.LOST:
-                return now.rules.stop_s
-            case Phase.UNKNOWN:
-                return math.inf
 
     def _overdue(self, act: Act) -> None:
         now, rules = self._now, self._now.rules
@@ -568,8 +524,8 @@ class Session:
                 self._note(Ended(Ending.CANCELLED, now.cancelled))
             elif now.acts:
                 self._begin_act(now.acts[0])
-            elif (closing := self._closing()) is not None:
-                self._note(closing)
+            elif (last := self._closing()) is not None:
+                self._note(last)
             elif self.decide_apart:
                 return Decide(self._count)
             else:
@@ -605,7 +561,7 @@ class Session:
     def _begin_act(self, act: Act) -> None:
         now = self._now
         why = now.rules.why_ask(act, attended=now.attended, surprise=now.surprise if act.irreversible else None)
-        if why and now.allowed is not None and (stale := self._stale(now.allowed)):
+        if why and now.allowed is not None and (stale := lapsed(now.allowed, now.rules, self._clock)):
             self._note(Expired(stale))
             now = self._now
         if why and now.allowed is None and now.attended:
@@ -617,38 +573,16 @@ class Session:
             self._turn()
             self._act_number, self._act_began = self._number, self._clock
 
-    def _stale(self, allowed: Approved) -> str:
-        """Return why the word of a person no longer holds; empty if it does."""
-        limit = self._now.rules.approval_s
-        passed = self._clock.seconds_since(allowed.at)
-        if passed > limit:
-            return f"{allowed.by} allowed it {passed:.0f} s ago, and an approval holds {limit:g} s"
-        if self._clock.wall < allowed.at.wall - SLACK_S:
-            return f"{allowed.by} allowed it at a time that is still to come"
-        return ""
-
     def _ask(self, act: Act, why: str) -> None:
-        self._note(Asked(act, why, self._token(act)))
+        self._note(Asked(act, why, token_of(act, self._now, self._count)))
         self._turn()
-
-    def _token(self, act: Act) -> str:
-        """Return a digest of an act and of what it rests on: what was done, heard and declared before it."""
-        now = self._now
-        rests_on = [
-            self.name, self._count, write(act, Act, complete=True), now.state.alarms,
-            [str(o) for o in now.state.evidence], [str(new) for new in now.declared.values()], len(now.receipts),
-        ]  # fmt: skip
-        return hashlib.sha256(json.dumps(rests_on, default=str).encode()).hexdigest()[:12]
 
     def _closing(self) -> Event | None:
         """Return what comes without the policy; None where it has to decide."""
-        now = self._now
-        if now.carried_out:
-            return Ended(Ending.HANDED_OVER if now.handed_over else Ending.FINISHED, now.reason)
-        if now.trouble and now.steps and isinstance(now.steps[-1], Escalate):
-            return Ended(Ending.STOPPED, now.trouble)
-        why = now.trouble or self._used_up()
-        return Decided(Escalate(), why) if why else None
+        last, taken = closing(self._now, self._clock), len(self._now.steps)
+        if self.strict and isinstance(last, Decided) and not self._now.trouble and taken >= self._now.rules.decisions:
+            raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
+        return last
 
     def _decide_here(self) -> None:
         thought = self._deliberation(self._count)
@@ -671,17 +605,6 @@ class Session:
                 choice = NoReceipt(f"{type(error).__name__}: {error}")
         if isinstance(choice, NoReceipt):
             self._note(Decided(Escalate(), f"the policy failed: {choice.why}"))
-
-    def _used_up(self) -> str:
-        """Return which budget is used up; empty if none is."""
-        rules, taken = self._now.rules, len(self._now.steps)
-        if taken >= rules.decisions:
-            if self.strict:
-                raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
-            return f"{taken:,} decisions have not ended it"
-        if self._clock.seconds_since(self._now.began) >= rules.seconds:
-            return f"its {rules.seconds:g} seconds are over"
-        return ""
 
     def _note(self, event: Event) -> None:
         """Take an event in, to be written before anything is asked; one that makes no sense is refused."""
@@ -724,47 +647,8 @@ class _Overtaken(AquaMendError):
     """A person has written into the log in the very same moment."""
 
 
-def approve(
-    log: Log, session: str, *, token: str, granted: bool = True, by: str, note: str = "", at: Time = None
-) -> Recovery:
-    """Answer a question of a session, from any process; ``token`` names the question."""
-    return _said(log, session, Approved(granted, by, note, token, as_instant(at)))
-
-
-def settle(log: Log, session: str, *, done: bool, by: str, note: str = "", at: Time = None) -> Recovery:
-    """Say what became of an act of which the robot could not tell, from any process."""
-    return _said(log, session, Settled(done, by, note), at=at)
-
-
-def _said(log: Log, session: str, event: Approved | Settled, *, at: Time = None) -> Recovery:
-    for last in (False, False, False, True):
-        entries = list(log.read(session))
-        after = Recovery.of([entry.event for entry in entries], session).after(event)
-        try:
-            log.append(session, len(entries), [event], at=as_instant(at).wall)
-        except ForeignSession:  # the session has gone on meanwhile: see whether it still asks
-            if last:
-                raise
-        else:
-            return after
-    raise AssertionError("not reached")
-
-
 def _by_name(name: str) -> Policy:
     try:
         return policy_named(name)
     except UnknownName as error:
         raise AquaMendError(f"{error}; the session was begun with a policy of your own: give it as `policy`") from None
-
-
-def _understood(reply: object, asked: str) -> Receipt | Decided | NoReceipt:
-    """Return a receipt in plain types, or why it is none; None is an honest answer to who asks to stop or verify."""
-    if reply is None and asked in (Stop.kind, Verify.kind):
-        return NoReceipt(f"the robot cannot say ({asked} returned None)")
-    if isinstance(reply, Decided | NoReceipt):
-        return reply
-    if isinstance(reply, BaseException):
-        return NoReceipt(f"{type(reply).__name__}: {reply}")
-    if not isinstance(reply, Receipt) or receipt_fault(reply):
-        return NoReceipt(receipt_fault(reply))
-    return in_plain_types(reply)
