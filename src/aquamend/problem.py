@@ -72,7 +72,7 @@ class Redeclared:
     """What a belief was declared to be since the alarm, in the course of a recovery."""
 
     value: Value | None
-    """None: it declares no value, and was repaired."""
+    """None: it was repaired; it declares no value, or a plan has made it right and nobody knows its value."""
     support: tuple[str, ...] = ()
     """The probes it rests on."""
     times: int = 1
@@ -180,7 +180,7 @@ class Problem(Remembering):
         return np.asarray(~near, dtype=np.float64)
 
     def in_force(self, belief: int) -> Value | None:
-        """Return what a belief is declared to be by now."""
+        """Return what a belief is declared to be by now; None where it has no value, or nobody knows it."""
         spec = self.graph.beliefs[belief]
         new = self.redeclared.get(spec.name)
         return spec.declared if new is None else new.value
@@ -197,8 +197,8 @@ class Problem(Remembering):
             value = self.in_force(i)
             if value is not None:
                 failed[:, i] = self.wrong_where(i, value)
-        for belief in self.redeclared:
-            if index[belief] not in self.truth:  # what was repaired is right
+        for belief, new in self.redeclared.items():
+            if new.value is None:  # what was repaired is right
                 failed[:, index[belief]] = 0.0
         failed.setflags(write=False)
         return failed

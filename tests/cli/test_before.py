@@ -9,7 +9,7 @@ import pytest
 from aquamend.decision.steps import Advice
 
 ROOT = Path(__file__).parents[2]
-DELIVERY = "examples/delivery.yaml"
+DELIVERY = "examples/delivery_robot.yaml"
 PAGE = (ROOT / "docs" / "problem-format.md").read_text(encoding="utf-8")
 
 
@@ -67,24 +67,32 @@ def test_an_answer_or_a_plan_changes_what_is_advised(decided, tmp_path):
     assert (said["stop"]["plan"], said["stop"]["loss"], said["advice"]) == ("fetch a cup", 4.0, "go back")
 
 
-def test_a_belief_with_a_value_is_declared_again_where_there_is_nothing_to_undo(decided):
-    said = decided(DELIVERY, "--before", "hand_over", "--observe", "scan_badge=ward_14")
-    assert (said["step"]["correct"], said["step"]["undo"]) == (["recipient"], [])
-    assert said["step"]["declare"] == {"recipient": {"value": "ward_14"}}
+def test_a_belief_with_a_value_is_declared_again_before_the_action(decided):
+    twice = ["--observe", "read_badge=nurse_31"] * 2
+    said = decided(DELIVERY, "--before", "hand_over", *twice, "--policy", "aquamend")
+    assert (said["step"]["correct"], said["step"]["undo"]) == (["recipient"], ["open_drawer"])
+    assert said["step"]["declare"] == {"recipient": {"value": "nurse_31"}}
     assert said["advice"] == Advice.GO_BACK
 
 
 def test_silence_and_age_count(decided):
-    assert decided(DELIVERY, "--before", "hand_over")["advice"] == "measure first"
-    assert decided(DELIVERY, "--before", "hand_over", "--age", "60")["advice"] == "go on"
+    asked = (DELIVERY, "--before", "hand_over", "--policy", "aquamend")
+    assert decided(*asked)["advice"] == "measure first"
+    assert decided(*asked, "--age", "60")["advice"] == "go on"
     silent = [part for name in ("scan_match", "barometer", "door_camera") for part in ("--silent", name)]
-    assert decided(DELIVERY, "--before", "hand_over", *silent)["advice"] == "go on"
+    assert decided(*asked, *silent)["advice"] == "go on"
+
+
+def test_the_default_plans_several_looks_before_what_cannot_be_undone(decided):
+    said = decided(DELIVERY, "--before", "hand_over", "--age", "60")
+    assert (said["advice"], said["step"]) == ("measure first", {"kind": "reprobe", "probe": "match_scan"})
+    assert said["note"] == "Three looks together pay; fewer do not."
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--before", "drive"], "'drive' is executed already"),
+        (["--before", "drive_to_ward"], "'drive_to_ward' is executed already"),
         (["--before", "hand_ovr"], "did you mean 'hand_over'?"),
         (["--before", "hand_over", "--alarm", "barometer"], "keep one of the two"),
         (["--age", "recipient"], "is no age"),
@@ -102,7 +110,9 @@ def test_what_cannot_be_asked_is_refused(run, options, said):
 
 
 def test_the_text_of_the_page_is_what_is_printed(run):
-    shown = re.search(r"\$ aquamend decide examples/delivery\.yaml --before hand_over\n(.*?)```", PAGE, re.DOTALL)[1]
+    shown = re.search(
+        r"\$ aquamend decide examples/delivery_robot\.yaml --before hand_over\n(.*?)```", PAGE, re.DOTALL
+    )[1]
     assert run("decide", DELIVERY, "--before", "hand_over").stdout.startswith(shown)
 
 

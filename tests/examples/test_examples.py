@@ -43,7 +43,6 @@ PROGRAM = Path(sysconfig.get_path("scripts")) / "aquamend"
 FIRST_STEP = {
     "assembly.yaml": Reprobe("listen"),
     "deep_evidence.json": Continue(),
-    "delivery.yaml": Reprobe("scan_badge"),
     "delivery_robot.yaml": Reprobe("read_badge"),
     "force_sensor_drift.yaml": Reprobe("measure_height"),
     "kitting_swapped_tote.yaml": Reprobe("weigh_one_screw"),

@@ -52,4 +52,4 @@ def test_an_irreversible_action_that_nothing_leads_to_is_told():
 
 
 def test_nothing_is_odd_about_the_delivery():
-    assert findings(InformationState.alarmed(load_problem(ROOT / "examples" / "delivery.yaml"))) == []
+    assert findings(InformationState.alarmed(load_problem(ROOT / "examples" / "delivery_robot.yaml"))) == []

@@ -23,6 +23,7 @@ from aquamend.inference import InformationState, Observation
 from aquamend.model import Alarm, Coverage, Declaration, FitGroup, Hypothesis, Normal, OneOf, Uniform
 from aquamend.model.kernels import KERNELS
 from aquamend.modelling import CauseState, Effect
+from aquamend.modelling.guard import before_action
 from aquamend.policies import AquaMend, evaluate
 from aquamend.policies.registry import NAMES
 from aquamend.problem_file import format as file_format
@@ -118,9 +119,13 @@ def test_the_delivery_robot_of_the_page_is_the_example_and_does_what_the_page_sa
     (text,) = re.findall(r"```yaml\n(.*?)```", page_section("A delivery robot, on one screen"), re.DOTALL)
     assert yaml_data(text) == data_at(EXAMPLES / "delivery_robot.yaml")
     assert len(text.splitlines()) <= 64
-    state = InformationState.alarmed(parse_problem(yaml_data(text)))
-    assert len(state.posterior) == 15
-    assert AquaMend().next_step(state) == Reprobe("read_badge")
+    problem = parse_problem(yaml_data(text))
+    assert len(problem.model.names) == 15
+    assert AquaMend().next_step(InformationState.alarmed(before_action(problem, "hand_over"), ())) == Reprobe(
+        "read_badge"
+    )
+    state = InformationState.alarmed(problem, "barometer")
+    assert AquaMend().next_step(state) == Reprobe("read_floor_sign")
     assert state.why_illegal("look_around") == "possible once open_drawer is undone"
     after = state.after(Observation("read_floor_sign", "3")).after(Observation("read_badge", "nurse_12"))
     stop = best_terminal(after).decision

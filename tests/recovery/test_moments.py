@@ -1,6 +1,7 @@
 """Alarms by name, beliefs that age and checks before an action, beside a task: a tracker knows what each needs."""
 
 import asyncio
+import itertools
 import json
 import math
 import threading
@@ -10,21 +11,23 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE_S
 
-from aquamend.decision.steps import Advice, Continue, NewDeclaration, Reprobe, RollBack
+from aquamend.decision.steps import Advice, Continue, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import AquaMendError, RungAndSilent, SecondAlarm, UnknownName
+from aquamend.explanation.as_json import explanation_json
+from aquamend.explanation.report import decision_report
 from aquamend.graph import Belief
-from aquamend.inference import InformationState, Observation
+from aquamend.inference import InformationState
 from aquamend.model.ages import Ages
 from aquamend.modelling.guard import before_action
 from aquamend.policies import AquaMend
 from aquamend.problem_file import load_problem, parse_problem
-from aquamend.recovery import Declare, Finish, Instant, Measure, NotNow, Rules, Tracker, Undo, acts_of
+from aquamend.recovery import Declare, Finish, Instant, Measure, MemoryLog, NotNow, Recovery, Rules, Session, Tracker
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.plain import event_from_data, event_to_data
 from aquamend.recovery.situation import Came, Change, problem_after
 
 ROOT = Path(__file__).parents[2]
-DELIVERY = load_problem(ROOT / "examples" / "delivery.yaml")
+DELIVERY = load_problem(ROOT / "examples" / "delivery_robot.yaml")
 
 
 def prior(problem):
@@ -36,13 +39,14 @@ def doubts(state):
 
 
 def delivered(at=0.0):
-    """Return a tracker of a robot that has gone to its ward: it was there at 300 s, having scanned at 100 s."""
+    """Return a tracker of a robot that has gone to its ward: badge read at 50 s, corridor scanned at 100 s."""
     tracker = Tracker(DELIVERY, at=at)
-    tracker.declare("recipient", "ward_12", evidence=["scan_badge"], at=at + 50)
-    tracker.declare("floor", "3", evidence=["read_floor_sign"], at=at + 80)
+    tracker.declare("recipient", "nurse_12", evidence=["read_badge"], at=at + 50)
     tracker.done("ride_lift")
-    tracker.declare("map", evidence=["rescan_corridor"], at=at + 100)
-    tracker.done("drive")
+    tracker.declare("pose", evidence=["match_scan"], at=at + 80)
+    tracker.declare("map", evidence=["match_scan"], at=at + 100)
+    tracker.done("drive_to_ward")
+    tracker.done("open_drawer")
     return tracker
 
 
@@ -72,11 +76,11 @@ def corrected(state, **values):
 def test_an_alarm_that_rings_after_a_correction_does_not_blame_what_was_corrected():
     heard = InformationState.alarmed(DELIVERY, "scan_match")
     before = doubts(heard)
-    again = corrected(heard, map=None).after_alarm("scan_match")
-    assert doubts(again)["map"] == 0.0, "it was repaired"
-    moved = DELIVERY.model.among([n for n in DELIVERY.model.names if n.startswith("furniture_moved")])
-    assert again.posterior @ moved <= heard.posterior @ moved + 1e-12, "whatever had happened to the old map"
-    assert doubts(again)["floor"] > 3 * before["floor"]
+    again = corrected(heard, pose=None).after_alarm("scan_match")
+    assert doubts(again)["pose"] == 0.0, "it was repaired"
+    slipped = DELIVERY.model.among([n for n in DELIVERY.model.names if "slipped" in n])
+    assert again.posterior @ slipped <= heard.posterior @ slipped + 1e-12, "whatever had happened to the old pose"
+    assert doubts(again)["map"] > 1.5 * before["map"]
 
 
 def test_the_map_off_of_the_findings_stays_where_it_was_and_the_other_cause_is_blamed():
@@ -97,66 +101,152 @@ def test_the_map_off_of_the_findings_stays_where_it_was_and_the_other_cause_is_b
         assert again.posterior == pytest.approx([0.115, 0.885], abs=5e-4)
 
 
+def redrawn(scripted, ending, *, log=None, **rest):
+    """Return the session of a robot whose scan rings again as soon as it has followed a plan, or the restart."""
+    problem = parse_problem(
+        {
+            "format": "aquamend-problem/1",
+            "beliefs": [
+                {"name": "map", "residual": 20},
+                {"name": "shelf", "residual": 30, "declared": "A", "needs_support": True},
+                {"name": "wheels", "residual": 20},
+            ],
+            "actions": [{"name": "drive", "undo": 5, "status": "executed"}],
+            "probes": [{"name": "look", "cost": 1}],
+            "edges": [["map", "drive", "belief_to_action"], ["look", "shelf", "detection"]],
+            "hypotheses": [
+                {"name": "map_off", "prior": 0.5, "failed": ["map"]},
+                {"name": "moved", "prior": 0.2, "truth": {"shelf": "B"}},
+                {"name": "slipped", "prior": 0.2, "failed": ["wheels"]},
+                {"name": "both", "prior": 0.1, "failed": ["map", "wheels"]},
+            ],
+            "kernels": {"look": {"of": "shelf", "right": 0.9}},
+            "alarms": {"scan": {"likelihood": [["map", 0.9], ["shelf", 0.8], ["wheels", 0.7], ["default", 0.05]]}},
+            "escalate": 40,
+        }
+        | rest
+    )
+    policy = scripted.Steps([ending, Escalate()])
+    rules = Rules(ask_before_handing_over=False)
+    session = Session.begin(InformationState.alarmed(problem), policy, log=log, name="redrawn", rules=rules)
+    session.reply(session.request.act.done(alarm=True))
+    return session, policy
+
+
+PLANS = {"plans": [{"name": "redraw", "loss": 9, "correct": ["map", "shelf"], "undo": ["drive"]}]}
+
+
+def test_an_alarm_after_a_plan_counts_and_does_not_blame_what_the_plan_has_corrected(scripted):
+    session, policy = redrawn(scripted, RollBack(("map", "shelf"), ("drive",), plan="redraw"), **PLANS)
+    first, now = policy.saw
+    assert (doubts(now)["map"], doubts(now)["shelf"]) == (0.0, 0.0), "they are right"
+    by_hand = first.posterior * [0.05, 0.05, 0.7, 0.7]
+    assert now.posterior == pytest.approx(by_hand / by_hand.sum())
+    assert [action.name for action in now.problem.graph.executed] == []
+    report = decision_report(now, AquaMend(), name="aquamend")
+    assert "None" not in json.dumps(explanation_json(report))
+    assert [type(event) for event in session.recovery.steps] == [RollBack, Escalate]
+
+
+def test_an_alarm_after_a_restart_finds_nothing_wrong_and_nothing_done(scripted):
+    _, policy = redrawn(scripted, Restart(), restart=15)
+    first, now = policy.saw
+    assert list(doubts(now).values()) == [0.0, 0.0, 0.0]
+    assert now.posterior == pytest.approx(first.posterior), "it rings with the same chance, whatever had happened"
+    assert now.problem.graph.executed == ()
+
+
+def test_what_a_plan_may_have_left_wrong_stays_in_doubt(scripted):
+    made_good = [{"name": "recalibrate", "cost": 3, "correct": ["map"], "succeeds": 0.6}]
+    free = {"beliefs": [{"name": "map", "residual": 20}, {"name": "shelf", "residual": 30, "declared": "A"},
+                        {"name": "wheels", "residual": 20}]}  # fmt: skip
+    _, policy = redrawn(scripted, RollBack(("map",), plan="recalibrate"), compensations=made_good, **free)
+    first, now = policy.saw
+    assert doubts(now)["wheels"] == 0.0, "nothing rests on them, so that the plan repairs them on the way"
+    by_hand = first.posterior * [0.9, 0.8, 0.05, 0.9]
+    assert now.posterior == pytest.approx(by_hand / by_hand.sum())
+
+
+def test_an_alarm_after_a_plan_is_heard_the_same_when_the_session_is_read_back(scripted):
+    log = MemoryLog()
+    session, policy = redrawn(scripted, RollBack(("map", "shelf"), ("drive",), plan="redraw"), log=log, **PLANS)
+    again = Recovery.of([entry.event for entry in log.read("redrawn")])
+    assert again.state.posterior.tolist() == session.recovery.state.posterior.tolist()
+    assert doubts(again.state) == doubts(policy.saw[1])
+
+
 def test_a_recovery_that_is_read_back_hears_the_next_alarm_as_it_would_have():
     state = delivered().alarm("scan_match", silent=["barometer"], at=3000)
     begun = Alarmed(state, "aquamend", Rules(), Instant(3000.0))
     again = event_from_data(json.loads(json.dumps(event_to_data(begun)))).state
     assert again.to_data() == state.to_data()
-    for changes in ({"map": None}, {"floor": "4"}):
-        one, other = (corrected(each, **changes).after_alarm("barometer") for each in (state, again))
-        assert one.posterior.tolist() == pytest.approx(other.posterior.tolist(), abs=1e-12)
+    for changes in ({"pose": None}, {"floor": 3.0}):
+        for monitor in DELIVERY.model.monitors:  # by rules in a list, and by a noisy-or
+            one, other = (corrected(each, **changes).after_alarm(monitor) for each in (state, again))
+            assert one.posterior.tolist() == pytest.approx(other.posterior.tolist(), abs=1e-12)
 
 
 def test_what_is_wrong_now_follows_the_values_a_task_has_declared():
-    """A template declares floor 3; the task has declared 4, so that the barometer rings where the floor is not 4."""
+    """A template declares floor 4; the task has declared 3, so that the barometer rings where the floor is not 3."""
     tracker = Tracker(DELIVERY)
-    tracker.declare("floor", "4")
+    tracker.declare("floor", 3)
     row = tracker.problem().ringing("barometer")
     told = {h.name: p for h, p in zip(DELIVERY.model.hypotheses, row, strict=True)}
     assert told["nothing"] == 0.85
-    assert told["lift_stopped_early (floor=4)"] == 0.02
+    assert told["lift_stopped_early (floor=3)"] == 0.02
     assert told["lift_stopped_early (floor=2)"] == 0.85
 
 
 # Ages.
 
 
-def came(rate, age):
-    return 1 - math.exp(-rate * age)
+def doubts_by_hand(*, map_age, recipient_age):
+    """Return how probably each belief has failed: every combination of no more than two causes, counted."""
+    moved, changed = 1 - math.exp(-0.00002 * map_age), 1 - math.exp(-0.00001 * recipient_age)
+    total, failed = 0.0, dict.fromkeys(("map", "pose", "floor", "recipient"), 0.0)
+    for causes in itertools.product((False, True), repeat=4):
+        shelf_moved, slipped, stopped, shift_changed = causes
+        if sum(causes) > 2:
+            continue
+        chances = (moved, 0.1 if shelf_moved else 0.02, 0.015, changed)
+        mass = math.prod(p if present else 1 - p for p, present in zip(chances, causes, strict=True))
+        total += mass
+        for belief, wrong in zip(failed, (shelf_moved, slipped or stopped, stopped, shift_changed), strict=True):
+            failed[belief] += mass * wrong
+    return pytest.approx({belief: mass / total for belief, mass in failed.items()})
 
 
 def test_a_tracker_knows_how_old_each_belief_is():
     problem = delivered().problem(at=1100)
-    assert doubts(InformationState.start(problem)) == pytest.approx(
-        {"map": came(0.0002, 1000), "recipient": came(0.00002, 1050), "floor": 0.04}
-    )
+    assert doubts(InformationState.start(problem)) == doubts_by_hand(map_age=1000, recipient_age=1050)
 
 
 def test_what_nobody_has_declared_is_as_old_as_the_file_says_and_ages_from_then_on():
     tracker = Tracker(DELIVERY, at=1000)
     assert prior(tracker.problem(at=1000)) == pytest.approx(prior(DELIVERY))
     later = doubts(InformationState.start(tracker.problem(at=1500)))
-    assert later["map"] == pytest.approx(came(0.0002, 1800 + 500))
+    assert later == doubts_by_hand(map_age=3600 + 500, recipient_age=3600 + 500)
 
 
 def test_what_is_measured_again_is_young_again():
     tracker = delivered()
-    tracker.declare("map", evidence=["rescan_corridor"], at=900)
-    assert doubts(InformationState.start(tracker.problem(at=1000)))["map"] == pytest.approx(came(0.0002, 100))
+    tracker.declare("map", evidence=["match_scan"], at=900)
+    found = doubts(InformationState.start(tracker.problem(at=1000)))
+    assert found == doubts_by_hand(map_age=100, recipient_age=950)
 
 
 def test_what_was_derived_is_as_old_as_the_oldest_that_it_was_derived_from():
     tracker = delivered()
-    tracker.declare("recipient", "ward_12", inferred_from=["map", "floor"], at=900)
-    found = doubts(InformationState.start(tracker.problem(at=1000)))["recipient"]
-    assert found == pytest.approx(came(0.00002, 1000 - 80))
+    tracker.declare("recipient", "nurse_12", inferred_from=["map", "pose"], at=900)
+    found = doubts(InformationState.start(tracker.problem(at=1000)))
+    assert found == doubts_by_hand(map_age=900, recipient_age=1000 - 80)
 
 
 def test_a_belief_that_a_recovery_declared_or_measured_and_kept_is_young_again():
     declared, kept = delivered(), delivered()
-    declared.apply(Declare("recipient", "ward_14"), at=900)
+    declared.apply(Declare("recipient", "nurse_31"), at=900)
     kept.alarm("scan_match", at=890)
-    kept.apply(Measure("rescan_corridor"), at=895)
+    kept.apply(Measure("match_scan"), at=895)
     kept.apply(Finish(()), at=900)
     assert declared.problem(at=900).ageing is not None
     ages = [tracker._record.ages(tracker_now(1000)) for tracker in (declared, kept)]
@@ -191,9 +281,9 @@ def test_no_clock_is_read_into_the_books_where_nothing_ages():
 
 def test_a_check_answers_with_prices_and_the_explanation_of_decide():
     check = delivered().check("hand_over", at=3000)
-    assert (check.advice, check.step, bool(check)) == (Advice.MEASURE_FIRST, Reprobe("scan_badge"), False)
+    assert (check.advice, check.step, bool(check)) == (Advice.MEASURE_FIRST, Reprobe("read_badge"), False)
     assert check.loss < check.loss_of_going_on
-    assert str(check).startswith("before 'hand_over': measure first: run probe scan_badge, which costs ")
+    assert str(check).startswith("before 'hand_over': measure first: run probe read_badge, which costs ")
     assert check.report.state.problem.before == "hand_over"
     fresh = delivered().check("hand_over", silent=["barometer", "scan_match"], at=110)
     assert (fresh.advice, fresh.step) == (Advice.GO_ON, Continue())
@@ -201,10 +291,10 @@ def test_a_check_answers_with_prices_and_the_explanation_of_decide():
 
 def test_an_action_that_is_under_way_or_unknown_cannot_be_checked():
     tracker = delivered()
-    with pytest.raises(AquaMendError, match="'drive' is executed already; check it before it begins"):
-        tracker.check("drive")
-    with pytest.raises(AquaMendError, match="'drive' is executed already"):
-        before_action(tracker.problem(), "drive")
+    with pytest.raises(AquaMendError, match="'drive_to_ward' is executed already; check it before it begins"):
+        tracker.check("drive_to_ward")
+    with pytest.raises(AquaMendError, match="'drive_to_ward' is executed already"):
+        before_action(tracker.problem(), "drive_to_ward")
     with pytest.raises(UnknownName, match="unknown action 'hand_ovr'"):
         tracker.check("hand_ovr")
 
@@ -311,52 +401,9 @@ def test_checks_of_many_threads_are_those_of_one():
     assert len({id(answer) for answer in answers}) == 1
 
 
-# All of it, end to end.
-
-
-def carried_out(state, tracker, world, at):
-    """Recover by hand, as a robot would; return where it ends and what was done."""
-    done = []
-    while isinstance(step := AquaMend().next_step(state), Reprobe):
-        tracker.apply(Measure(step.probe), at=at)
-        state = state.after(Observation(step.probe, world[step.probe]))
-        done.append(step.probe)
-    changes = []
-    for act in acts_of(state, step):
-        if not isinstance(act, Finish):
-            tracker.apply(act, at=at)
-        if isinstance(act, Undo | Declare):
-            changes.append(Change(act, Came.DONE))
-        done.append(str(act))
-    return replace(state, problem=problem_after(state, changes, state.problem)), step, done
-
-
-def test_a_delivery_is_checked_recovered_alarmed_again_and_handed_over():
-    """The corridor has been changed, and the lift had stopped on floor 4; the recipient is where it was."""
-    tracker = delivered()
-    assert not tracker.check("hand_over", at=3000), "the badge was read long ago"
-    tracker.declare("recipient", "ward_12", evidence=["scan_badge"], at=3010)
-    state = tracker.alarm("scan_match", silent=["door_camera"], at=3020)
-    world = {"rescan_corridor": "differs", "read_floor_sign": "4", "scan_badge": "ward_12"}
-    state, _, _ = carried_out(state, tracker, world, 3030)
-    if "barometer" not in state.rung:
-        state, step, done = carried_out(state.after_alarm("barometer"), tracker, world, 3060)
-    assert isinstance(step, RollBack)
-    assert NewDeclaration("floor", "4") in step.declare or tracker["floor"] == "4"
-    assert "undo: ride_lift" in done or "ride_lift" not in tracker.executed
-    for action in ("ride_lift", "drive"):  # done again, on the floor that is declared now
-        tracker.undone(action)
-        tracker.done(action)
-    tracker.declare("floor", "3", evidence=["read_floor_sign"], at=3190)
-    tracker.declare("map", evidence=["rescan_corridor"], at=3195)
-    quiet_ = ["scan_match", "barometer", "door_camera"]
-    with tracker.guard("hand_over", silent=quiet_, at=3200) as check:
-        assert check.advice is Advice.GO_ON
-    assert tracker.executed[-1] == "hand_over"
-
-
 def test_ages_given_to_a_file_stand_in_for_its_own():
-    assert prior(load_problem(ROOT / "examples" / "delivery.yaml", ages=Ages(0.0))).keys() == {
-        "nothing", "lift_stopped_early (floor=2)", "lift_stopped_early (floor=4)",
+    assert prior(load_problem(ROOT / "examples" / "delivery_robot.yaml", ages=Ages(0.0))).keys() == {
+        "nothing", "slipped", "lift_stopped_early (floor=2)", "lift_stopped_early (floor=3)",
+        "slipped + lift_stopped_early (floor=2)", "slipped + lift_stopped_early (floor=3)",
     }  # fmt: skip
-    assert Belief("map", residual=40.0) in DELIVERY.graph.beliefs
+    assert Belief("map", residual=60.0, declared="current") in DELIVERY.graph.beliefs

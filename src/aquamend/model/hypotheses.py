@@ -62,6 +62,11 @@ class Conditions(Protocol):
         """The beliefs that they ask about."""
         ...
 
+    @property
+    def noisy(self) -> bool:
+        """Whether they are the numbers of a noisy-or."""
+        ...
+
     def row(self, wrong: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
         """Return a number for every hypothesis, where each of these beliefs is wrong under these hypotheses."""
         ...

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec.tables import FirstThatHolds
+from aquamend.modelling.noisy_or import LEAK, noisy_or
 from aquamend.modelling.rules import DEFAULT, Bools, Vocabulary, resolved
 
 Floats = NDArray[np.float64]
@@ -61,23 +62,29 @@ class Conditional:
         truth = {belief: values[at] for belief, values in old.truth.items()}
         return replace(self, vocabulary=replace(old, names=tuple(names), words=words, truth=truth, whole=()))
 
+    @property
+    def noisy(self) -> bool:
+        """Whether they are the numbers of a noisy-or."""
+        return self.read is noisy_or
+
     def as_listed(self) -> Mapping[str, float] | None:
         """Return the rules beside a list of these hypotheses, where causes have no names of their own.
 
         What does not ask about a belief is said by naming hypotheses. None where that cannot be done.
         """
         names = self.vocabulary.names
-        if self.read is not resolved:
-            return None
+        if self.noisy:
+            own = self._telling(names) and set(self.rules) <= {LEAK, *self.beliefs}
+            return dict(self.rules) if own else None
         if len(names) > MOST_LISTED or any(sign in name for name in names for sign in "&|") or not self._telling(names):
             return None
-        kind: Any = type(self.rules)
+        in_order = isinstance(self.rules, FirstThatHolds)
         written: dict[str, float] = {}
         for condition, value in self.rules.items():
             parts = [condition] if condition.strip() == DEFAULT else list(self._parts(condition))
-            if parts:
+            if parts and not (in_order and " | ".join(parts) in written):
                 written[" | ".join(parts)] = value
-        return dict(written) if kind is dict else kind(written)
+        return FirstThatHolds(written.items()) if in_order else written
 
     def _telling(self, names: Sequence[str]) -> bool:
         """Whether names of hypotheses and of beliefs cannot be taken for each other."""

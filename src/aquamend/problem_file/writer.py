@@ -13,7 +13,8 @@ from aquamend.model import Alarm
 from aquamend.model.hypotheses import Conditions
 from aquamend.model.joint_model import UNNAMED
 from aquamend.model.kernels import rows_by_name
-from aquamend.modelling.rules import resolved
+from aquamend.modelling.noisy_or import noisy_or
+from aquamend.modelling.rules import Vocabulary, resolved
 from aquamend.modelling.tables import vocabulary_of
 from aquamend.problem import Problem
 from aquamend.problem_file.format import FORMAT, ProblemFile
@@ -110,15 +111,24 @@ def _alarm(problem: Problem, name: str) -> Alarm:
     """Return an alarm by its conditions where these ask about beliefs, which may be read again; else by hypothesis."""
     alarm = problem.model.monitors[name]
     again = None if alarm.again is None else _row(problem, alarm.again_by, problem.ringing(name, again=True))
-    return replace(alarm, likelihood=_row(problem, alarm.conditions, problem.ringing(name)), again=again)
+    row: Any = problem.ringing(name)
+    if alarm.conditions is not None and alarm.conditions.noisy:
+        numbers = alarm.conditions.as_listed()
+        if numbers is not None and noisy_or(numbers, _words(problem)).tolist() == row.tolist():
+            return replace(alarm, likelihood={}, noisy_or=numbers, again=again)
+    return replace(alarm, likelihood=_row(problem, alarm.conditions, row), again=again)
+
+
+def _words(problem: Problem) -> Vocabulary:
+    return vocabulary_of(problem.model.hypotheses, problem.graph.beliefs)
 
 
 def _row(problem: Problem, conditions: Conditions | None, row: Any) -> Mapping[str, float]:
     """Return conditions where they say beside a list of the hypotheses what they say now; else just that."""
-    rules = None if conditions is None else conditions.as_listed()
+    rules = None if conditions is None or conditions.noisy else conditions.as_listed()
     if rules is not None:
         try:
-            said = resolved(rules, vocabulary_of(problem.model.hypotheses, problem.graph.beliefs))
+            said = resolved(rules, _words(problem))
         except UnknownCondition:
             said = None
         if said is not None and not said.clashes and list(said) == row.tolist():

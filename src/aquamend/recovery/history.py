@@ -340,7 +340,7 @@ class Recovery:
     def _succeeded(self, act: Act, receipt: Receipt) -> Recovery:
         carried_out = len(self.acts) == 1 and not isinstance(act, Measure)
         after: dict[str, Any] = {"acts": self.acts[1:], "carried_out": carried_out}
-        if isinstance(act, Undo | Declare | Redo):
+        if isinstance(act, Undo | Declare | Redo | Follow):
             after["changes"] = (*self.changes, Change(act, Came.DONE))
         match act:
             case Measure(probe):

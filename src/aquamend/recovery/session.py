@@ -629,7 +629,7 @@ class Session:
         self._kept = self._standing
         if self.tracker is not None:
             for act, receipt in self._taken:
-                self.tracker.apply(act, receipt)
+                self.tracker.apply(act, receipt, at=self._clock)
         self._taken.clear()
 
     @property

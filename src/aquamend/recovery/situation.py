@@ -43,7 +43,7 @@ def problem_after(state: InformationState, changes: Sequence[Change], first: Pro
     """Return the problem of a state after these changes; ``first`` is the one that the recovery began with.
 
     The hypotheses stay what they were: they say what had happened by the alarm. But what an action that was done again
-    sets is true from then on.
+    sets is true from then on, and what a plan has corrected for sure is right, whatever is declared of it next.
     """
     problem = state.problem
     actions = tuple(_actions(problem, changes, first))
@@ -87,6 +87,7 @@ def _actions(problem: Problem, changes: Sequence[Change], first: Problem) -> Ite
     operations = {act.operation for act in _done(changes) if isinstance(act, Undo)}
     wanted = {name for act in _done(changes) if isinstance(act, Undo) for name in act.actions}
     redone = {act.action for act in _done(changes) if isinstance(act, Redo)}
+    undone = {name for act in _done(changes) if isinstance(act, Follow) for name in act.undo}
     never = _never(changes, Undo)
     for action in problem.graph.actions:
         if action.name in redone:
@@ -94,6 +95,9 @@ def _actions(problem: Problem, changes: Sequence[Change], first: Problem) -> Ite
             continue
         if not action.executed:
             yield action
+            continue
+        if action.name in undone:
+            yield replace(original[action.name], executed=False)
             continue
         shared = tuple(name for name in action.operations if name not in operations)
         alone = not action.operations
@@ -152,12 +156,25 @@ def _redeclared(state: InformationState, changes: Sequence[Change], first: Probl
     for act in _done(changes):
         if isinstance(act, Redo):
             for belief, value in actions[act.action].sets.items():
-                before = problem.redeclared.get(belief)
-                yield belief, Redeclared(value, (), 1 if before is None else before.times + 1)
+                yield belief, Redeclared(value, (), _times(problem, belief))
+        if isinstance(act, Follow):
+            for belief in _made_right(problem, act):
+                yield belief, Redeclared(None, (), _times(problem, belief))
         if not isinstance(act, Declare):
             continue
         speaking = evidence_on(state, graph.belief_index[act.belief], wrong_under(problem, act))
         support = tuple(graph.probes[m].name for m in speaking)
-        before = problem.redeclared.get(act.belief)
-        times = 1 if before is None else before.times + 1
-        yield act.belief, Redeclared(act.value, support, times)
+        yield act.belief, Redeclared(act.value, support, _times(problem, act.belief))
+
+
+def _times(problem: Problem, belief: str) -> int:
+    """Return how often a belief has been declared again, this time included."""
+    before = problem.redeclared.get(belief)
+    return 1 if before is None else before.times + 1
+
+
+def _made_right(problem: Problem, act: Follow) -> Iterator[str]:
+    """Yield what a plan has corrected for sure; what it may have left wrong stays as it was."""
+    plan = problem.followed(act.plan)
+    unsure = {} if plan is None else plan.unsure
+    return (belief for belief in act.correct if belief not in unsure)

@@ -102,15 +102,15 @@ def _words(event: Event, before: Recovery, now: Recovery, took: float | None) ->
     """Return title and text of an event, and whether something went wrong."""
     match event:
         case Alarmed(state, policy, rules):
-            begun = f"{state.problem.name}; {policy} decides. In doubt: {_doubts(state)}."
+            begun = f"{state.problem.name}; {policy} decides.{_monitors(state)} In doubt: {_doubts(state)}."
             return "alarm", f"{begun} Rules: {rules.in_words}.", True
         case AlarmedAgain(refused, name):
-            which = "" if name is None else f" ({name})"
+            which = "" if name is None else f"{name} rang. "
             if refused is not None:
-                return "alarm again", f"Not counted{which}: {refused}.", True
+                return "alarm again", f"{which}Not counted: {refused}.", True
             if now.act is not None:
-                return "alarm again", f"Counts{which} once this has ended: {now.act}.", True
-            return "alarm again", f"In doubt{which}: {_doubts(now.state)}.", True
+                return "alarm again", f"{which}Counts once this has ended: {now.act}.", True
+            return "alarm again", f"{which}In doubt: {_doubts(now.state)}.", True
         case Observed(observation):
             return "observed", f"{observation}, unasked. In doubt: {_doubts(now.state)}.", False
         case Decided():
@@ -173,6 +173,14 @@ def _receipt(done: Done, act: Act | None, now: Recovery, took: float | None) -> 
         return "measured", f"{answer} In doubt: {_doubts(now.state)}.", False
     found = "" if receipt.finding is None else f" ({as_told(receipt.finding)})"
     return "handed over" if isinstance(act, HandOver) else "done", f"{receipt.what}{found}, cost {cost}.", False
+
+
+def _monitors(state: InformationState) -> str:
+    """Return which of several monitors have rung, and which were watching and have not."""
+    if len(state.problem.model.monitors) < 2:
+        return ""
+    silent = f"; silent: {', '.join(state.silent)}" if state.silent else ""
+    return f" Rang: {', '.join(state.rung) or 'none'}{silent}."
 
 
 def _doubts(state: InformationState) -> str:
