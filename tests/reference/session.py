@@ -75,7 +75,8 @@ class SessionModel:
     alarms_waiting: int = 0
     observed: bool = False
     corrected: bool = False
-    """Whether something was declared since an alarm last counted, so that another one is new evidence."""
+    """Whether something was declared, or made right by a plan, since an alarm last counted: another one is then new
+    evidence."""
     odd: bool = False
     """Whether an answer came that the model thinks impossible."""
     failures: dict[str, int] = field(default_factory=dict)
@@ -219,6 +220,8 @@ class SessionModel:
                 self.undone = (*self.undone, *gone)
             case Declare():
                 self.corrected = True
+            case Follow(correct=right):
+                self.corrected |= bool(right)
             case Redo(action):
                 self.undone = tuple(name for name in self.undone if name != action)
 

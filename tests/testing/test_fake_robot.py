@@ -521,7 +521,7 @@ def test_whatever_goes_wrong_and_whoever_interrupts_nothing_moves_twice(seed):
 
         recovery = asyncio.run(run())
     fake.motions.close()
-    timer.join()
+    timer.join(timeout=PATIENCE_S)
     assert recovery.ending is not None
     nothing_moved_twice(fake)
 

@@ -80,7 +80,7 @@ def test_whoever_waits_for_a_motion_or_its_end_is_woken():
     motions.begin(POUR)
     motions.wait_for("redo: pour", timeout_s=PATIENCE_S)
     thread.start()
-    thread.join()
+    thread.join(timeout=PATIENCE_S)
     with pytest.raises(TimeoutError, match=r"redo: pour: still under way after 0\.01 s"):
         motions.wait_until_still(timeout_s=0.01)
     motions.end(0)
