@@ -26,13 +26,13 @@ help:
 	@echo 'make api       the API reference from docstrings, into build/api, with every link checked'
 	@echo 'make lint      ruff check and ruff format --check'
 	@echo 'make format    let ruff rewrite what it can'
-	@echo 'make types     mypy, strict, on src'
+	@echo 'make types     mypy, strict, on both packages'
 	@echo 'make layers    import-linter'
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
 	@echo 'make results   run every suite again into results/, and make the tables and pictures; SUITES="t4-v3" names some'
-	@echo 'make viewer    build the script of the 3-D replay anew; needs npm, which nothing else does'
-	@echo 'make lock      write requirements/*.txt anew; UPGRADE=1 takes the newest versions'
+	@echo 'make viewer    build the script of the 3-D replay; needs npm, which nothing else does'
+	@echo 'make lock      write requirements/*.txt again; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
 
 setup: $(STAMP)
@@ -52,13 +52,13 @@ $(UV_STAMP): requirements/uv.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/uv.txt
 	@touch $@
 
-$(STAMP): $(UV_STAMP) pyproject.toml requirements/dev.txt hatch_build.py src/aquamend/decision/min_cut.c
+$(STAMP): $(UV_STAMP) pyproject.toml lab/pyproject.toml requirements/dev.txt hatch_build.py src/aquamend/decision/min_cut.c
 	@rm -f $@
 	@echo 'setup: installing the locked dependencies'
 	@$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements/dev.txt requirements/uv.txt
-	@echo 'setup: installing aquamend'
-	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -qq src
+	@echo 'setup: installing aquamend and aquamend-lab'
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable lab
+	@$(BIN)/python -m compileall -qq src lab/src
 	@touch $@
 	@echo 'setup: done; try `make demo`'
 
@@ -82,7 +82,7 @@ soak: $(STAMP)
 
 # What runs beside a robot is tested with the oldest libraries it may find there.
 LOWEST := .venv-lowest
-LOWEST_TESTS := tests/model tests/graph tests/modelling tests/learning tests/lint tests/problem_file \
+LOWEST_TESTS := tests/problem tests/learning tests/lint tests/files \
   tests/decision/test_undo_that_may_fail.py tests/decision/test_min_cut.py tests/policies/test_robust.py \
   tests/cli/test_bad_input.py tests/cli/test_decide_json.py
 
@@ -91,8 +91,8 @@ lowest: $(UV_STAMP)
 	@$(UV) pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable . pytest==9.0.0 hypothesis==6.140.0
 	@$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
-API := aquamend $(addprefix aquamend.,graph model problem modelling inference problem_file decision sensitivity policies \
-  lint export recovery learning testing errors)
+API := aquamend $(addprefix aquamend.,problem belief files decision planning policies explanation \
+  lint recovery story learning testing errors) aquamend_lab
 
 api: $(STAMP)
 	@$(BIN)/pdoc --docformat markdown --output-directory build/api $(API)
@@ -121,7 +121,7 @@ bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python bench/run.py
 
 results: $(STAMP)
-	@for suite in $(if $(SUITES),$(SUITES),$$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import SUITES; print(*SUITES)')); do \
+	@for suite in $(if $(SUITES),$(SUITES),$$($(BIN)/python -c 'from aquamend_lab.benchmarks.catalogue import SUITES; print(*SUITES)')); do \
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
 
@@ -133,8 +133,8 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-str
   --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
 lock: $(UV_STAMP)
-	@$(COMPILE) pyproject.toml --all-extras --output-file requirements/runtime.txt
-	@$(COMPILE) pyproject.toml --all-extras --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
+	@$(COMPILE) pyproject.toml lab/pyproject.toml --all-extras --no-emit-package aquamend --output-file requirements/runtime.txt
+	@$(COMPILE) pyproject.toml lab/pyproject.toml --all-extras --no-emit-package aquamend --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
 

@@ -13,7 +13,7 @@ for (const name of sources) hash.update(readFileSync(name));
 
 await build({
   entryPoints: ["src/main.js"],
-  outfile: "../src/aquamend/replay/assets/replay.js",
+  outfile: "../lab/src/aquamend_lab/pouring/replay/assets/replay.js",
   bundle: true,
   minify: true,
   format: "iife",

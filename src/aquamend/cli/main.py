@@ -6,42 +6,31 @@ import os
 import signal
 import sys
 import warnings
-from importlib import import_module
-from typing import Annotated, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated
 
 import typer
 
-
-class Command(NamedTuple):
-    """A command: where its function is, what it does in a few words, and whether it needs arguments."""
-
-    module: str
-    short_help: str
-    needs_arguments: bool = True
-
+from aquamend.cli.command import Command, added_commands
 
 COMMANDS = {
-    "demo": Command("demo", "Watch a robot recover, and keep the story as a page.", needs_arguments=False),
-    "decide": Command("decide", "Decide what to do next, and say why."),
-    "evaluate": Command("evaluate", "Compare policies by expected loss."),
-    "bench": Command("bench", "Run a benchmark suite, or list the suites."),
-    "report": Command("report", "Write one page about one or more runs."),
-    "compare": Command("compare", "Compare two policies, or two runs, scenario by scenario."),
-    "replay": Command("replay", "Turn a saved recording into a page that plays it."),
-    "learn": Command("learn", "Learn a problem's numbers from past alarms."),
-    "fit": Command("fit", "Calibrate a world's model from runs of its own."),
-    "session": Command("session", "Read the journal of a robot's recoveries."),
-    "new": Command("new", "Write a problem file to begin with."),
-    "validate": Command("validate", "Check problem files for faults."),
-    "lint": Command("lint", "Say what looks odd in sound files, and what it costs."),
-    "schema": Command("new", "Print the JSON Schema of problem files, or of sessions.", needs_arguments=False),
-    "graph": Command("graph", "Print the recovery graph for drawing."),
-    "export": Command("export", "Write the problem for other people's solvers."),
+    "decide": Command("aquamend.cli.decide:decide", "Decide what to do next, and say why."),
+    "evaluate": Command("aquamend.cli.evaluate:evaluate", "Compare policies by expected loss."),
+    "learn": Command("aquamend.cli.learn:learn", "Learn a problem's numbers from past alarms."),
+    "session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries."),
+    "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
+    "validate": Command("aquamend.cli.validate:validate", "Check problem files for faults."),
+    "lint": Command("aquamend.cli.lint:lint", "Say what looks odd in sound files, and what it costs."),
+    "schema": Command(
+        "aquamend.cli.new:schema", "Print the JSON Schema of problem files, or of sessions.", needs_arguments=False
+    ),
+    "graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing."),
+    "export": Command("aquamend.cli.export:export", "Write the problem for other people's solvers."),
 }
-"""In the order in which help lists them."""
+"""The product's own, in the order in which help lists them; installed packages add theirs after these."""
 
 
-def program(*names: str) -> typer.Typer:
+def program(commands: Mapping[str, Command]) -> typer.Typer:
     """Return the program with these commands; only their modules are imported."""
     made = typer.Typer(
         name="aquamend",
@@ -53,9 +42,8 @@ def program(*names: str) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_options)
-    for name in names:
-        command = COMMANDS[name]
-        function = getattr(import_module(f"aquamend.cli.{command.module}"), name)
+    for name, command in commands.items():
+        function = command.load()
         if isinstance(function, typer.Typer):
             made.add_typer(function, name=name, short_help=command.short_help)
         else:
@@ -63,9 +51,14 @@ def program(*names: str) -> typer.Typer:
     return made
 
 
+def all_commands() -> dict[str, Command]:
+    """Return the product's commands, and those that installed packages add."""
+    return {**COMMANDS, **added_commands(COMMANDS)}
+
+
 def __getattr__(name: str) -> typer.Typer:
     if name == "app":  # with all commands, for whoever runs the program from Python
-        return program(*COMMANDS)
+        return program(all_commands())
     raise AttributeError(name)
 
 
@@ -98,8 +91,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
-    asked = [name for name in sys.argv[1:2] if name in COMMANDS]  # other commands need not be imported for one
+    asked = {name: COMMANDS[name] for name in sys.argv[1:2] if name in COMMANDS}  # others need not be imported for one
     try:
-        program(*(asked or COMMANDS))(prog_name="aquamend")
+        program(asked or all_commands())(prog_name="aquamend")
     except OSError as error:
         raise SystemExit(f"aquamend: the output could not be written: {error}") from None

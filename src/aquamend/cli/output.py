@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aquamend.errors import AquaMendError
+from aquamend.text import WIDEST
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-WIDEST = 120
-"""Columns used at most: longer lines are hard to read across."""
 
 
 def print_json(data: dict[str, Any]) -> None:

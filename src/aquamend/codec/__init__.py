@@ -25,6 +25,7 @@ from aquamend.codec.forms import (
     Probability,
     Whole,
 )
+from aquamend.codec.plain_data import json_number
 from aquamend.codec.records import NOT_WRITTEN, Key, KeyedBy, dump, form_of, key_of, load, write
 from aquamend.codec.report import FaultReport, place
 from aquamend.codec.tables import FirstThatHolds, by_condition, number_or_table, place_of_rule
@@ -58,6 +59,7 @@ __all__ = [
     "by_condition",
     "dump",
     "form_of",
+    "json_number",
     "key_of",
     "load",
     "number_or_table",

@@ -107,3 +107,12 @@ def _shown_inside(item: object) -> str:
     if isinstance(item, Mapping):
         return "{…}"
     return "[…]" if isinstance(item, Sequence) and not isinstance(item, str) else shown(item)
+
+
+def json_number(value: float | None) -> float | str | None:
+    """Return a plain number; infinity as text, since JSON has none, and what is unavailable as None."""
+    if value is None or math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(value) + 0.0  # no negative zero

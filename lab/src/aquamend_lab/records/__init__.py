@@ -1,0 +1,22 @@
+"""The files a benchmark run leaves behind: what the runner writes and the analysis reads."""
+
+from aquamend_lab.records.group_kinds import KIND, KINDS, PROBLEM, SETTING, SIZE, STRATUM, USUAL_KINDS
+from aquamend_lab.records.lines import as_line, read_lines, sealed_line, write_lines
+from aquamend_lab.records.run_folder import Run, RunFolder, load_run
+
+__all__ = [
+    "KIND",
+    "KINDS",
+    "PROBLEM",
+    "SETTING",
+    "SIZE",
+    "STRATUM",
+    "USUAL_KINDS",
+    "Run",
+    "RunFolder",
+    "as_line",
+    "load_run",
+    "read_lines",
+    "sealed_line",
+    "write_lines",
+]
