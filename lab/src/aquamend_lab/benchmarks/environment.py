@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import aquamend
+import aquamend_lab
 from aquamend.errors import UnknownName
 from aquamend.policies import DescribedPolicy, policy_named
 from aquamend_lab.benchmarks.problem_folder import fingerprint
@@ -53,12 +54,13 @@ def processor() -> str:
 
 @cache
 def code_fingerprint() -> str:
-    """Return a hash of this package's source."""
-    root = Path(aquamend.__file__).parent
+    """Return a hash of the source of both packages."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
-        digest.update(path.read_bytes())
+    for package in (aquamend, aquamend_lab):
+        root = Path(str(package.__file__)).parent
+        for path in sorted(root.rglob("*.py")):
+            digest.update(f"{root.name}/{path.relative_to(root).as_posix()}\0".encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -108,11 +110,11 @@ def _version(library: str) -> str | None:
 
 def _commit() -> str | None:
     """Return the commit of the source tree, marked if it was changed since; None where it is under none."""
-    root = Path(aquamend.__file__).parent
+    root = Path(aquamend_lab.__file__).parent
     try:
         _git(root, "ls-files", "--error-unmatch", "__init__.py")  # not just somewhere inside a repository
         commit = _git(root, "rev-parse", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--", ".")
+        changed = _git(root, "status", "--porcelain", "--", ":/src", ":/lab")
     except (OSError, subprocess.SubprocessError):
         return None
     return f"{commit}+changes" if changed else commit

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.lab.pouring.fit.records import record
+from tests.lab.pouring.calibration.records import record
 
 from aquamend.files.text import data_at
 from aquamend.learning import calibration_of, learned

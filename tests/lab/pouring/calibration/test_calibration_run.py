@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.lab.pouring.fit.records import record
+from tests.lab.pouring.calibration.records import record
 
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, RUNS, STAGES, CalibrationRecord, calibrate_once
 from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, held_back

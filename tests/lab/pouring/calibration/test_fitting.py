@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.lab.pouring.fit.records import (
+from tests.lab.pouring.calibration.records import (
     BIAS_G,
     HEFT_G,
     LOOK_NEW_G,
