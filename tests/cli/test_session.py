@@ -13,8 +13,8 @@ from contextlib import closing
 import pytest
 from tests.waiting import PATIENCE_S
 
-from aquamend.inference import InformationState
-from aquamend.problem_file import load_problem
+from aquamend.belief import InformationState
+from aquamend.files import load_problem
 from aquamend.recovery import Ending, Journal, Recovery, Rules, recover, resume
 
 

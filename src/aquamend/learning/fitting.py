@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from aquamend.codec import FirstThatHolds
 from aquamend.errors import InvalidData, meant
+from aquamend.files import parse_problem, vocabulary_in
 from aquamend.learning.estimates import STRENGTH, Estimate, cost, rate, shares
 from aquamend.learning.readings import DIGITS, Law, learned_readings
 from aquamend.learning.records import Reading, Record, causes_in
-from aquamend.modelling.following import follows
-from aquamend.modelling.rules import Vocabulary, resolved
 from aquamend.problem import Problem
-from aquamend.problem_file import parse_problem, vocabulary_in
-from aquamend.text.words import named
+from aquamend.problem.building.following import follows
+from aquamend.problem.building.rules import Vocabulary, resolved
+from aquamend.text import named
 
 Indices = NDArray[np.intp]
 FEW = 5
