@@ -1,11 +1,12 @@
 """The problem file of docs/problem-format.md: reading one, with every fault found, and writing one."""
 
 from aquamend.problem_file.format import FORMAT, problem_schema
-from aquamend.problem_file.reader import load_problem, parse_problem, read_problem, vocabulary_in
+from aquamend.problem_file.reader import hypotheses_in, load_problem, parse_problem, read_problem, vocabulary_in
 from aquamend.problem_file.writer import problem_to_data, with_declared
 
 __all__ = [
     "FORMAT",
+    "hypotheses_in",
     "load_problem",
     "parse_problem",
     "problem_schema",

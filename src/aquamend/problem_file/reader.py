@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from aquamend.codec import UNREAD, FaultReport, form_of
 from aquamend.errors import InvalidProblem
+from aquamend.model import Hypothesis
 from aquamend.model.ages import Ages
 from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Problem
@@ -61,6 +62,11 @@ def parse_problem(data: Mapping[str, Any], *, ages: AnyAges = None) -> Problem:
 def vocabulary_in(data: Mapping[str, Any]) -> Vocabulary:
     """Return what conditions in the data of a sound problem may speak of, and its hypotheses before any is split."""
     return _draft(data, FaultReport()).vocabulary
+
+
+def hypotheses_in(data: Mapping[str, Any]) -> Sequence[Hypothesis]:
+    """Return the hypotheses of a sound problem's data, one for each value of a spread, before any is split further."""
+    return _draft(data, FaultReport()).hypotheses
 
 
 def _draft(data: Mapping[str, Any], report: FaultReport, ages: Ages | None = None) -> Draft:
