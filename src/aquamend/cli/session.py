@@ -202,6 +202,9 @@ def export(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write here, all or nothing; to standard output unless given.")
     ] = None,
+    mcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one session here, as an MCAP file, in place of JSON.")
+    ] = None,
 ) -> None:
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
     from aquamend.records import write_atomically
@@ -210,6 +213,9 @@ def export(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
+        if mcap is not None:
+            _record(opened, chosen, mcap, also=out)
+            return
         lines = (to_json(line_to_data(name, entry)) + "\n" for name in chosen for entry in opened.read(name))
         if out is None:
             for line in lines:
@@ -217,6 +223,15 @@ def export(
         else:
             write_atomically(out, "".join(lines).encode())
     complaints.exit()
+
+
+def _record(journal: Journal, chosen: list[str], path: Path, *, also: Path | None) -> None:
+    from aquamend.adapters.recordings import write_recording
+
+    if len(chosen) != 1 or also is not None:
+        raise AquaMendError(f"--mcap writes one session, and nothing else; name it, without --out: {chosen[:5]}")
+    write_recording(path, journal, chosen[0])
+    typer.echo(f"{chosen[0]}: written to {path}")
 
 
 @session.command(short_help="Delete sessions that have ended.")
