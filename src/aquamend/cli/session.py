@@ -202,21 +202,36 @@ def export(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write here, all or nothing; to standard output unless given.")
     ] = None,
+    mcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one session here, as an MCAP file, in place of JSON.")
+    ] = None,
 ) -> None:
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
     from aquamend.records import write_atomically
-    from aquamend.recovery.plain import to_json
+    from aquamend.recovery.plain import line_to_data, to_json
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
-        lines = (to_json(_event_data(name, entry)) + "\n" for name in chosen for entry in opened.read(name))
+        if mcap is not None:
+            _record(opened, chosen, mcap, also=out)
+            return
+        lines = (to_json(line_to_data(name, entry)) + "\n" for name in chosen for entry in opened.read(name))
         if out is None:
             for line in lines:
                 typer.echo(line, nl=False)
         else:
             write_atomically(out, "".join(lines).encode())
     complaints.exit()
+
+
+def _record(journal: Journal, chosen: list[str], path: Path, *, also: Path | None) -> None:
+    from aquamend.adapters.recordings import write_recording
+
+    if len(chosen) != 1 or also is not None:
+        raise AquaMendError(f"--mcap writes one session, and nothing else; name it, without --out: {chosen[:5]}")
+    write_recording(path, journal, chosen[0])
+    typer.echo(f"{chosen[0]}: written to {path}")
 
 
 @session.command(short_help="Delete sessions that have ended.")
@@ -288,19 +303,14 @@ def _making_sense(path: Path, name: str) -> Iterator[None]:
         raise BadJournal(path, what, "restore it from a copy") from error
 
 
-def _event_data(name: str, entry: Entry) -> dict[str, object]:
-    """Return an event in the form of docs/journal.md: where and when, its kind, and what that kind says."""
-    from aquamend.recovery.plain import event_to_data
-
-    return {"session": name, "number": entry.number, "time": entry.time, **event_to_data(entry.event)}
-
-
 def _told_data(name: str, entry: Entry, line: Line | None) -> dict[str, object]:
-    """Return the same with how it is told."""
+    """Return an event in the form of docs/journal.md, with how it is told."""
+    from aquamend.recovery.plain import line_to_data
+
     words = None
     if line is not None:
         words = {"title": line.title, "text": line.text, "bad": line.bad, "seconds": line.seconds}
-    return {**_event_data(name, entry), "told": words}
+    return {**line_to_data(name, entry), "told": words}
 
 
 def _beginning(entry: Entry) -> Line | None:

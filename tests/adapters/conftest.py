@@ -1,0 +1,14 @@
+import pytest
+from tests.adapters.problems import cup_problem
+
+from aquamend.inference import InformationState
+
+
+@pytest.fixture(scope="session")
+def cup():
+    """Return a maker of states with a level that may be another one, under an executed grasp, and a probe of it."""
+
+    def make(**rest):
+        return InformationState.alarmed(cup_problem(**rest))
+
+    return make
