@@ -121,7 +121,7 @@ bench: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python bench/run.py
 
 results: $(STAMP)
-	@for suite in $(if $(SUITES),$(SUITES),$$($(BIN)/python -c 'from aquamend.benchmarks.catalogue import SUITES; print(*SUITES)')); do \
+	@for suite in $(if $(SUITES),$(SUITES),$$($(BIN)/python -c 'from aquamend_lab.benchmarks.catalogue import SUITES; print(*SUITES)')); do \
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
 

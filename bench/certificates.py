@@ -17,13 +17,13 @@ from rich.console import Console
 from rich.table import Table
 
 from aquamend import InformationState
-from aquamend.benchmarks.catalogue import SUITES
-from aquamend.benchmarks.pouring import POURING_SUITES
-from aquamend.benchmarks.t4.suites import T4_SUITES
+from aquamend.files import load_problem
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.limits import Limits, progress
 from aquamend.planning.search import search
-from aquamend.problem_file import load_problem
+from aquamend_lab.benchmarks.catalogue import SUITES
+from aquamend_lab.benchmarks.pouring import POURING_SUITES
+from aquamend_lab.benchmarks.t4.suites import T4_SUITES
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 STRESS_EPISODES = 60

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from aquamend.benchmarks.catalogue import POURING_SUITES
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
-from aquamend.modelling import RootCause, joint_model
+from aquamend.belief import InformationState
 from aquamend.problem import Plan, Problem
-from aquamend.worlds.pouring.model.fitted import load_fitted
-from aquamend.worlds.pouring.model.problem import AlarmModel, Heard
-from aquamend.worlds.pouring.reports import Report, Signal
-from aquamend.worlds.pouring.task import Stage, decided
+from aquamend.problem.building import RootCause, joint_model
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
+from aquamend_lab.benchmarks.catalogue import POURING_SUITES
+from aquamend_lab.pouring.model.fitted import load_fitted
+from aquamend_lab.pouring.model.problem import AlarmModel, Heard
+from aquamend_lab.pouring.reports import Report, Signal
+from aquamend_lab.pouring.task import Stage, decided
 
 
 def decision_call(seed: int = 0) -> Problem:

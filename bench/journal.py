@@ -25,10 +25,10 @@ import numpy as np
 from aquamend import AquaMend, InformationState, Reprobe, Step, load_problem
 from aquamend.explanation.as_json import explanation_json
 from aquamend.explanation.report import decision_report
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel
 from aquamend.recovery import UNATTENDED, Act, Journal, Measure, Receipt, Recovery, recover, recover_async
 from aquamend.recovery.events import Decided, Done, Event, Intended
 

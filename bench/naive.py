@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from aquamend.belief import InformationState
 from aquamend.decision.closures import CutGroup
 from aquamend.decision.min_cut import whole_numbers
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState
-from aquamend.model import Outcomes, Readings
+from aquamend.problem.model import Outcomes, Readings
 
 READINGS = 200
 """Readings at which a continuous probe is tried, between four standard deviations below all means and above all."""

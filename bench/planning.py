@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from aquamend import AquaMend, Best, InformationState, Problem, load_problem
-from aquamend.benchmarks.pouring import POURING_SUITES
 from aquamend.errors import NotDiscrete
 from aquamend.policies import Policy, evaluate
 from aquamend.policies.sampling import SampledEvaluation, sampled
+from aquamend_lab.benchmarks.pouring import POURING_SUITES
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 EPISODES = 200

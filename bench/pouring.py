@@ -13,16 +13,16 @@ import numpy as np
 from rich.table import Table
 
 from aquamend.recovery import Charge
-from aquamend.worlds.pouring.mujoco.body import Body, Skill, drive
-from aquamend.worlds.pouring.mujoco.composing import put_back
-from aquamend.worlds.pouring.mujoco.drawing import draw_scene
-from aquamend.worlds.pouring.mujoco.handling import grasp, lift, move
-from aquamend.worlds.pouring.mujoco.measuring import localise, look, weigh
-from aquamend.worlds.pouring.mujoco.pouring import pour
-from aquamend.worlds.pouring.mujoco.recorder import Recorder
-from aquamend.worlds.pouring.mujoco.scene import Standing, TableScene
-from aquamend.worlds.pouring.mujoco.sensors import level_g, positions_m
-from aquamend.worlds.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.body import Body, Skill, drive
+from aquamend_lab.pouring.mujoco.composing import put_back
+from aquamend_lab.pouring.mujoco.drawing import draw_scene
+from aquamend_lab.pouring.mujoco.handling import grasp, lift, move
+from aquamend_lab.pouring.mujoco.measuring import localise, look, weigh
+from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.recorder import Recorder
+from aquamend_lab.pouring.mujoco.scene import Standing, TableScene
+from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m
+from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 SCENE = TableScene(
     (Standing("A", 0, 20), Standing("B", 1, 25), Standing("C", 2, 30), Standing("pitcher", 3, 60)), reserve_g=5

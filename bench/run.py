@@ -28,13 +28,13 @@ from rich.console import Console
 from rich.table import Table
 
 from aquamend import AquaMend, InformationState, Reprobe
-from aquamend.benchmarks.catalogue import M1, M1_DEPTH
+from aquamend.belief.support import spoken
 from aquamend.decision import min_cut
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import probe_values
-from aquamend.decision.support import spoken
 from aquamend.planning.exact import solve
 from aquamend.problem import Problem
+from aquamend_lab.benchmarks.catalogue import M1, M1_DEPTH
 
 ROOT = Path(__file__).parent.parent
 

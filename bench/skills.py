@@ -8,16 +8,16 @@ import numpy as np
 from rich.table import Table
 
 from aquamend.recovery import Charge
-from aquamend.worlds.pouring.mujoco import dimensions as dim
-from aquamend.worlds.pouring.mujoco.body import Body, drive
-from aquamend.worlds.pouring.mujoco.composing import fetch, pour_back, put_back
-from aquamend.worlds.pouring.mujoco.drawing import draw_scene
-from aquamend.worlds.pouring.mujoco.episode import DOSE_G
-from aquamend.worlds.pouring.mujoco.handling import move
-from aquamend.worlds.pouring.mujoco.measuring import localise
-from aquamend.worlds.pouring.mujoco.pouring import pour
-from aquamend.worlds.pouring.mujoco.simulation import Simulation
-from aquamend.worlds.pouring.task import QUANTITY_TOLERANCE_G
+from aquamend_lab.pouring.mujoco import dimensions as dim
+from aquamend_lab.pouring.mujoco.body import Body, drive
+from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
+from aquamend_lab.pouring.mujoco.drawing import draw_scene
+from aquamend_lab.pouring.mujoco.episode import DOSE_G
+from aquamend_lab.pouring.mujoco.handling import move
+from aquamend_lab.pouring.mujoco.measuring import localise
+from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G
 
 SEED = 4_100_001
 RUNS = 40

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aquamend.analysis.figures.appearance import described_by
-from aquamend.analysis.paper import paper_table
-from aquamend.analysis.report.plots import mean_dots
-from aquamend.analysis.report.readme_tables import with_tables
-from aquamend.analysis.summary import summarise
-from aquamend.analysis.table import table_of
-from aquamend.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, PUBLISHED
-from aquamend.cli.looks import look_named
-from aquamend.records import Run, load_run, write_atomically
+from aquamend.files.atomic import write_atomically
+
+from aquamend_lab.analysis.figures.appearance import described_by
+from aquamend_lab.analysis.paper import paper_table
+from aquamend_lab.analysis.report.plots import mean_dots
+from aquamend_lab.analysis.report.readme_tables import with_tables
+from aquamend_lab.analysis.summary import summarise
+from aquamend_lab.analysis.table import table_of
+from aquamend_lab.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, PUBLISHED
+from aquamend_lab.cli.looks import look_named
+from aquamend_lab.records import Run, load_run
 
 ROOT = Path(__file__).parent.parent
 PAGES = {

@@ -3,10 +3,10 @@
 import tempfile
 
 from aquamend import InformationState, Reprobe, best_terminal
-from aquamend.analysis.comparison import compare, side
-from aquamend.analysis.comparison_text import verdict
-from aquamend.analysis.table import table_of
-from aquamend.benchmarks.runner import Asked, run_suite
+from aquamend_lab.analysis.comparison import compare, side
+from aquamend_lab.analysis.comparison_text import verdict
+from aquamend_lab.analysis.table import table_of
+from aquamend_lab.benchmarks.runner import Asked, run_suite
 
 
 class LookOnce:

@@ -6,7 +6,7 @@ import numpy as np
 
 from aquamend import AquaMend, InformationState, evaluate, load_problem
 from aquamend.recovery import recovered
-from aquamend.worlds import ModelWorld
+from aquamend.testing.model_world import ModelWorld
 
 pouring = load_problem(Path(__file__).with_name("pouring.yaml"))
 for truth in ("passer_by", "A_B_swapped", "glare_on_A"):

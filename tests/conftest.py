@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
+from aquamend.belief import InformationState, Observation
+from aquamend.files import parse_problem
 from aquamend.problem import Problem
-from aquamend.problem_file import parse_problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from tests.reference.generator import valued_problem as valued_data
 from tests.tiers import QUICK, cases
 
@@ -59,8 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave every drawing of a report blank, for tests that look at the rest: drawing is what takes the time."""
-    from aquamend.analysis.figures import bars, curves, dots, scenes
-    from aquamend.analysis.figures.drawing import Drawing
+    from aquamend_lab.analysis.figures import bars, curves, dots, scenes
+    from aquamend_lab.analysis.figures.drawing import Drawing
 
     blank = Drawing(b'<svg viewBox="0 0 1 1"></svg>', b"")
     for module in (bars, curves, dots, scenes):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from aquamend.errors import AquaMendError
-from aquamend.problem_file import load_problem
-from aquamend.records import load_run, write_lines
+from aquamend.files import load_problem
 from aquamend.recovery import Tracker
-from aquamend.replay.recording import Body, Geom, Recording, load_recording, to_bytes
+from aquamend_lab.pouring.replay.recording import Body, Geom, Recording, load_recording, to_bytes
+from aquamend_lab.records import load_run, write_lines
 
 ROOT = Path(__file__).parent.parent
 ODD = (b"null", b"[]", b"{}", b'"x"', b"1e999", b"-1", b"NaN", b"true", b"1e-320", b'""', b"[[[]]]", b"9" * 30)
@@ -83,7 +83,7 @@ def test_packed_runs(tmp_path):
 
 
 def test_the_model_of_the_pouring_robot(tmp_path):
-    fitted = pytest.importorskip("aquamend.worlds.pouring.model.fitted")
+    fitted = pytest.importorskip("aquamend_lab.pouring.model.fitted")
     fitted.save_fitted(fitted.uncalibrated(), tmp_path / "sound.json")
     sound = (tmp_path / "sound.json").read_bytes()
     assert fitted.load_fitted(tmp_path / "sound.json") == fitted.uncalibrated()
@@ -94,8 +94,8 @@ def test_the_model_of_the_pouring_robot(tmp_path):
 
 
 def test_calibration_records_of_the_pouring_robot(tmp_path):
-    records = pytest.importorskip("tests.worlds.pouring.fit.records")
-    campaign = pytest.importorskip("aquamend.worlds.pouring.fit.campaign").campaign
+    records = pytest.importorskip("tests.lab.pouring.calibration.records")
+    campaign = pytest.importorskip("aquamend_lab.pouring.calibration.campaign").campaign
     path = tmp_path / "records.jsonl"
     write_lines(path, [each.as_data() for each in records.records(3)])
     sound = path.read_bytes()

@@ -13,13 +13,13 @@ import json
 import sys
 from pathlib import Path
 
+from aquamend.files import parse_problem
+from aquamend.files.text import data_at
 from aquamend.learning import calibration_of, learned
-from aquamend.problem_file import parse_problem
-from aquamend.problem_file.text import data_at
-from aquamend.records import read_lines
-from aquamend.worlds.pouring.fit.alarm_records import posed, record_by_role
-from aquamend.worlds.pouring.fit.calibration_run import KINDS, CalibrationRecord
-from aquamend.worlds.pouring.fit.fitting import HOLD_BACK_EVERY, fitted_to, held_back
+from aquamend_lab.pouring.calibration.alarm_records import posed, record_by_role
+from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
+from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, fitted_to, held_back
+from aquamend_lab.records import read_lines
 
 HERE = Path(__file__).parent
 RECORDS = HERE.parents[1] / "results" / "pouring-calibration.jsonl"

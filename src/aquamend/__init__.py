@@ -8,6 +8,7 @@ and ask a policy for steps:
         state = state.after(Observation(step.probe, measure(step.probe)))
 """
 
+from aquamend.belief import InformationState, Observation
 from aquamend.codec import FirstThatHolds
 from aquamend.decision import (
     Continue,
@@ -22,9 +23,12 @@ from aquamend.decision import (
     price,
 )
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import (
+from aquamend.files import load_problem
+from aquamend.policies import AquaMend, Best, Exact, Policy, evaluate, policy_named
+from aquamend.problem import Plan, Problem
+from aquamend.problem.building import joint_model
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import (
     Alarm,
     Cause,
     Declaration,
@@ -40,10 +44,6 @@ from aquamend.model import (
     Uniform,
     ValueOf,
 )
-from aquamend.modelling import joint_model
-from aquamend.policies import AquaMend, Best, Exact, Policy, evaluate, policy_named
-from aquamend.problem import Plan, Problem
-from aquamend.problem_file import load_problem
 
 __version__ = "0.1.0"
 

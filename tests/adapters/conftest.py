@@ -1,7 +1,7 @@
 import pytest
 from tests.adapters.problems import cup_problem
 
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
 
 
 @pytest.fixture(scope="session")

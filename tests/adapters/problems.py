@@ -1,7 +1,7 @@
 """A problem small enough to work out by hand, for every adapter."""
 
+from aquamend.files import parse_problem
 from aquamend.problem import Problem
-from aquamend.problem_file import parse_problem
 
 CUP = {
     "format": "aquamend-problem/1",

@@ -12,16 +12,16 @@ from tests.adapters.problems import CUP, cup_problem
 from tests.tiers import cases
 
 from aquamend.adapters.gym import ID, Agent, Encoding, Learned, RecoveryEnv, losses
+from aquamend.belief import InformationState
 from aquamend.errors import BadArgument, BadStep
-from aquamend.inference import InformationState
 from aquamend.policies import policy_named
 from aquamend.policies.evaluation import evaluate
 from aquamend.recovery import UNATTENDED, recover, recovered
 from aquamend.testing import check_policy
-from aquamend.worlds import ModelWorld
-from aquamend.worlds.pouring.discrete import Add, Assumptions, Scene, TableWorld, fresh_task, problem_of
-from aquamend.worlds.pouring.discrete.events import standard_events
-from aquamend.worlds.pouring.task import Stage
+from aquamend.testing.model_world import ModelWorld
+from aquamend_lab.pouring.discrete import Add, Assumptions, Scene, TableWorld, fresh_task, problem_of
+from aquamend_lab.pouring.discrete.events import standard_events
+from aquamend_lab.pouring.task import Stage
 
 EPISODES = cases(150, 1500)
 
@@ -121,7 +121,7 @@ def test_an_action_that_is_not_allowed_hands_over_at_its_price():
 
 def test_what_is_infinitely_dear_counts_as_the_worst():
     data = {key: value for key, value in CUP.items() if key != "escalate"}
-    from aquamend.problem_file import parse_problem
+    from aquamend.files import parse_problem
 
     env = RecoveryEnv(parse_problem(data), worst=500.0)
     env.reset(seed=0)

@@ -303,7 +303,7 @@ def test_a_guard_lets_run_what_rests_on_nothing_doubtful_and_tracks_it():
 def parse_without_alarm():
     from tests.adapters.problems import CUP
 
-    from aquamend.problem_file import parse_problem
+    from aquamend.files import parse_problem
 
     data = {key: value for key, value in CUP.items() if key != "alarm"}
     kernels = {**CUP["kernels"], "look": {"outcomes": ["there", "gone"], "likelihood": {"nothing": [0.9, 0.1]}}}

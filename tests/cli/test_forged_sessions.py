@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from tests.tiers import cases
 
-from aquamend.inference import InformationState
-from aquamend.problem_file import load_problem
+from aquamend.belief import InformationState
+from aquamend.files import load_problem
 from aquamend.recovery import Journal, Rules, recover
 from aquamend.recovery.journal import _COLUMNS, _hash, _seal
 from aquamend.recovery.seals import Mark, beside, first

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from aquamend.problem_file import parse_problem
+from aquamend.files import parse_problem
 
 
 def write_records(path, problem, n=60):

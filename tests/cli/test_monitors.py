@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.inference.test_alarms import data
+from tests.belief.test_alarms import data
 
-from aquamend.inference import InformationState
-from aquamend.problem_file import parse_problem
+from aquamend.belief import InformationState
+from aquamend.files import parse_problem
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from aquamend.belief import InformationState
 from aquamend.cli import searching
-from aquamend.inference import InformationState
 from aquamend.planning import search
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import CertifiedPlan, Evidence, Method, OneStep, Readings
@@ -84,6 +84,6 @@ def test_what_an_unfinished_evaluation_says_is_below_the_loss_of_the_policy(make
 
 @pytest.fixture
 def make_problem_state() -> InformationState:
-    from aquamend.problem_file import load_problem
+    from aquamend.files import load_problem
 
     return InformationState.alarmed(load_problem("examples/stale_map.yaml"))

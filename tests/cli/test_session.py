@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 from tests.waiting import PATIENCE_S
 
+from aquamend.belief import InformationState
 from aquamend.errors import InvalidData
-from aquamend.inference import InformationState
-from aquamend.problem_file import load_problem
+from aquamend.files import load_problem
 from aquamend.recovery import Ending, Journal, Recovery, Rules, recover, resume
 from aquamend.recovery.plain import line_from_data, line_to_data
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from tests.reference.brute_force import Reference
 
+from aquamend.belief import InformationState
 from aquamend.decision import min_cut
-from aquamend.inference import InformationState
 
 
 @pytest.fixture(params=["compiled", "SciPy"])

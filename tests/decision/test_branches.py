@@ -9,15 +9,15 @@ from scipy.integrate import simpson
 from scipy.stats import norm
 from tests.tiers import cases
 
+from aquamend.belief import InformationState, Observation
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import spoken
 from aquamend.decision import closures, probe_values
 from aquamend.decision.branches import branches_of, planning_cuts, planning_likelihood, predictive_quantiles
 from aquamend.decision.endings import endings_of
-from aquamend.decision.support import spoken
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.inference.state import REJECT_AT
-from aquamend.model import Declaration, Discrete, Gaussian, Hypothesis, JointModel, Readings
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Declaration, Discrete, Gaussian, Hypothesis, JointModel, Readings
 
 
 def weighing(seed, kernel=None):

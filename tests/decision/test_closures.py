@@ -9,13 +9,13 @@ import pytest
 from tests.decision.requiring import closed_sets, random_pairs, requirements
 from tests.tiers import cases
 
+from aquamend.belief import InformationState
 from aquamend.decision import closures
 from aquamend.decision.closures import CutGroup, grouped
 from aquamend.decision.endings import endings_of
 from aquamend.decision.steps import Continue, RollBack
 from aquamend.decision.terminal import best_terminal, correction
-from aquamend.graph import Action, Belief, Operation, RecoveryGraph
-from aquamend.inference import InformationState
+from aquamend.problem.graph import Action, Belief, Operation, RecoveryGraph
 
 
 def test_a_group_with_forced_beliefs_is_solved_in_all_branches_as_by_enumeration(solver):

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from scipy.stats import norm
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import closures
 from aquamend.decision.detection import Detection, LosslessScreen, PowerScreen, detection, detection_power
 from aquamend.decision.standings import standings
 from aquamend.decision.steps import Reprobe
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
 from aquamend.policies import AquaMend
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
 
 VALID_IN_ALL = Declaration("always", "lid", invalid_in=())
 INVALID_IN_ALL = Declaration("never", "lid", invalid_in=("on", "off"))

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tiers import cases
 
+from aquamend.belief import InformationState
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import spoken
 from aquamend.decision import best_terminal, closures
 from aquamend.decision.endings import ROWS_AT_ONCE, endings_of, worst_case_endings
 from aquamend.decision.probe_value import clairvoyant_losses, could_answer
-from aquamend.decision.support import spoken
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.inference.state import REJECT_AT
-from aquamend.model import Discrete, Hypothesis, JointModel
+from aquamend.files import parse_problem
 from aquamend.problem import Plan, Problem
-from aquamend.problem_file import parse_problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel
 
 NOBODY = np.zeros(0, dtype=bool)
 

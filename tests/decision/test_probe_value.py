@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tiers import cases
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import best_terminal, closures, probe_values
 from aquamend.decision.branches import branches_of
 from aquamend.decision.detection import value_of_perfect_information
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import best_probe, clairvoyant_loss, clairvoyant_losses
 from aquamend.decision.terminal import may_be_kept
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete
+from aquamend.problem.model import Discrete
 
 SHARP = Discrete(["on", "off"], {"on": [1, 0], "off": [0, 1]})
 NOISY = Discrete(["on", "off"], {"on": [0.9, 0.1], "off": [0.2, 0.8]})

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision.rollback_risk import (
     beam_rollback_risk,
     exact_rollback_risk,
     independent_rollback_risk,
     monte_carlo_rollback_risk,
 )
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel
 
 PROXIES = [
     exact_rollback_risk,

@@ -2,13 +2,13 @@
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
+from aquamend.belief.support import evidence_on, usable
 from aquamend.decision.standings import standings, versions
-from aquamend.decision.support import evidence_on, usable
 from aquamend.decision.terminal import best_value, may_be_kept
-from aquamend.graph import Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Declaration, Discrete, Hypothesis, JointModel
 from aquamend.problem import Problem
+from aquamend.problem.graph import Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Declaration, Discrete, Hypothesis, JointModel
 
 LEAST = Declaration("least full", "target", support=("look",))
 LEVEL = Declaration("level of A", "level", version=3, support=("look",))

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import best_terminal, price
 from aquamend.decision.steps import Continue
 from aquamend.decision.structured import LocalCosts, local_costs, violations
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel
 
 FAILED = {"neither": (), "x": ("x",), "y": ("y",), "both": ("x", "y")}
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tests.tiers import cases
 
+from aquamend.belief import InformationState, Observation
+from aquamend.belief.support import evidence_on, favour, spoken, spoken_after
 from aquamend.decision import best_terminal
 from aquamend.decision.endings import endings_of
-from aquamend.decision.support import evidence_on, favour, spoken, spoken_after
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Kernel
-from aquamend.model.kernels import Outcomes
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Gaussian, Hypothesis, JointModel, Kernel
+from aquamend.problem.model.kernels import Outcomes
 
 
 def lamp(kernel: Kernel, *, prior=(0.6, 0.3, 0.1), uses=2):

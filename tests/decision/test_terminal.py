@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tiers import cases
 
+from aquamend.belief import InformationState, Observation
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import spoken
 from aquamend.decision import (
     Continue,
     Escalate,
@@ -21,7 +24,6 @@ from aquamend.decision import (
     price,
 )
 from aquamend.decision.endings import endings_of
-from aquamend.decision.support import spoken
 from aquamend.decision.terminal import (
     best_value,
     completed,
@@ -31,12 +33,10 @@ from aquamend.decision.terminal import (
     may_be_kept,
 )
 from aquamend.errors import UnknownName
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.inference.state import REJECT_AT
-from aquamend.model import Declaration, Discrete, Hypothesis, JointModel
-from aquamend.modelling.left_out import worst_loss
 from aquamend.problem import Plan, Problem
+from aquamend.problem.building.left_out import worst_loss
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Declaration, Discrete, Hypothesis, JointModel
 
 
 def named(decision):

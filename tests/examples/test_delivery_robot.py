@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from aquamend import InformationState, Reprobe, load_problem
 from aquamend.cli.main import app
 from aquamend.decision.steps import Advice
-from aquamend.model.ages import Ages
 from aquamend.policies import AquaMend
+from aquamend.problem.model.ages import Ages
 from aquamend.recovery import (
     Act,
     Declare,

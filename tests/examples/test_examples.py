@@ -32,8 +32,8 @@ from aquamend import (
 )
 from aquamend.decision import NewDeclaration, probe_values
 from aquamend.errors import NotStructured
+from aquamend.files import parse_problem, problem_to_data
 from aquamend.policies import POLICIES, AquaMend
-from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.testing import check_policy
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -7,10 +7,10 @@ import pytest
 
 from aquamend import AquaMend, InformationState, Reprobe, best_terminal, load_problem
 from aquamend.decision import probe_values
+from aquamend.files.text import data_at
 from aquamend.lint import findings
-from aquamend.model import Outcomes
-from aquamend.modelling import effect_of_left_out
-from aquamend.problem_file.text import data_at
+from aquamend.problem.building import effect_of_left_out
+from aquamend.problem.model import Outcomes
 
 ROOT = Path(__file__).parents[2]
 WORKED = ROOT / "examples" / "worked"

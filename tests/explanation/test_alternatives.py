@@ -4,14 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aquamend.belief import Observation
 from aquamend.decision import probe_values
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.explanation.alternatives import alternatives, answers_to, interval_labels, split_of, unavailable
 from aquamend.explanation.report import decision_report
-from aquamend.inference import Observation
-from aquamend.model import Discrete
 from aquamend.policies import policy_named
 from aquamend.problem import Plan
+from aquamend.problem.model import Discrete
 
 
 def report_of(state, name="aquamend"):

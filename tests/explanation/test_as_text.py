@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from aquamend.belief import Observation
 from aquamend.explanation.as_text import print_decision, print_evaluations
 from aquamend.explanation.report import decision_report
-from aquamend.inference import Observation
 from aquamend.policies import Evaluation, policy_named
-from aquamend.text.layout import end_of
+from aquamend.text import end_of
 
 
 def text_of(state, *, name="aquamend", width=80, file="file.yaml"):
@@ -79,16 +79,16 @@ def test_an_unresolved_cause_is_said_as_such(cup_state, lid_state):
 
 
 def test_the_same_number_reads_the_same_whatever_its_last_bit():
-    from aquamend.text.words import percent
+    from aquamend.text import percent
 
     for exact in (0.245, 0.335, 0.0845, 0.125):
         assert len({percent(exact + bit) for bit in (-1e-16, -3e-17, 0.0, 3e-17, 1e-16)}) == 1
 
 
 def evaluated(width, **more):
-    from aquamend.graph import Belief, RecoveryGraph
-    from aquamend.model import Hypothesis, JointModel
     from aquamend.problem import Problem
+    from aquamend.problem.graph import Belief, RecoveryGraph
+    from aquamend.problem.model import Hypothesis, JointModel
 
     found = {
         name: Evaluation(i + 1.0, 1.0, 2.0, 0.5) for i, name in enumerate(["troubleshooting", "mine.robot:Careful"])

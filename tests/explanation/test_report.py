@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import price
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.explanation.alternatives import alternatives
 from aquamend.explanation.report import DecisionReport, carried_out, decision_report, labels
-from aquamend.graph import Action, Probe
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Coverage, Declaration, FitGroup
 from aquamend.policies import POLICIES, policy_named
+from aquamend.problem.graph import Action, Probe
+from aquamend.problem.model import Coverage, Declaration, FitGroup
 
 
 def report_of(state, name="aquamend"):
@@ -39,7 +39,7 @@ def test_a_failure_that_may_not_be_kept_has_an_infinite_residual(lid_state):
 
 
 def test_a_contradicted_state_has_no_probabilities_and_no_legal_probe(lid_state):
-    from aquamend.model import Discrete
+    from aquamend.problem.model import Discrete
 
     state = lid_state(Discrete(["yes", "no"], {"on": [1, 0], "off": [0, 1]}))
     report = report_of(state.after(Observation("look", "yes")).after(Observation("look", "no")))

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.explanation.alternatives import alternatives
 from aquamend.explanation.report import decision_report
 from aquamend.explanation.wording import Wording, reasons
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete
 from aquamend.policies import policy_named
+from aquamend.problem.model import Discrete
 
 
 def why(state, name="aquamend"):

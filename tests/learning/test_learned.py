@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aquamend.errors import AquaMendError, InvalidData
+from aquamend.files import parse_problem
 from aquamend.learning import Record, calibration, checked, drifts, held_back, journal_records, learned, read_records
-from aquamend.problem_file import parse_problem
 from aquamend.recovery import Journal, recover
 from aquamend.testing import FakeRobot
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aquamend.files import parse_problem
 from aquamend.learning import Law, Part, Record, calibration, learned, mixtures
 from aquamend.learning.readings import FEWEST_TO_CHOOSE, FEWEST_TO_SPLIT, MOST_SAMPLES, channel_of, learned_readings
-from aquamend.problem_file import parse_problem
 
 RNG = np.random.default_rng(5)
 TWO_HUMPS = np.where(RNG.random(400) < 0.3, RNG.normal(-8.0, 1.0, 400), RNG.normal(8.0, 1.0, 400))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tests.tiers import cases
 
+from aquamend.files import parse_problem
 from aquamend.learning import Record, learned
 from aquamend.learning.happened import Block, Happened, Monitor, Rate, identified
-from aquamend.problem_file import parse_problem
 
 SITE = {
     "format": "aquamend-problem/1",

@@ -18,10 +18,10 @@ from aquamend import (
     Problem,
     RecoveryGraph,
 )  # fmt: skip
+from aquamend.files import parse_problem
+from aquamend.files.template import Outline, template
+from aquamend.files.text import yaml_data
 from aquamend.lint import findings
-from aquamend.problem_file import parse_problem
-from aquamend.problem_file.template import Outline, template
-from aquamend.problem_file.text import yaml_data
 
 SHARP = {"ok": [0.99, 0.01], "one": [0.05, 0.95], "two": [0.2, 0.8]}
 

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
+from aquamend.files import parse_problem
 from aquamend.lint import Severity, findings
-from aquamend.problem_file import parse_problem
 
 LEVEL = {
     "format": "aquamend-problem/1",

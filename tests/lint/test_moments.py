@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
+from aquamend.files import load_problem, parse_problem
 from aquamend.lint import findings
-from aquamend.problem_file import load_problem, parse_problem
 
 ROOT = Path(__file__).parents[2]
 

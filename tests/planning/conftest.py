@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
+from aquamend.files import parse_problem
 from aquamend.planning.bounds import Bounds
-from aquamend.problem_file import parse_problem
 from tests.reference.brute_force import Reference
 from tests.reference.generator import random_problem, valued_problem
 

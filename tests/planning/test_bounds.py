@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aquamend.belief import InformationState, Monitored, Observation
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState, Monitored, Observation
 from aquamend.planning import exact
 from aquamend.planning.bounds import (
     Bounds,

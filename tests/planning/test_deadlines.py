@@ -16,11 +16,11 @@ import pytest
 from aquamend import InformationState, deadline
 from aquamend.deadline import OutOfTime, check_deadline, ends_at, seconds_left
 from aquamend.errors import TooLarge
+from aquamend.files import parse_problem
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Best, Certified, Exact, NoReprobe, evaluate
 from aquamend.policies.sampling import sampled
-from aquamend.problem_file import parse_problem
 from tests.reference.generator import random_problem, valued_problem
 from tests.tiers import cases
 

@@ -7,11 +7,11 @@ import pytest
 
 from aquamend import Exact, InformationState, Observation, Reprobe, evaluate
 from aquamend.decision import best_terminal
+from aquamend.files import parse_problem
 from aquamend.planning import exact
 from aquamend.planning.evidence_tree import EvidenceTree
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.sensors import discrete_answers
-from aquamend.problem_file import parse_problem
 from tests.tiers import cases
 
 

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from aquamend.belief import InformationState
 from aquamend.decision import best_terminal, probe_values
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState
+from aquamend.files import parse_problem
 from aquamend.planning import lookahead
 from aquamend.planning.bounds import quick_bounds
 from aquamend.planning.exact import solve
 from aquamend.planning.lookahead import lookahead_losses
-from aquamend.problem_file import parse_problem
 
 
 def test_one_probe_ahead_is_the_one_step_value_of_every_probe(referenced):

@@ -25,11 +25,10 @@ from aquamend import (
     RecoveryGraph,
     evaluate,
 )
-from aquamend.benchmarks.catalogue import SUITES
+from aquamend.belief.support import spoken, spoken_by
 from aquamend.decision import best_terminal, probe_values
 from aquamend.decision.endings import endings_of
-from aquamend.decision.support import spoken, spoken_by
-from aquamend.model.kernels import Outcomes
+from aquamend.files import load_problem, parse_problem
 from aquamend.planning import evidence_tree, exact
 from aquamend.planning import search as search_module
 from aquamend.planning.bounds import Bounds
@@ -38,7 +37,8 @@ from aquamend.planning.limits import Limits, progress
 from aquamend.planning.search import search
 from aquamend.planning.sensors import discrete_answers
 from aquamend.policies import Lookahead
-from aquamend.problem_file import load_problem, parse_problem
+from aquamend.problem.model.kernels import Outcomes
+from aquamend_lab.benchmarks.catalogue import SUITES
 from tests.planning.conftest import random_state
 from tests.reference.generator import random_problem, valued_problem
 from tests.tiers import cases

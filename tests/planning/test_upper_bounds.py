@@ -7,11 +7,11 @@ import random
 import numpy as np
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
+from aquamend.files import parse_problem
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import METHODS, search
 from aquamend.policies import AquaMend, Certified, Greedy, Lookahead, evaluate
 from aquamend.policies.evaluation import upper_bound
-from aquamend.problem_file import parse_problem
 from tests.reference.generator import extra_problem, random_problem, valued_problem
 from tests.tiers import cases
 

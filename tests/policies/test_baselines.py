@@ -5,11 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from aquamend.benchmarks.contestants import Oracle
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
 from aquamend.policies import (
     AlwaysRestart,
     Decoupled,
@@ -24,6 +21,9 @@ from aquamend.policies import (
     policy_named,
 )
 from aquamend.problem import Plan, Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Alarm, Declaration, Discrete, Hypothesis, JointModel
+from aquamend_lab.benchmarks.contestants import Oracle
 
 FAILED = {"neither": (), "x": ("x",), "y": ("y",)}
 

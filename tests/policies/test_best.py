@@ -29,10 +29,10 @@ from aquamend import (
     Reprobe,
     load_problem,
 )
+from aquamend.files import parse_problem
 from aquamend.planning.kept_plan import WORK
 from aquamend.policies import DEFAULT, AquaMend, Best, Exact, Policy, evaluate, policy_named
 from aquamend.policies.sampling import paired_difference, sampled
-from aquamend.problem_file import parse_problem
 
 LITTLE = (0.0, 1e6, 1e7)
 """Work with which no table is made: at the alarm alone, for a search of one round, and for some."""

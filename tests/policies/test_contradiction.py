@@ -4,12 +4,12 @@ import random
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Reprobe, RollBack, best_terminal
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel, Outcomes
 from aquamend.policies import POLICIES, AquaMend, policy_named
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Gaussian, Hypothesis, JointModel, Outcomes
 
 EVERYBODY = [*POLICIES, "lookahead-1", "lookahead-3"]
 

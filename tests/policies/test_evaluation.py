@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import IllegalProbe, NotDiscrete, TooLarge
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
 from aquamend.policies import POLICIES, AquaMend, Evaluation, evaluate, evaluation, policy_named
 from aquamend.problem import Plan, Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Gaussian, Hypothesis, JointModel
 
 LOOK = Discrete(["fine", "odd"], {"on": [0.9, 0.1], "off": [0.2, 0.8]})
 

@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 
+from aquamend.belief import InformationState
 from aquamend.decision import Continue, Reprobe
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.policies import AquaMend, Exact, Lookahead, NoReprobe, evaluate
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel
 
 
 def m1_depth(n, seed):

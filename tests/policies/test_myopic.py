@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, Reprobe, RollBack
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Coverage, Discrete, FitGroup, Hypothesis, JointModel
 from aquamend.planning.exact import solve
 from aquamend.policies import AquaMend, Considered, Exact, LinearChain, Lookahead, NoReprobe, considered_by, planners
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Coverage, Discrete, FitGroup, Hypothesis, JointModel
 
 SHARP = Discrete(["ok", "bad"], {"on": [1, 0], "off": [0, 1]})
 NOISY = Discrete(["ok", "bad"], {"on": [0.9, 0.1], "off": [0.1, 0.9]})

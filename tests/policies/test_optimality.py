@@ -6,13 +6,14 @@ import random
 import pytest
 from tests.tiers import cases
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Reprobe, best_terminal
 from aquamend.decision.detection import LosslessScreen
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation, PosteriorSetting, distorted
-from aquamend.model import Discrete, Hypothesis, JointModel, Outcomes
 from aquamend.policies import POLICIES, AquaMend, Exact, Lookahead, Structured, evaluate, policy_named
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel, Outcomes
+from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 
 EVERYBODY = [name for name in POLICIES if name not in ("structured", "exact")] + ["lookahead-2", "lookahead-3"]
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, Reprobe, Restart, RollBack, price
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.policies import SingleFaultTroubleshooting, evaluate
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel
 
 
 def device(faults, *, both=0.0, shared=None, cost=9.0, residual=10.0, may_keep=True, **rest):
@@ -112,7 +112,7 @@ def test_a_failure_explained_by_another_is_the_same_fault_and_repaired_with_it()
 
 
 def test_readings_are_weighed_like_outcomes():
-    from aquamend.model import Gaussian
+    from aquamend.problem.model import Gaussian
 
     graph = RecoveryGraph(
         [Belief("b", 10.0)],

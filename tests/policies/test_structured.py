@@ -2,13 +2,13 @@
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Reprobe, RollBack
 from aquamend.errors import NotStructured
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Hypothesis, JointModel
 from aquamend.policies import AquaMend, Structured, evaluate
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Hypothesis, JointModel
 
 SHARP = Discrete(["ok", "bad"], {"on": [1, 0], "off": [0, 1]})
 

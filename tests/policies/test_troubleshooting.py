@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.policies.test_single_fault import device
 from tests.tiers import cases
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete, Gaussian, Hypothesis, JointModel
 from aquamend.policies import AquaMend, Troubleshooting, evaluate
 from aquamend.policies.observe_or_repair import spoken_at
 from aquamend.policies.troubleshooting import _sequences
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Discrete, Gaussian, Hypothesis, JointModel
 
 
 def parts(failed, cost, *, residual=1e6, shared=None, **rest):

@@ -4,13 +4,13 @@ import math
 
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, Reprobe, RollBack
 from aquamend.decision.steps import NewDeclaration
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Declaration, Discrete, Hypothesis, JointModel
 from aquamend.policies import PowerPerCost, TwoStep
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Declaration, Discrete, Hypothesis, JointModel
 
 CAMERA_OFF = RollBack(("camera",), (), (NewDeclaration("camera", "off"),))
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aquamend.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.model import Alarm, Discrete, Hypothesis, JointModel
+from aquamend.belief import InformationState
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
+from aquamend.problem.model import Alarm, Discrete, Hypothesis, JointModel
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
 from aquamend.recovery import Act, Measure, Receipt
 
 Happens = Callable[[Act], Receipt]

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
+from aquamend.belief import Observation
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import price
 from aquamend.errors import BadStep
-from aquamend.inference import Observation
 from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Measure, Receipt, Redo, Undo, acts_of, charged
 
 

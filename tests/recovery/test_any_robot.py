@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aquamend.belief import InformationState
 from aquamend.decision.steps import RollBack
 from aquamend.decision.terminal import price
-from aquamend.inference import InformationState
 from aquamend.policies import policy_named
 from aquamend.policies.policy import Committed
 from aquamend.problem import Plan
@@ -29,8 +29,8 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
-from aquamend.recovery.retelling import expected_loss_of, retold
-from aquamend.recovery.telling import told
+from aquamend.story.retelling import expected_loss_of, retold
+from aquamend.story.telling import told
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
 

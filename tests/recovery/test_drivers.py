@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from tests.waiting import PATIENCE_S
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, IllegalProbe
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Discrete
+from aquamend.files import problem_to_data
 from aquamend.policies import AquaMend, Certified
-from aquamend.problem_file import problem_to_data
+from aquamend.problem.model import Discrete
 from aquamend.recovery import (
     UNATTENDED,
     Charge,

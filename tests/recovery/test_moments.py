@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE_S
 
+from aquamend.belief import InformationState
 from aquamend.decision.steps import Advice, Continue, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import AquaMendError, RungAndSilent, SecondAlarm, UnknownName
 from aquamend.explanation.as_json import explanation_json
 from aquamend.explanation.report import decision_report
-from aquamend.graph import Belief
-from aquamend.inference import InformationState
-from aquamend.model.ages import Ages
-from aquamend.modelling.guard import before_action
+from aquamend.files import load_problem, parse_problem
 from aquamend.policies import AquaMend
-from aquamend.problem_file import load_problem, parse_problem
+from aquamend.problem.building.guard import before_action
+from aquamend.problem.graph import Belief
+from aquamend.problem.model.ages import Ages
 from aquamend.recovery import Declare, Finish, Instant, Measure, MemoryLog, NotNow, Recovery, Rules, Session, Tracker
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.plain import event_from_data, event_to_data

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests.tiers import cases
 
 from aquamend import Continue, Escalate, InformationState, NewDeclaration, Reprobe, Restart, RollBack, load_problem
+from aquamend.belief import Observation
 from aquamend.decision.steps import step_from_data, step_to_data
 from aquamend.errors import AquaMendError, InvalidData
-from aquamend.inference import Observation
+from aquamend.files import parse_problem, problem_to_data
 from aquamend.problem import Redeclared
-from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery import (
     UNATTENDED,
     Act,

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 from tests.waiting import PATIENCE_S
 
+from aquamend.belief import Observation
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, RollBack
 from aquamend.errors import AquaMendError, ForeignSession, InvalidData, StaleReply
-from aquamend.inference import Observation
 from aquamend.recovery import (
     Ending,
     Journal,

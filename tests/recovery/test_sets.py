@@ -11,7 +11,7 @@ from tests.tiers import cases
 
 from aquamend import InformationState, Observation
 from aquamend.errors import InvalidProblem
-from aquamend.problem_file import parse_problem, problem_to_data
+from aquamend.files import parse_problem, problem_to_data
 from aquamend.recovery import Declare, Tracker
 from aquamend.recovery.acts import Redo, Undo
 from aquamend.recovery.situation import Came, Change, problem_after

@@ -1,8 +1,8 @@
 """What a tracker has seen done and undone decides which probes are possible."""
 
-from tests.inference.test_preconditions import CUP
+from tests.belief.test_preconditions import CUP
 
-from aquamend.problem_file import parse_problem
+from aquamend.files import parse_problem
 from aquamend.recovery import Tracker
 from aquamend.recovery.acts import Redo, Undo
 from aquamend.recovery.situation import Came, Change, problem_after

@@ -33,8 +33,8 @@ from aquamend import (
 )
 from aquamend.decision import correction
 from aquamend.errors import AquaMendError, InvalidProblem, UnknownName, UnknownValue
-from aquamend.graph import Edge, EdgeKind
-from aquamend.problem_file import parse_problem, problem_to_data
+from aquamend.files import parse_problem, problem_to_data
+from aquamend.problem.graph import Edge, EdgeKind
 from aquamend.recovery import (
     UNATTENDED,
     ActionStatus,

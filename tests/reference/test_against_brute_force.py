@@ -18,7 +18,7 @@ from tests.tiers import cases
 from tests.waiting import PATIENCE_S
 
 from aquamend import InformationState
-from aquamend.problem_file import parse_problem
+from aquamend.files import parse_problem
 
 SIZES = {
     "plain": cases(15, 150),

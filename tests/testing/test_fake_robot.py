@@ -11,10 +11,10 @@ import pytest
 from tests.tiers import cases
 from tests.waiting import PATIENCE_S
 
+from aquamend.belief import InformationState
 from aquamend.decision import Continue, Escalate, Reprobe, RollBack
 from aquamend.errors import AquaMendError, UnknownName
-from aquamend.inference import InformationState
-from aquamend.model import Alarm
+from aquamend.problem.model import Alarm
 from aquamend.recovery import (
     UNATTENDED,
     Declare,

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.reference.generator import valued_problem
 
+from aquamend.belief import InformationState
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack, best_terminal, price
 from aquamend.errors import AquaMendError, NotStructured
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.model import Alarm, Gaussian, Hypothesis, JointModel
+from aquamend.files import parse_problem
 from aquamend.policies import POLICIES, LinearChain, policy_named
 from aquamend.problem import Plan, Problem
-from aquamend.problem_file import parse_problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Alarm, Gaussian, Hypothesis, JointModel
 from aquamend.testing import PolicyFault, check_policy, sample_problems
 
 SHIPPED = [name for name in POLICIES if name != "structured"] + ["lookahead-1", "lookahead-2"]

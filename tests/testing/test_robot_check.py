@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Reprobe, RollBack
 from aquamend.errors import AquaMendError, IllegalProbe
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Gaussian, Hypothesis, JointModel
 from aquamend.problem import Plan, Problem
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Gaussian, Hypothesis, JointModel
 from aquamend.recovery import Charge, Declare, Ending, Finish, Receipt, Redo, Undo
 from aquamend.testing import FakeRobot, RobotFault, check_robot, sample_problems
-from aquamend.worlds import ModelWorld
-from aquamend.worlds.pouring.discrete import (
+from aquamend.testing.model_world import ModelWorld
+from aquamend_lab.pouring.discrete import (
     Assumptions,
     Nothing,
     Scene,
@@ -26,9 +26,9 @@ from aquamend.worlds.pouring.discrete import (
     fresh_task,
     problem_of,
 )
-from aquamend.worlds.pouring.discrete.baselines import BlindRetry, Rewind, TmsRevision
-from aquamend.worlds.pouring.discrete.events import common_cause_events, standard_events
-from aquamend.worlds.pouring.task import Stage
+from aquamend_lab.pouring.discrete.baselines import BlindRetry, Rewind, TmsRevision
+from aquamend_lab.pouring.discrete.events import common_cause_events, standard_events
+from aquamend_lab.pouring.task import Stage
 
 CUPS_G = (100.0, 130.0, 170.0)
 EVENTS = (*standard_events(CUPS_G), *common_cause_events(CUPS_G))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aquamend.text.words import bar, column, listed, named, percent, quantity, shown
+from aquamend.text import bar, column, listed, named, percent, quantity, shown
 
 
 @pytest.mark.parametrize(

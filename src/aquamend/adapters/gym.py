@@ -18,18 +18,18 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, correction, price
 from aquamend.errors import BadArgument, BadStep, MissingLibrary
-from aquamend.inference import InformationState
+from aquamend.files import load_problem
 from aquamend.planning.bounds import Bounds
 from aquamend.policies import Exact, Policy, policy_named
 from aquamend.problem import Problem
-from aquamend.problem_file import load_problem
 from aquamend.recovery import UNATTENDED, Decide, End, Perform, RunProbe, Session, Simulated, Verdict, charged
 from aquamend.recovery.events import Decided
-from aquamend.worlds import ModelWorld
+from aquamend.testing.model_world import ModelWorld
 
 try:
     import gymnasium

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from aquamend.codec import json_number
 from aquamend.errors import AquaMendError, InvalidData, MissingLibrary
-from aquamend.records import json_number, write_atomically
+from aquamend.files.atomic import write_atomically
 from aquamend.recovery.events import Entry
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import Log
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, session_schema, to_json
 from aquamend.recovery.receipts import Charge, charged
-from aquamend.recovery.telling import Line, told_each
+from aquamend.story.telling import Line, told_each
 
 try:
     from mcap.reader import make_reader

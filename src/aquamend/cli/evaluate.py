@@ -15,7 +15,7 @@ from aquamend.cli.searching import following
 from aquamend.errors import NotDiscrete
 
 if TYPE_CHECKING:
-    from aquamend.inference import InformationState
+    from aquamend.belief import InformationState
     from aquamend.policies import Evaluation
     from aquamend.problem import Problem
 
@@ -102,8 +102,8 @@ def _evaluated(state: InformationState, name: str, deadline: float | None, episo
 
 
 def _as_data(file: str, name: str, found: Evaluation) -> dict[str, Any]:
+    from aquamend.codec import json_number
     from aquamend.policies.sampling import SampledEvaluation
-    from aquamend.records import json_number
 
     data: dict[str, Any] = {
         "file": file,

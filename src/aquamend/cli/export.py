@@ -65,8 +65,8 @@ def export(
 
 
 def _text(file: str, observe: list[str], language: ExportFormat, discount: float) -> str:
-    from aquamend.export.pomdp import pomdp_of
-    from aquamend.export.pomdp_text import pomdp_text
+    from aquamend.files.export.pomdp import pomdp_of
+    from aquamend.files.export.pomdp_text import pomdp_text
 
     state = state_after(problem_at(file), observe)
     match language:
@@ -78,7 +78,7 @@ def _text(file: str, observe: list[str], language: ExportFormat, discount: float
 
 
 def _write(path: Path, text: str, complaints: Complaints) -> None:
-    from aquamend.records import write_atomically
+    from aquamend.files.atomic import write_atomically
 
     try:
         write_atomically(path, text.encode("ascii"))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownName
 
 if TYPE_CHECKING:
-    from aquamend.inference import InformationState, Observation
-    from aquamend.model.ages import Ages
+    from aquamend.belief import InformationState, Observation
     from aquamend.problem import Problem
+    from aquamend.problem.model.ages import Ages
 
 STANDARD_INPUT = "-"
 """What stands for standard input where a file is named."""
@@ -22,14 +22,14 @@ STANDARD_INPUT = "-"
 
 def problem_at(file: str, ages: Ages | None = None) -> Problem:
     """Return the problem that a file describes, or standard input; ``InvalidProblem`` with every fault."""
-    from aquamend.problem_file import load_problem, read_problem
+    from aquamend.files import load_problem, read_problem
 
     return read_problem(_standard_input(), ages=ages) if file == STANDARD_INPUT else load_problem(file, ages=ages)
 
 
 def ages_of(given: Sequence[str]) -> Ages:
     """Return the ages that ``--age 120`` and ``--age level_A=60`` give."""
-    from aquamend.model.ages import Ages
+    from aquamend.problem.model.ages import Ages
 
     every, by_belief = None, {}
     for text in given:
@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def _standard_input() -> str:
-    from aquamend.problem_file.text import MAX_BYTES, decoded
+    from aquamend.files.text import MAX_BYTES, decoded
 
     raw = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
@@ -101,10 +101,10 @@ class Heard:
 
     def start(self, problem: Problem) -> InformationState:
         """Return the state of a problem that its monitors lead to, before any answer."""
-        from aquamend.inference import InformationState
+        from aquamend.belief import InformationState
 
         if self.before is not None:
-            from aquamend.modelling.guard import before_action
+            from aquamend.problem.building.guard import before_action
 
             return InformationState.alarmed(before_action(problem, self.before), (), silent=self.silent)
         only = problem.model.only_monitor
@@ -129,8 +129,8 @@ def state_after(problem: Problem, given: Sequence[str], heard: Heard | None = No
 
 def _observation(problem: Problem, text: str) -> Observation:
     """Return the answer meant; a name with an equals sign in it is found if a probe has it."""
-    from aquamend.inference import Observation
-    from aquamend.model.kernels import Outcomes
+    from aquamend.belief import Observation
+    from aquamend.problem.model.kernels import Outcomes
 
     probes = problem.graph.probe_index
     ends = [i for i, character in enumerate(text) if character == "="]

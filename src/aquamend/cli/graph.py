@@ -36,7 +36,7 @@ def graph(
     Draw it with `aquamend graph FILE | dot -Tsvg > graph.svg`, or paste the Mermaid text into Markdown.
     """
     from aquamend.explanation.report import carried_out
-    from aquamend.export.graph import marked_graph
+    from aquamend.files.export.graph import marked_graph
 
     complaints = Complaints()
     with complaints.at(file):

@@ -73,8 +73,8 @@ def _learn(
     readings: str,
     as_json: bool,
 ) -> None:
+    from aquamend.files.text import data_at
     from aquamend.learning import checked, drifts, learned
-    from aquamend.problem_file.text import data_at
 
     law = _law(readings)
     given = _records(records, journal, labels)
@@ -129,8 +129,8 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
     import yaml
 
     from aquamend import __version__
-    from aquamend.problem_file import read_problem
-    from aquamend.records import write_atomically
+    from aquamend.files import read_problem
+    from aquamend.files.atomic import write_atomically
 
     lines = [
         f"Learned by aquamend {__version__} from {found.used} labelled records of {len(given.records)} in"
@@ -163,7 +163,7 @@ def _choices(found: Learned) -> list[str]:
 
 
 def _as_data(found: Learned, held: Calibration | None, warnings: list[str]) -> dict[str, Any]:
-    from aquamend.records import json_number
+    from aquamend.codec import json_number
 
     data: dict[str, Any] = {
         "records": found.used,

@@ -53,7 +53,7 @@ def lint(
 
 
 def _data(finding: Finding) -> dict[str, str | float | None]:
-    from aquamend.records import json_number
+    from aquamend.codec import json_number
 
     cost = None if finding.cost is None else json_number(finding.cost)
     return {

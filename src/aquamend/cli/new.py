@@ -14,7 +14,7 @@ from aquamend.cli.complaints import Complaints
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
-    from aquamend.problem_file.template import Outline
+    from aquamend.files.template import Outline
 
 HERE = "aquamend new"
 
@@ -43,9 +43,9 @@ def new(
     In a terminal, what no option says is asked for; an empty answer takes the suggestion. The first belief goes with
     the first action, probe and cause, and so on; change that in the file.
     """
-    from aquamend.problem_file import read_problem
-    from aquamend.problem_file.template import template
-    from aquamend.records import write_atomically
+    from aquamend.files import read_problem
+    from aquamend.files.atomic import write_atomically
+    from aquamend.files.template import template
 
     complaints = Complaints()
     with complaints.at(HERE):
@@ -64,7 +64,7 @@ def new(
 
 
 def _outline(given: dict[str, str | None], *, ask: bool) -> Outline:
-    from aquamend.problem_file.template import Outline
+    from aquamend.files.template import Outline
 
     questions = {
         "name": "What is the problem called?", "unit": "Unit of costs and losses?",
@@ -104,7 +104,7 @@ def schema(
 
     That of a session describes what it asks for, what it is answered and what it keeps.
     """
-    from aquamend.problem_file.format import schema_text, text_of
+    from aquamend.files.format import schema_text, text_of
     from aquamend.recovery.plain import session_schema
 
     typer.echo(schema_text() if of is Described.PROBLEM else text_of(session_schema()), nl=False)

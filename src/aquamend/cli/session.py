@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from aquamend.recovery import Journal, Recovery
     from aquamend.recovery.events import Entry
     from aquamend.recovery.journal import SessionLine
-    from aquamend.recovery.retelling import Retold
-    from aquamend.recovery.telling import Line
+    from aquamend.story.retelling import Retold
+    from aquamend.story.telling import Line
 
 session = typer.Typer(
     help="Read the sessions in a journal: what was believed, why each step was taken, what it cost, what is in doubt.",
@@ -73,7 +73,7 @@ def show(
 
     Also who was asked, and what they allowed or refused. Times are in UTC.
     """
-    from aquamend.recovery.telling import told_each
+    from aquamend.story.telling import told_each
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
@@ -101,7 +101,7 @@ def watch(
 ) -> None:
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
     from aquamend.recovery.log import followed
-    from aquamend.recovery.telling import told_each
+    from aquamend.story.telling import told_each
 
     complaints = Complaints()
     try:
@@ -179,7 +179,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
     """
     from aquamend.policies import policy_named
-    from aquamend.recovery.retelling import retold
+    from aquamend.story.retelling import retold
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
@@ -207,7 +207,7 @@ def export(
     ] = None,
 ) -> None:
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
-    from aquamend.records import write_atomically
+    from aquamend.files.atomic import write_atomically
     from aquamend.recovery.plain import line_to_data, to_json
 
     complaints = Complaints()
@@ -316,7 +316,7 @@ def _told_data(name: str, entry: Entry, line: Line | None) -> dict[str, object]:
 def _beginning(entry: Entry) -> Line | None:
     """Return a line for an act that begins, which matters only to somebody who waits for its end."""
     from aquamend.recovery.events import Intended
-    from aquamend.recovery.telling import Line
+    from aquamend.story.telling import Line
 
     match entry.event:
         case Intended(act):
@@ -326,7 +326,7 @@ def _beginning(entry: Entry) -> Line | None:
 
 
 def _line_data(line: SessionLine) -> dict[str, object]:
-    from aquamend.records import json_number
+    from aquamend.codec import json_number
 
     return {
         "session": line.name,
@@ -343,7 +343,7 @@ def _line_data(line: SessionLine) -> dict[str, object]:
 def _print_list(console: Console, lines: list[SessionLine]) -> None:
     from rich.table import Table
 
-    from aquamend.text.words import quantity, shown
+    from aquamend.text import quantity, shown
 
     if not lines:
         console.print("No session has been kept yet.")
@@ -369,8 +369,8 @@ def _print_list(console: Console, lines: list[SessionLine]) -> None:
 
 
 def _print_story(console: Console, lines: list[Line], now: Recovery, entries: list[Entry]) -> None:
-    from aquamend.recovery.telling import lasting
-    from aquamend.text.words import shown
+    from aquamend.story.telling import lasting
+    from aquamend.text import shown
 
     began = entries[0].time
     console.print(f"{shown(now.session)}, begun on {_day(began)} at {_clock(began)} UTC")
@@ -386,7 +386,7 @@ def _print_lines(console: Console, lines: list[Line], since: float | None = None
     """Print lines of a story; a day is named where it is another than the one before."""
     from rich.table import Table
 
-    from aquamend.text.words import shown
+    from aquamend.text import shown
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for width in (CLOCK, TITLE, None):
@@ -415,7 +415,7 @@ def _utc(moment: float) -> datetime:
 
 def _how_it_stands(now: Recovery) -> list[str]:
     from aquamend.recovery import Charge, charged
-    from aquamend.text.words import quantity
+    from aquamend.text import quantity
 
     unit = now.start.problem.unit
     split = ", ".join(
@@ -437,8 +437,8 @@ def _how_it_stands(now: Recovery) -> list[str]:
 
 def _print_retold(console: Console, happened: Recovery, other: Retold, policy: str) -> None:
     from aquamend.explanation.wording import Wording
-    from aquamend.recovery.retelling import expected_loss_of
-    from aquamend.text.words import quantity, shown
+    from aquamend.story.retelling import expected_loss_of
+    from aquamend.text import quantity, shown
 
     unit, words = happened.start.problem.unit, Wording(other.state)
     console.print(f"{shown(policy)}, given the answers of this session:")
@@ -466,9 +466,9 @@ def _print_retold(console: Console, happened: Recovery, other: Retold, policy: s
 
 
 def _retold_data(happened: Recovery, other: Retold, policy: str) -> dict[str, object]:
+    from aquamend.codec import json_number
     from aquamend.decision.steps import step_to_data
-    from aquamend.records import json_number
-    from aquamend.recovery.retelling import expected_loss_of
+    from aquamend.story.retelling import expected_loss_of
 
     return {
         "session": happened.session,

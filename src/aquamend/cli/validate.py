@@ -54,8 +54,8 @@ def _growth(problem: Problem) -> str:
 
 def _left_out_data(problem: Problem) -> dict[str, Any]:
     """Return what combinations of causes were left out, for a program; nothing where none were."""
-    from aquamend.modelling.left_out import effect_of_left_out
-    from aquamend.records import json_number
+    from aquamend.codec import json_number
+    from aquamend.problem.building.left_out import effect_of_left_out
 
     effect = effect_of_left_out(problem)
     if effect is None:
@@ -71,14 +71,14 @@ def _left_out_data(problem: Problem) -> dict[str, Any]:
 
 def _left_out_text(problem: Problem) -> str:
     from aquamend.explanation.wording import told_left_out
-    from aquamend.modelling.left_out import effect_of_left_out
+    from aquamend.problem.building.left_out import effect_of_left_out
 
     effect = effect_of_left_out(problem)
     return "" if effect is None else f"\n  {told_left_out(effect, problem.unit)}"
 
 
 def _size(problem: Problem) -> str:
-    from aquamend.text.words import counted
+    from aquamend.text import counted
 
     graph = problem.graph
     counts = {

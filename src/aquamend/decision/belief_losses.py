@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.graph import RecoveryGraph
 from aquamend.problem import NewValue, Problem
+from aquamend.problem.graph import RecoveryGraph
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

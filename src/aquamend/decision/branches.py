@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import distinct
+from aquamend.belief import InformationState, ProbeView
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import favour, spoken, spoken_by
+from aquamend.caching import remembered
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import Endings, Slopes, endings_of
-from aquamend.decision.support import favour, spoken, spoken_by
-from aquamend.inference import InformationState, ProbeView
-from aquamend.inference.state import REJECT_AT
-from aquamend.model.kernels import Outcomes, Readings, interval_tables
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
+from aquamend.problem.model.kernels import Outcomes, Readings, interval_tables
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.decision.min_cut import Requirements, best_closures
-from aquamend.graph import RecoveryGraph
-from aquamend.graph.recovery_graph import unions
+from aquamend.problem.graph import RecoveryGraph
+from aquamend.problem.graph.recovery_graph import unions
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -15,14 +15,14 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, rejected
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import spoken
+from aquamend.caching import remembered
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss
-from aquamend.decision.support import spoken
-from aquamend.inference import InformationState, rejected
-from aquamend.inference.state import REJECT_AT
-from aquamend.model.kernels import Outcomes, Readings
-from aquamend.remembering import remembered
+from aquamend.problem.model.kernels import Outcomes, Readings
 
 Floats = NDArray[np.float64]
 

@@ -37,13 +37,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import distinct
+from aquamend.belief.support import Support, support_of
+from aquamend.caching import remembered
 from aquamend.deadline import check_deadline
 from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.other_endings import Columns, OtherEndings, other_endings
-from aquamend.decision.support import Support, support_of
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

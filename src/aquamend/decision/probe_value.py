@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, expected
+from aquamend.belief.state import TINY
+from aquamend.belief.support import spoken
+from aquamend.caching import remembered
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
-from aquamend.decision.support import spoken
-from aquamend.inference import InformationState, expected
-from aquamend.inference.state import TINY
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.graph import RecoveryGraph
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
+from aquamend.problem.graph import RecoveryGraph
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

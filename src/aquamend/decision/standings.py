@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from aquamend.belief import InformationState, rejected
+from aquamend.belief.support import evidence_on
+from aquamend.caching import remembered
 from aquamend.decision.endings import Floats
-from aquamend.decision.support import evidence_on
 from aquamend.decision.terminal import best_value, may_be_kept, mean_truth
-from aquamend.inference import InformationState, rejected
-from aquamend.model.declarations import Declaration
-from aquamend.remembering import remembered
+from aquamend.problem.model.declarations import Declaration
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any, ClassVar, assert_never
 
 from aquamend.codec import KeyedBy, load, write
-from aquamend.graph import Value
+from aquamend.problem.graph import Value
 
 
 class Advice(StrEnum):

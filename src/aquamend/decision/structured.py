@@ -19,13 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState
+from aquamend.caching import remembered
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.steps import Restart, RollBack
 from aquamend.decision.terminal import left_by_correcting, may_be_kept
-from aquamend.graph.recovery_graph import bits
-from aquamend.inference import InformationState
-from aquamend.model.kernels import Outcomes
-from aquamend.remembering import remembered
+from aquamend.problem.graph.recovery_graph import bits
+from aquamend.problem.model.kernels import Outcomes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

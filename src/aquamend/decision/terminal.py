@@ -13,17 +13,17 @@ from itertools import product
 
 import numpy as np
 
+from aquamend.belief import InformationState, expected
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import spoken
+from aquamend.caching import remembered
 from aquamend.decision.closures import CutGroup
 from aquamend.decision.endings import TIE, Bools, Endings, Floats, Indices, Local, endings_of, worst_case_endings
 from aquamend.decision.other_endings import Ending
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
-from aquamend.decision.support import spoken
-from aquamend.graph import RecoveryGraph
-from aquamend.graph.recovery_graph import unions
-from aquamend.inference import InformationState, expected
-from aquamend.inference.state import REJECT_AT
 from aquamend.problem import NewValue
-from aquamend.remembering import remembered
+from aquamend.problem.graph import RecoveryGraph
+from aquamend.problem.graph.recovery_graph import unions
 
 MOST_SHOWN = 200
 """Correction sets considered for showing; the best one is found without listing them."""

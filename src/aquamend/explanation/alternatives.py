@@ -10,17 +10,17 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, joint, rejected
+from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step
-from aquamend.decision.support import evidence_on
 from aquamend.decision.terminal import Stop, best_terminal, correction_stops, declarable, may_be_kept, price
 from aquamend.explanation.report import DecisionReport
-from aquamend.graph import RecoveryGraph
-from aquamend.inference import InformationState, joint, rejected
-from aquamend.model.kernels import Outcomes, Readings
 from aquamend.problem import Plan
-from aquamend.text.words import listed, percent, shown
+from aquamend.problem.graph import RecoveryGraph
+from aquamend.problem.model.kernels import Outcomes, Readings
+from aquamend.text import listed, percent, shown
 
 MOST_ROWS = 14
 MANY_CORRECTIONS, FEW_CORRECTIONS = 8, 4

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from aquamend.belief import surprises
+from aquamend.belief.causes import UNRESOLVED
+from aquamend.codec import json_number
 from aquamend.decision.standings import Standing
 from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import Stop
 from aquamend.explanation.alternatives import weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
-from aquamend.inference import surprises
 from aquamend.policies.policy import Considered
-from aquamend.records import UNRESOLVED, json_number
 
 FORMAT = "aquamend-decision/1"
 

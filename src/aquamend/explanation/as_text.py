@@ -10,21 +10,34 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from aquamend.belief import InformationState, surprises
+from aquamend.belief.support import usable
 from aquamend.decision.endings import TIE
 from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.steps import Reprobe, Restart, RollBack
-from aquamend.decision.support import usable
 from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
 from aquamend.explanation.report import BeliefLine, DecisionReport, labels
 from aquamend.explanation.wording import Wording, certificate, flips, reasons, told, told_left_out
-from aquamend.inference import InformationState, surprises
-from aquamend.model.joint_model import UNNAMED
-from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
-from aquamend.text.layout import CHOSEN, FAINT, HEADING, Side, end_of, grid_of
-from aquamend.text.words import bar, chance, column, listed, percent, quantity, shown
+from aquamend.problem.building.left_out import effect_of_left_out
+from aquamend.problem.model.joint_model import UNNAMED
+from aquamend.text import (
+    CHOSEN,
+    FAINT,
+    HEADING,
+    Side,
+    bar,
+    chance,
+    column,
+    end_of,
+    grid_of,
+    listed,
+    percent,
+    quantity,
+    shown,
+)
 
 MOST_BELIEFS = 12
 MOST_ANSWERS = 12

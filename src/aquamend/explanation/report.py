@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from aquamend.belief import SURPRISING, InformationState
+from aquamend.caching import Remembering
 from aquamend.codec import dump, load
 from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE
@@ -17,9 +19,6 @@ from aquamend.decision.standings import DeclarationStanding, standings
 from aquamend.decision.steps import Advice, Reprobe, RollBack, Step, advice
 from aquamend.decision.terminal import Stop, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
-from aquamend.graph import Probe
-from aquamend.inference import SURPRISING, InformationState
-from aquamend.model.declarations import Declaration
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import (
@@ -31,10 +30,11 @@ from aquamend.policies.policy import (
     Policy,
     considered_by,
 )
-from aquamend.remembering import Remembering
+from aquamend.problem.graph import Probe
+from aquamend.problem.model.declarations import Declaration
 
 if TYPE_CHECKING:
-    from aquamend.sensitivity.robustness import Robustness
+    from aquamend.decision.sensitivity.robustness import Robustness
 
 FORMAT = "aquamend-report/1"
 CONTRADICTED = "the evidence contradicts the model, so no answer could be interpreted"
@@ -194,7 +194,7 @@ class DecisionReport(Remembering):
         """
         if self.state.contradiction is not None or self.step != self.least or math.isinf(self.loss):
             return None
-        from aquamend.sensitivity.robustness import robustness
+        from aquamend.decision.sensitivity.robustness import robustness
 
         return robustness(self.state, self.step)
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from aquamend.belief import InformationState
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.explanation.alternatives import Alternatives, Answer, answers_to, parts_of
 from aquamend.explanation.report import DecisionReport
-from aquamend.inference import InformationState
-from aquamend.modelling.left_out import LeftOut
-from aquamend.text.words import MOST_NAMES, listed, percent, quantity, shown
+from aquamend.problem.building.left_out import LeftOut
+from aquamend.text import MOST_NAMES, listed, percent, quantity, shown
 
 if TYPE_CHECKING:
-    from aquamend.sensitivity.robustness import BeliefThreshold, Robustness
+    from aquamend.decision.sensitivity.robustness import BeliefThreshold, Robustness
 
 
 @dataclass(frozen=True, slots=True)

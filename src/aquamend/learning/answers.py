@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aquamend.errors import meant
-from aquamend.graph import Value
 from aquamend.learning.estimates import Floats, shares
 from aquamend.learning.happened import Happened, Monitor
 from aquamend.learning.readings import DIGITS, Law, learned_readings
 from aquamend.learning.records import MISSING, Reading
 from aquamend.learning.units import mixed_units
 from aquamend.learning.work import InOrder, Work
-from aquamend.model.kernels import Outcomes
-from aquamend.modelling.following import Followed, followed
-from aquamend.modelling.noisy_or import LEAK
 from aquamend.problem import Problem
-from aquamend.text.words import counted, named, shown
+from aquamend.problem.building.following import Followed, followed
+from aquamend.problem.building.noisy_or import LEAK
+from aquamend.problem.graph import Value
+from aquamend.problem.model.kernels import Outcomes
+from aquamend.text import counted, named, shown
 
 FEWEST_FOR_A_FACTOR = 5
 """Different truths that are needed to tell by how much a reading grows with the truth."""

@@ -17,8 +17,8 @@ from aquamend.learning.estimates import Estimate, Floats, rate, shares
 from aquamend.learning.happened import Block, Found, Happened, Indices, Monitor, Rate, identified, with_room
 from aquamend.learning.records import causes_in
 from aquamend.learning.work import InOrder, Work
-from aquamend.modelling.noisy_or import LEAK
-from aquamend.modelling.root_causes import NOTHING
+from aquamend.problem.building.noisy_or import LEAK
+from aquamend.problem.building.root_causes import NOTHING
 
 AGES_APART = 40
 """Groups of ages that records are put into, where there are more different ones."""

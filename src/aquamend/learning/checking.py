@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.belief import InformationState, Observation
+from aquamend.caching import remembered
 from aquamend.errors import IllegalProbe
-from aquamend.inference import InformationState, Observation
+from aquamend.learning.calibration import brier, expected_calibration_error
 from aquamend.learning.fitting import learned
 from aquamend.learning.readings import Law
 from aquamend.learning.records import Record, causes_in, in_order
-from aquamend.model.kernels import Readings
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
-from aquamend.statistics.calibration import brier, expected_calibration_error
-from aquamend.text.words import named
+from aquamend.problem.model.kernels import Readings
+from aquamend.text import named
 
 HOLD_BACK_EVERY = 4
 """One record in four is held back to check what was learned from the others."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from aquamend.codec import FirstThatHolds
 from aquamend.errors import BadArgument, meant
+from aquamend.files import hypotheses_in, parse_problem, vocabulary_in
 from aquamend.learning.answers import learn_answers
 from aquamend.learning.causes import learn_what_happens
 from aquamend.learning.estimates import STRENGTH, Estimate, cost
@@ -25,10 +26,9 @@ from aquamend.learning.readings import Law
 from aquamend.learning.records import MISSING, Faults, InvalidRecords, Record, causes_in
 from aquamend.learning.truths import learn_truths, nearest_parts, read_truths
 from aquamend.learning.work import InOrder, Work
-from aquamend.modelling.rules import Vocabulary
 from aquamend.problem import Problem
-from aquamend.problem_file import hypotheses_in, parse_problem, vocabulary_in
-from aquamend.text.words import shown
+from aquamend.problem.building.rules import Vocabulary
+from aquamend.text import shown
 
 WEAKEST, STRONGEST = 1e-6, 1e6
 """How many records the template's own numbers may be worth."""

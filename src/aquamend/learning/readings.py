@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from aquamend.codec import FaultReport
+from aquamend.files.format import KERNEL
 from aquamend.learning.estimates import Estimate, Floats, normal
 from aquamend.learning.mixtures import Part, in_two, mixtures
-from aquamend.model.kernels.normal_mixture import Readings, silverman
-from aquamend.problem_file.format import KERNEL
+from aquamend.problem.model.kernels.normal_mixture import Readings, silverman
 
 FOLDS = 4
 FEWEST_TO_CHOOSE = 20

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from aquamend.errors import AquaMendError, InvalidData
-from aquamend.graph import Value
 from aquamend.learning.sources import Row, Table, bytes_of, table_in
-from aquamend.text.words import shown
+from aquamend.problem.graph import Value
+from aquamend.text import shown
 
 Reading = str | float
 FOUND, ALARM, WHEN, AGE = "found", "alarm", "when", "age"

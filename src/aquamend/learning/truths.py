@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from aquamend.codec.forms import number_in
-from aquamend.graph import Belief, Value
 from aquamend.learning.estimates import Estimate, Floats, normal, shares
 from aquamend.learning.records import MISSING
 from aquamend.learning.work import Work
-from aquamend.model.spreads import differs
-from aquamend.text.words import listed, named
+from aquamend.problem.graph import Belief, Value
+from aquamend.problem.model.spreads import differs
+from aquamend.text import listed, named
 
 FEWEST_FOR_A_SPREAD = 5
 """Different amounts under one fixed value from which on it is said that a spread would suit them better."""

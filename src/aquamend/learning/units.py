@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aquamend.learning.estimates import Floats
-from aquamend.text.words import counted, shown
+from aquamend.text import counted, shown
 
 FACTORS = {
     1000.0: "kilograms and grams, or the like",

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.codec import FirstThatHolds
-from aquamend.graph import Value
 from aquamend.learning.estimates import Estimate
 from aquamend.learning.readings import DIGITS, Law
 from aquamend.learning.records import Faults, Record
-from aquamend.model import Hypothesis
-from aquamend.modelling.rules import Vocabulary, resolved
+from aquamend.problem.building.rules import Vocabulary, resolved
+from aquamend.problem.graph import Value
+from aquamend.problem.model import Hypothesis
 
 Indices = NDArray[np.intp]
 FEW = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aquamend.inference import InformationState
-from aquamend.text.words import quantity
+from aquamend.belief import InformationState
+from aquamend.text import quantity
 
 
 class Severity(StrEnum):

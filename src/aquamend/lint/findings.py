@@ -11,21 +11,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from aquamend.belief import InformationState
+from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.decision import TIE, Reprobe, best_terminal, price
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss, clairvoyant_losses, could_answer, probe_values
+from aquamend.decision.sensitivity import robustness
 from aquamend.decision.terminal import expected_loss, listed_endings
-from aquamend.graph import EdgeKind, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.inference.state import BUDGET_TOLERANCE
 from aquamend.lint.finding import Finding, Severity, amount
 from aquamend.lint.holes import lacking_support, odd_instruments, pays_together
 from aquamend.lint.moments import causes_at_rest, odd_monitors, unquestioned_actions
-from aquamend.modelling.left_out import effect_of_left_out
 from aquamend.policies import AquaMend
 from aquamend.problem import Plan
-from aquamend.sensitivity import robustness
-from aquamend.text.words import listed, percent
+from aquamend.problem.building.left_out import effect_of_left_out
+from aquamend.problem.graph import EdgeKind, RecoveryGraph
+from aquamend.text import listed, percent
 
 WORTH_TELLING = 1e-3
 """Of what the recovery costs: undistinguished hypotheses that cost less are left out."""

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from aquamend.belief import InformationState
+from aquamend.belief.support import evidence_on
 from aquamend.decision import TIE, best_terminal
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import probe_values
-from aquamend.decision.support import evidence_on
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState
 from aquamend.lint.finding import Finding, Severity, amount
-from aquamend.model.kernels import Outcomes, Readings
 from aquamend.planning.exact import solve
 from aquamend.planning.lookahead import lookahead_losses
-from aquamend.text.words import listed, named, percent
+from aquamend.problem.model.kernels import Outcomes, Readings
+from aquamend.text import listed, named, percent
 
 MOST_CELLS = 100_000
 """Evidence states that are priced to find out whether looks pay together."""

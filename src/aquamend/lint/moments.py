@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
 from aquamend.lint.finding import Finding, Severity
-from aquamend.modelling.guard import leading_to
-from aquamend.text.words import percent
+from aquamend.problem.building.guard import leading_to
+from aquamend.text import percent
 
 
 def odd_monitors(state: InformationState) -> Iterator[Finding]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aquamend.belief import InformationState
 from aquamend.codec import Number
 from aquamend.decision.endings import Bools, Floats, endings_of
 from aquamend.decision.probe_value import ProbeValues, clairvoyant_loss, clairvoyant_losses, probe_values
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,16 +28,16 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, joint
+from aquamend.belief.support import spoken, spoken_by
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
-from aquamend.decision.support import spoken, spoken_by
-from aquamend.inference import InformationState, joint
-from aquamend.model.kernels.kernel import labels_of
-from aquamend.modelling.left_out import worst_loss
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.growing import Growing
 from aquamend.planning.sensors import Answers
 from aquamend.planning.work import A_NODE, A_ROUND, stop_work
+from aquamend.problem.building.left_out import worst_loss
+from aquamend.problem.model.kernels.kernel import labels_of
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, Observation
+from aquamend.belief.state import BUDGET_TOLERANCE, TINY
+from aquamend.belief.support import spoken, spoken_by
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
-from aquamend.decision.support import spoken, spoken_by
-from aquamend.inference import InformationState, Observation
-from aquamend.inference.state import BUDGET_TOLERANCE, TINY
-from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import informed_losses, settles
 from aquamend.planning.lattice import Lattice, halved, lattice, n_digit_states
+from aquamend.problem.model.kernels import Outcomes
 
 MOST_CELLS = 2_000_000
 """Evidence states that are still enumerated; beyond it the anytime search takes over."""

@@ -16,12 +16,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import could_answer
 from aquamend.decision.terminal import listed_endings
-from aquamend.inference import InformationState
-from aquamend.model.kernels import Outcomes
+from aquamend.problem.model.kernels import Outcomes
 
 Floats = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from aquamend.belief import InformationState
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import PlanTable, solve
 from aquamend.planning.limits import Limits

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, ProbeView, joint
+from aquamend.belief.state import BUDGET_TOLERANCE
+from aquamend.belief.support import spoken, spoken_by
 from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
-from aquamend.decision.support import spoken, spoken_by
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState, ProbeView, joint
-from aquamend.inference.state import BUDGET_TOLERANCE
 
 Floats = NDArray[np.float64]
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, ProbeView
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
-from aquamend.inference import InformationState, ProbeView
-from aquamend.model.kernels import Outcomes
-from aquamend.model.kernels.kernel import labels_of
+from aquamend.problem.model.kernels import Outcomes
+from aquamend.problem.model.kernels.kernel import labels_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -27,12 +27,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, ProbeView, joint
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.structured import independent
-from aquamend.graph.recovery_graph import bits
-from aquamend.inference import InformationState, ProbeView, joint
-from aquamend.model.kernels import Outcomes
+from aquamend.problem.graph.recovery_graph import bits
+from aquamend.problem.model.kernels import Outcomes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

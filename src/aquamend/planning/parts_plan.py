@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.belief import InformationState
 from aquamend.deadline import check_deadline, seconds_left
 from aquamend.decision.endings import endings_of
-from aquamend.graph.recovery_graph import bits, unions
-from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.parts import Automaton, Part, own_costs
+from aquamend.problem.graph.recovery_graph import bits, unions
 
 Floats = NDArray[np.float64]
 

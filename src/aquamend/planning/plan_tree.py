@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import Observation
 from aquamend.decision.endings import TIE
-from aquamend.inference import Observation
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.evidence_tree import LOWER, STOP, UPPER, EvidenceTree
 

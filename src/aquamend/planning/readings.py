@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.deadline import check_deadline
-from aquamend.model.kernels import Readings
+from aquamend.problem.model.kernels import Readings
 
 Floats = NDArray[np.float64]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from aquamend import deadline
+from aquamend.belief import InformationState
+from aquamend.caching import remembered
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState
-from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import solve
 from aquamend.planning.information import information_bound
@@ -30,7 +30,7 @@ from aquamend.planning.parts_plan import parts_plan
 from aquamend.planning.plan_tree import PlanTree
 from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
 from aquamend.planning.work import Pace, cells_within
-from aquamend.remembering import remembered
+from aquamend.problem.model.kernels import Outcomes
 
 
 @dataclass(frozen=True, slots=True)

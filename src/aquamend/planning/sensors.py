@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, ProbeView
 from aquamend.decision.branches import decision_cuts
 from aquamend.decision.probe_value import clairvoyant_loss
-from aquamend.inference import InformationState, ProbeView
-from aquamend.model.kernels import Answer, Outcomes, Readings
 from aquamend.planning.bounds import quick_bounds
 from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
+from aquamend.problem.model.kernels import Answer, Outcomes, Readings
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aquamend import deadline
+from aquamend.belief import InformationState
+from aquamend.belief.support import spoken
 from aquamend.decision.endings import Endings, endings_of
-from aquamend.decision.support import spoken
-from aquamend.inference import InformationState
 
 A_STOP, A_FEATURE, A_CLOSURE, A_CUT_BELIEF = 500.0, 5.0, 5.0, 2_000.0
 """Of pricing all endings at one state: at all, and for each feature, each closure that is listed and each belief in a

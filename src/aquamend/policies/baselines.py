@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, ProbeView, rejected
 from aquamend.decision.branches import branches_of
 from aquamend.decision.detection import power_per_cost
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Restart, Step
 from aquamend.decision.terminal import best_terminal, correction, left_by_correcting, may_be_kept, price
-from aquamend.inference import InformationState, ProbeView, rejected
 from aquamend.policies.policy import Description, correctable, hand_over
 
 CLEARED = 0.05

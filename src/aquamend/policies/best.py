@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from aquamend import deadline
+from aquamend.belief import InformationState, Observation
+from aquamend.caching import remembered
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState, Observation
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.kept_plan import WORK, KeptPlan, Place, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
@@ -26,8 +27,7 @@ from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.search import OneStep, answers_weighed, search
 from aquamend.policies.myopic import AquaMend
 from aquamend.policies.policy import Description
-from aquamend.remembering import remembered
-from aquamend.text.words import shown
+from aquamend.text import shown
 
 KEPT_PLANS = 12
 """Plans kept with the state of the alarm, the last ones used; those of one recovery are hardly ever more."""

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.belief import InformationState, Observation
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, expected_loss, price, wrong_probability
 from aquamend.errors import BadArgument, NotDiscrete, TooLarge
-from aquamend.graph import Action
-from aquamend.inference import InformationState, Observation
-from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.limits import current_listener
 from aquamend.planning.search import CertifiedPlan
@@ -29,6 +27,8 @@ from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import policy_named
 from aquamend.problem import Problem
+from aquamend.problem.graph import Action
+from aquamend.problem.model.kernels import Outcomes
 
 MOST_STATES = 1_000_000
 

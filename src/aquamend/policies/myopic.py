@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from aquamend.belief import InformationState
+from aquamend.caching import remembered
 from aquamend.decision.detection import LosslessScreen, PowerScreen, Screen
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import best_probe, probe_values
@@ -12,11 +14,9 @@ from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.structured import local_costs, violations
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import NotStructured
-from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.policy import Considered, Description
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
 
 _SCREEN = PowerScreen()
 _AQUAMEND = Description(

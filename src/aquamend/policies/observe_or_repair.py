@@ -11,13 +11,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState
+from aquamend.belief.support import spoken
 from aquamend.decision.branches import branches_of
 from aquamend.decision.endings import Endings, endings_of
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.steps import Decision, Reprobe
-from aquamend.decision.support import spoken
 from aquamend.decision.terminal import best_terminal, price
-from aquamend.inference import InformationState
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.belief import InformationState
+from aquamend.caching import remembered
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
-from aquamend.inference import InformationState
-from aquamend.model.kernels import Outcomes
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
 from aquamend.planning.limits import MEMORY, Limits
@@ -23,7 +23,7 @@ from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import CertifiedPlan, search
 from aquamend.planning.work import cells_within
 from aquamend.policies.policy import Description, Policy
-from aquamend.remembering import remembered
+from aquamend.problem.model.kernels import Outcomes
 
 BESIDE_SHARE = 0.5
 """The part of a deadline in which other policies are followed."""

@@ -8,10 +8,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from aquamend.belief import InformationState
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.steps import Decision, Escalate, RollBack, Step
 from aquamend.decision.terminal import best_value, price
-from aquamend.inference import InformationState
 from aquamend.planning.bounds import Bounds
 
 

@@ -19,16 +19,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState, expected, joint
+from aquamend.belief.state import REJECT_AT
+from aquamend.belief.support import spoken
 from aquamend.decision.branches import branches_of
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.other_endings import Ending
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
-from aquamend.decision.support import spoken
 from aquamend.decision.terminal import best_terminal, listed_endings
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState, expected, joint
-from aquamend.inference.state import REJECT_AT
 from aquamend.policies.policy import Description
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.belief import InformationState, Observation
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.steps import Reprobe
 from aquamend.errors import TooLarge
-from aquamend.inference import InformationState, Observation
 from aquamend.policies.evaluation import Evaluation, ended, in_order, named_totals, spent_on
 from aquamend.policies.policy import Policy
 

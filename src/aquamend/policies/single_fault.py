@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState
+from aquamend.caching import remembered
 from aquamend.decision.endings import TIE, Endings, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
-from aquamend.graph import RecoveryGraph
-from aquamend.inference import InformationState
 from aquamend.policies.observe_or_repair import (
     Bools,
     Floats,
@@ -25,7 +25,7 @@ from aquamend.policies.observe_or_repair import (
 )
 from aquamend.policies.policy import Description, correctable
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
+from aquamend.problem.graph import RecoveryGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.belief import InformationState
+from aquamend.caching import remembered
 from aquamend.decision.endings import TIE, Endings, Local, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
-from aquamend.graph.recovery_graph import bits
-from aquamend.inference import InformationState
 from aquamend.policies.observe_or_repair import (
     Bools,
     Floats,
@@ -27,7 +27,7 @@ from aquamend.policies.observe_or_repair import (
 )
 from aquamend.policies.policy import Description
 from aquamend.problem import Problem
-from aquamend.remembering import remembered
+from aquamend.problem.graph.recovery_graph import bits
 
 Indices = NDArray[np.intp]
 

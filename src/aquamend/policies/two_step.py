@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aquamend.belief import InformationState
+from aquamend.belief.support import usable
 from aquamend.decision.steps import Reprobe, Step
-from aquamend.decision.support import usable
 from aquamend.decision.terminal import best_terminal, best_value, may_be_kept
-from aquamend.inference import InformationState
 from aquamend.policies.baselines import PowerPerCost
 from aquamend.policies.policy import Description
 

@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from aquamend.belief import InformationState
 from aquamend.codec import Amount
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import completed
 from aquamend.errors import BadStep, UnknownName
 from aquamend.explanation.wording import told
-from aquamend.graph import RecoveryGraph, Value
-from aquamend.inference import InformationState
 from aquamend.problem import RESTART, Plan, Problem
+from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.recovery.receipts import Charge, Receipt, charged
 
 

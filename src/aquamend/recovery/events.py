@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Step
-from aquamend.inference import InformationState, Observation
 from aquamend.recovery.acts import Act
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.receipts import Receipt

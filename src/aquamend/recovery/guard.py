@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
+from aquamend.belief import InformationState
 from aquamend.decision.steps import Advice, Continue, Step
 from aquamend.errors import AquaMendError
 from aquamend.explanation.report import DecisionReport, decision_report
 from aquamend.explanation.wording import Wording
-from aquamend.graph import Edge, RecoveryGraph
-from aquamend.inference import InformationState
-from aquamend.modelling.guard import before_action, leading_to
 from aquamend.policies import Best, Policy
 from aquamend.problem import Problem
-from aquamend.text.words import quantity
+from aquamend.problem.building.guard import before_action, leading_to
+from aquamend.problem.graph import Edge, RecoveryGraph
+from aquamend.text import quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")

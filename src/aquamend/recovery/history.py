@@ -11,9 +11,9 @@ from enum import Enum, auto
 from functools import cached_property, reduce
 from typing import Any, assert_never
 
+from aquamend.belief import Heard, InformationState, Observation, surprises
 from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
 from aquamend.errors import AquaMendError
-from aquamend.inference import Heard, InformationState, Observation, surprises
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import (
@@ -40,8 +40,7 @@ from aquamend.recovery.receipts import Receipt, charged
 from aquamend.recovery.requests import Ending
 from aquamend.recovery.rules import Rules
 from aquamend.recovery.situation import Came, Change, problem_after
-from aquamend.text.html import table_html
-from aquamend.text.words import quantity
+from aquamend.text import quantity, table_html
 
 
 class Phase(Enum):

@@ -25,8 +25,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
+from aquamend.files import parse_problem
 from aquamend.problem import Problem
-from aquamend.problem_file import parse_problem
 from aquamend.recovery import journal_file, seals
 from aquamend.recovery.clock import EARLIEST, LATEST
 from aquamend.recovery.events import (

@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from aquamend.errors import AquaMendError, Fault, UnknownValue
-from aquamend.graph import Action, Belief, Edge, RecoveryGraph, Value
-from aquamend.model import Declaration, Hypothesis
-from aquamend.model.ages import Ages
-from aquamend.model.spreads import differs
+from aquamend.files import with_declared
 from aquamend.problem import Plan, Problem
-from aquamend.problem_file import with_declared
+from aquamend.problem.graph import Action, Belief, Edge, RecoveryGraph, Value
+from aquamend.problem.model import Declaration, Hypothesis
+from aquamend.problem.model.ages import Ages
+from aquamend.problem.model.spreads import differs
 from aquamend.recovery.situation import still
 
 Template = Problem | Callable[[Mapping[str, Value]], Problem]

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, get_args
 
+from aquamend.belief import InformationState
 from aquamend.codec import Form, Whole, dump, form_of, load
 from aquamend.codec.forms import SHARED, Schema
 from aquamend.errors import InvalidData
-from aquamend.inference import InformationState
+from aquamend.files import parse_problem, problem_to_data
 from aquamend.problem import Problem, Redeclared
-from aquamend.problem_file import parse_problem, problem_to_data
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Entry, Event
 from aquamend.recovery.receipts import Receipt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Protocol, runtime_checkable
 
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
 from aquamend.recovery.acts import Act, Measure
 from aquamend.recovery.receipts import Receipt
 

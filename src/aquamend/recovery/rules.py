@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final
 
+from aquamend.belief import SURPRISING, Heard
 from aquamend.codec import Amount, Whole
-from aquamend.inference import SURPRISING, Heard
 from aquamend.recovery.acts import Act
 
 

@@ -27,9 +27,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Self, assert_never
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Escalate
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, StaleReply, UnknownName
-from aquamend.inference import InformationState, Observation
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
 from aquamend.recovery.acts import Act, HandOver, Measure

@@ -9,11 +9,11 @@ from enum import Enum, auto
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.decision.support import evidence_on
-from aquamend.graph import Action, Probe, Value
-from aquamend.inference import InformationState
-from aquamend.model import JointModel
+from aquamend.belief import InformationState
+from aquamend.belief.support import evidence_on
 from aquamend.problem import RESTART, Plan, Problem, Redeclared
+from aquamend.problem.graph import Action, Probe, Value
+from aquamend.problem.model import JointModel
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
 
 Floats = NDArray[np.float64]

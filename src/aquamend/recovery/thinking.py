@@ -8,11 +8,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aquamend.belief import InformationState
 from aquamend.decision.steps import Reprobe
 from aquamend.errors import IllegalProbe
 from aquamend.explanation.as_json import explanation_json
 from aquamend.explanation.report import decision_report
-from aquamend.inference import InformationState
 from aquamend.policies.policy import Policy
 from aquamend.recovery.events import Decided
 from aquamend.recovery.requests import Decide, Request

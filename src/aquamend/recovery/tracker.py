@@ -12,14 +12,14 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError, InvalidProblem
-from aquamend.graph import Edge, Value
-from aquamend.inference import InformationState
-from aquamend.model import Declaration
+from aquamend.files import with_declared
+from aquamend.files.atomic import write_atomically
 from aquamend.policies import Policy
 from aquamend.problem import Problem
-from aquamend.problem_file import with_declared
-from aquamend.records import write_atomically
+from aquamend.problem.graph import Edge, Value
+from aquamend.problem.model import Declaration
 from aquamend.recovery.acts import Act
 from aquamend.recovery.clock import Instant, as_instant
 from aquamend.recovery.guard import Check, Guard, checked, may_matter

@@ -10,12 +10,12 @@ from enum import Enum, auto
 
 import numpy as np
 
+from aquamend.belief import InformationState
 from aquamend.errors import UnknownName
-from aquamend.inference import InformationState
 from aquamend.problem import Problem
 from aquamend.recovery import Act, Measure, Receipt, Recovery, Verdict, check_known
+from aquamend.testing.model_world import ModelWorld
 from aquamend.testing.motions import Motions
-from aquamend.worlds import ModelWorld
 
 STOPPED = "it was stopped half-way"
 

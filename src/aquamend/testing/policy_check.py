@@ -11,17 +11,17 @@ from typing import NoReturn
 
 import numpy as np
 
+from aquamend.belief import InformationState, Observation
 from aquamend.decision.branches import predictive_quantiles
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import declarable, price
 from aquamend.errors import AquaMendError
-from aquamend.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.inference import InformationState, Observation
-from aquamend.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel, OneOf, ValueOf
-from aquamend.model.kernels import Outcomes, Readings
-from aquamend.modelling import Effect, joint_model
 from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
+from aquamend.problem.building import Effect, joint_model
+from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
+from aquamend.problem.model import Alarm, Cause, Declaration, Discrete, Hypothesis, JointModel, OneOf, ValueOf
+from aquamend.problem.model.kernels import Outcomes, Readings
 
 MOST_STATES = 2_000
 """Information states visited in one problem before the check has seen enough."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Final
 
+from aquamend.belief import InformationState
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.errors import AquaMendError
-from aquamend.inference import InformationState
 from aquamend.policies import AquaMend, Greedy, NoReprobe, Policy, RollbackOnly
 from aquamend.policies.policy import Committed
 from aquamend.problem import Problem

@@ -11,9 +11,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError
-from aquamend.inference import InformationState
-from aquamend.model.kernels import Outcomes
+from aquamend.problem.model.kernels import Outcomes
 from aquamend.recovery import (
     Act,
     Ending,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from aquamend.text.words import shown
+from aquamend.text import shown
 
 
 def table_html(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

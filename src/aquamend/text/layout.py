@@ -6,7 +6,7 @@ from typing import Literal
 
 from rich.table import Table
 
-from aquamend.text.words import shown
+from aquamend.text import shown
 
 Side = Literal["left", "right"]
 CHOSEN = "bold green"

@@ -1,5 +1,5 @@
 """Worlds to act in. They know the truth; policies never see it."""
 
-from aquamend.worlds.model_world import ModelWorld
+from aquamend.testing.model_world import ModelWorld
 
 __all__ = ["ModelWorld"]

@@ -16,7 +16,7 @@ from aquamend.adapters.trees.recovering import RECOVERIES, RecoverBeliefs
 from aquamend.policies import Policy
 from aquamend.recovery import ActionStatus, Check, Tracker
 from aquamend.recovery.guard import checked
-from aquamend.text.words import listed
+from aquamend.text import listed
 
 
 class Tracked(Decorator):

@@ -19,7 +19,7 @@ from aquamend.recovery import NoReceipt, Perform, Receipt, Robot, RunProbe, Sess
 from aquamend.recovery.acts import Act, Finish, Redo
 from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY
 from aquamend.recovery.thinking import settled
-from aquamend.text.words import listed
+from aquamend.text import listed
 
 T = TypeVar("T")
 

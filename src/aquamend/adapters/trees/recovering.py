@@ -13,7 +13,7 @@ from py_trees.common import Status
 
 from aquamend.adapters.trees.board import QUESTION, Board, client_of
 from aquamend.adapters.trees.hands import Calls, Hands, Subtrees, check_complete, redone, thought
-from aquamend.inference import InformationState
+from aquamend.belief import InformationState
 from aquamend.policies import Policy
 from aquamend.recovery import (
     Decide,
@@ -34,7 +34,7 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import Act, Declare, Finish, HandOver, Redo
 from aquamend.recovery.replies import Time
-from aquamend.text.words import quantity
+from aquamend.text import quantity
 
 PREEMPTED: Final = "the tree has gone elsewhere"
 

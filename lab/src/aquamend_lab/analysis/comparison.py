@@ -1,0 +1,235 @@
+"""Two policies on the same scenarios: who loses less, by how much, how surely, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aquamend.errors import UnknownName
+from aquamend_lab.analysis.groups import GroupKey
+from aquamend_lab.analysis.merging import require_same_scenarios
+from aquamend_lab.analysis.metrics import COMPARABLE
+from aquamend_lab.analysis.statistics import (
+    Interval,
+    difference,
+    holm,
+    paired_bootstrap,
+    rounded,
+    signed_rank,
+    smallest_detectable_difference,
+)
+from aquamend_lab.analysis.table import Floats, Record, RunTable, steps_of
+
+EXPECTED = "expected_risk"
+"""The metric that no draw of a truth sways."""
+
+ScenarioKey = tuple[GroupKey, int, int]
+"""Group, seed and number: policies that share it faced the same thing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One policy of one run, under the name it is shown by."""
+
+    name: str
+    table: RunTable
+    policy: str
+
+    @property
+    def folder(self) -> Path:
+        """Where its run lies."""
+        return self.table.run.folder
+
+    def met(self) -> dict[ScenarioKey, int]:
+        """Return the rows of the scenarios that it met."""
+        table = self.table
+        rows = np.flatnonzero(table.met[:, table.policies.index(self.policy)]).tolist()
+        return {(table.group_keys[row], *table.scenarios[row]): row for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """One scenario that the difference comes from."""
+
+    group: dict[str, Any]
+    seed: int
+    scenario: int
+    first: float
+    second: float
+    difference: float
+    """First minus second."""
+    share: float | None
+    """Of the sum of all absolute differences, so that shares add up to one; None where that is infinite."""
+    first_steps: tuple[str, ...]
+    second_steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Paired differences FIRST minus SECOND: negative favours the first, since less loss is better."""
+
+    suite: str
+    group: dict[str, Any] | None
+    """None for all scenarios together; empty for those without a group where others have one."""
+    first: str
+    """Name of the first side; without another one it is the policy's."""
+    second: str
+    policies: tuple[str, str]
+    runs: tuple[str, str]
+    """The folders of the first and of the second side."""
+    metric: str
+    """The column that they are compared by."""
+    unit: str
+    """Of the losses; empty where the suite does not say."""
+    exact: bool
+    """Whether it is one number of one problem and no sample: then there is one pair, and nothing to test."""
+    pairs: int
+    unpaired: int
+    """Scenarios that only one of the two was run on, or for which one has no number."""
+    first_errors: int
+    """Scenarios among the unpaired on which the first refused or broke down."""
+    second_errors: int
+    wins: int
+    """Pairs in which the first has less; a difference that rounds to zero at nine decimals is a tie."""
+    ties: int
+    losses: int
+    mean_difference: float | None
+    """None without pairs, or where infinities of both signs leave no mean."""
+    interval: Interval | None
+    """95 % paired bootstrap interval of the mean difference; not adjusted for several comparisons."""
+    detectable: float | None
+    """The mean difference that so many pairs, as scattered as these, show with a power of 80 % at the 5 % level."""
+    rank_sums: tuple[float, float] | None
+    """W+ and W-, the rank sums of positive and negative differences: the larger says whom the test is against."""
+    p_value: float | None
+    """Exact two-sided signed-rank test; None without pairs."""
+    p_holm: float | None
+    """The same, adjusted for all comparisons that were made together."""
+    drivers: tuple[Driver, ...]
+
+
+def side(table: RunTable, policy: str, *, name: str | None = None) -> Side:
+    """Return one policy of a run to compare; ``UnknownName`` lists the policies that the run has."""
+    if policy not in table.policies:
+        raise UnknownName("policy", policy, table.policies)
+    return Side(name or policy, table, policy)
+
+
+def compare(first: Side, second: Side, *, metric: str = "loss", drivers: int = 5) -> list[Comparison]:
+    """Return a comparison of all scenarios together, where they may be taken so, and of each group.
+
+    Groups that only divide what was drawn, in one unit, are taken together; sizes, settings and problems never are.
+    Scenarios are paired by group, seed and number. Groups come as they appear in the run of the first side.
+    """
+    if metric not in COMPARABLE:
+        raise UnknownName("metric", metric, COMPARABLE)
+    require_same_scenarios(first.table.run, second.table.run)
+    ours, theirs = first.met(), second.met()
+    keys = list(dict.fromkeys([*ours, *theirs]))
+    groups = list(dict.fromkeys(key[0] for key in keys))
+    frame = _Frame(first, second, ours, theirs, metric, drivers)
+    together = groups in ([], [()]) or (first.table.pooled and second.table.pooled and len(groups) > 1)
+    found = [frame.comparison(None, keys)] if together else []
+    if groups not in ([], [()]):
+        found += [frame.comparison(dict(group), [key for key in keys if key[0] == group]) for group in groups]
+    return adjusted(found)
+
+
+def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons made together with their p-values adjusted as one family by Holm's method."""
+    raw = {str(index): found.p_value for index, found in enumerate(comparisons) if found.p_value is not None}
+    family = holm(raw)
+    return [replace(found, p_holm=family.get(str(index))) for index, found in enumerate(comparisons)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """What all the comparisons of two sides share."""
+
+    first: Side
+    second: Side
+    ours: dict[ScenarioKey, int]
+    theirs: dict[ScenarioKey, int]
+    metric: str
+    most_drivers: int
+
+    def comparison(self, group: dict[str, Any] | None, keys: Sequence[ScenarioKey]) -> Comparison:
+        exact = self.metric == EXPECTED and self.first.table.one_problem(group or {})
+        keys = keys[:1] if exact else keys
+        ours, theirs = self._values(self.first, self.ours, keys), self._values(self.second, self.theirs, keys)
+        both = ~np.isnan(ours) & ~np.isnan(theirs)
+        paired, left_out = np.flatnonzero(both), [key for key, pair in zip(keys, both, strict=True) if not pair]
+        ours, theirs = ours[paired], theirs[paired]
+        differences = difference(ours, theirs)
+        signs = np.sign(rounded(differences))
+        mean = _mean(differences)
+        test = signed_rank(differences) if paired.size and not exact else None
+        return Comparison(
+            suite=self.first.table.run.suite,
+            group=group,
+            first=self.first.name,
+            second=self.second.name,
+            policies=(self.first.policy, self.second.policy),
+            runs=(str(self.first.folder), str(self.second.folder)),
+            metric=self.metric,
+            unit=self.first.table.unit_of(group or {}),
+            exact=exact,
+            pairs=paired.size,
+            unpaired=len(left_out),
+            first_errors=self._refused(self.first, self.ours, left_out),
+            second_errors=self._refused(self.second, self.theirs, left_out),
+            wins=int((signs < 0.0).sum()),
+            ties=int((signs == 0.0).sum()),
+            losses=int((signs > 0.0).sum()),
+            mean_difference=mean,
+            interval=None if mean is None or exact else paired_bootstrap(differences),
+            detectable=None if exact else smallest_detectable_difference(differences),
+            rank_sums=None if test is None else (test.positive, test.negative),
+            p_value=None if test is None else test.p_value,
+            p_holm=None,
+            drivers=self._drivers([keys[place] for place in paired.tolist()], ours, theirs),
+        )
+
+    def _values(self, side: Side, rows: dict[ScenarioKey, int], keys: Sequence[ScenarioKey]) -> Floats:
+        """Return the metric of one side on these scenarios; NaN where it was not run or has no number."""
+        column = side.table.column(self.metric)[:, side.table.policies.index(side.policy)]
+        return np.array([column[rows[key]] if key in rows else np.nan for key in keys], dtype=np.float64)
+
+    def _refused(self, side: Side, rows: dict[ScenarioKey, int], keys: Sequence[ScenarioKey]) -> int:
+        sound = side.table.sound[:, side.table.policies.index(side.policy)]
+        return sum(key in rows and not sound[rows[key]] for key in keys)
+
+    def _record(self, side: Side, row: int) -> Record:
+        return side.table.records[row, side.table.policies.index(side.policy)]
+
+    def _drivers(self, keys: Sequence[ScenarioKey], ours: Floats, theirs: Floats) -> tuple[Driver, ...]:
+        """Return the scenarios with the largest absolute differences; equal ones in the order of the records."""
+        apart = rounded(difference(ours, theirs))
+        magnitudes = np.abs(apart)
+        total = float(magnitudes.sum())
+        order = np.argsort(-magnitudes, kind="stable")[: self.most_drivers].tolist()
+        return tuple(
+            Driver(
+                group=dict(keys[i][0]),
+                seed=keys[i][1],
+                scenario=keys[i][2],
+                first=float(ours[i]),
+                second=float(theirs[i]),
+                difference=float(apart[i]),
+                share=float(magnitudes[i]) / total if np.isfinite(total) else None,
+                first_steps=steps_of(self._record(self.first, self.ours[keys[i]])),
+                second_steps=steps_of(self._record(self.second, self.theirs[keys[i]])),
+            )
+            for i in order
+            if magnitudes[i] > 0.0
+        )
+
+
+def _mean(differences: Floats) -> float | None:
+    if differences.size == 0 or (differences.min() == -np.inf and differences.max() == np.inf):
+        return None
+    return float(differences.mean())

@@ -1,0 +1,196 @@
+"""What only suites that are carried out can tell: stated probabilities, first commands, and every failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from aquamend_lab.analysis.figures import Curve, curve_plot
+from aquamend_lab.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
+from aquamend_lab.analysis.probabilities import Doubt, EventQuality, doubts, event_qualities
+from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
+from aquamend_lab.analysis.report.plots import label_of
+from aquamend_lab.analysis.report.wording import count, decimal, interval, policy_name, signed
+from aquamend_lab.analysis.statistics import paired_bootstrap, rounded
+from aquamend_lab.analysis.table import Floats, RunTable, knows_the_truth
+
+MOST_DRAWN = 3
+EXPLORED, EXPLORING_SEED = 10_000, 20260920
+"""The paper's protocol for what distorted posteriors change, which it calls exploratory."""
+UNAVAILABLE = "unavailable"
+ORIGINAL = "original"
+"""The posterior that nothing was done to."""
+ABOUT_COMMANDS = (
+    "AquaMend's first command at every alarm under five distortions of the posterior; nothing is played out. Our "
+    "predicted losses leave out what finishing the task takes, which is due in any case; the paper's include it."
+)
+
+HANDLING, SENSING, MODEL, DECISION = "handling", "sensing limit", "model gap", "decision"
+REJECT_AT = 0.5
+
+ABOUT_FAILURES = (
+    "Handling: all that is declared holds, and the hand's work was not good enough. Model gap: no hypothesis explains "
+    "what was read. Decision: what was left wrong was more probably wrong than right by all that had been read, and "
+    "was left. Sensing limit: what was read spoke for something that was not so. Beside it, who recovered the scene."
+)
+
+
+def quality_table(table: RunTable) -> Table | None:
+    """Return a row for every event and version; nothing where records keep no probabilities."""
+    found, family = event_qualities(table), family_of(table.run.suite)
+    if not found:
+        return None
+    beside = any(paper_quality(family, one.event, one.when) for one in found)
+    heads = ("scenes", "share invalid", "mean stated", "Brier", "ECE")
+    columns = [Column("version", numeric=False), Column("event", numeric=False), *map(Column, heads)]
+    columns += [Column(f"paper’s {head}", paper=True) for head in heads[1:]] if beside else []
+    rows = [(*_stated(one), *(_printed(family, one) if beside else ())) for one in found]
+    breaks = frozenset(row for row in range(1, len(found)) if found[row].when != found[row - 1].when)
+    caption = (
+        "Probability that a declaration is invalid, as stated at the first decision, against the truth: “old” in its "
+        "version before the alarm, “current” in the one that the evidence then supports. ECE has ten bins. Scenes "
+        "without a known truth are left out, and what has none at all is unavailable. Events within a scene are not "
+        "independent; one that never happens can have a score of zero without anything being detected."
+    )
+    return Table(caption, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), header=1, breaks=breaks)
+
+
+def _stated(one: EventQuality) -> tuple[str, ...]:
+    quality = one.quality
+    numbers = (quality.rate, quality.mean, quality.brier, quality.calibration_error)
+    told = [UNAVAILABLE if value is None else decimal(value, decimals=4) for value in numbers]
+    return one.when, one.event, count(quality.queries), *told
+
+
+def _printed(family: str, one: EventQuality) -> tuple[str, ...]:
+    printed = paper_quality(family, one.event, one.when) or (None,) * 4
+    return tuple(decimal(value, decimals=4) for value in printed)
+
+
+def doubt_curves(name: str, table: RunTable) -> Figure | None:
+    """Return mean doubt against the number of decisions: of beliefs that had failed, and of those that had not."""
+    honest = [one for one in doubts(table) if not knows_the_truth(one.policy)]
+    told = [one for one in honest if max(len(one.failed), len(one.sound)) > 1]
+    told.sort(key=lambda one: one.policy != table.reference)
+    curves = [curve for one in told[:MOST_DRAWN] for curve in _curves(one)]
+    if not curves:
+        return None
+    drawn = curve_plot(name, curves, axes=("decision", "mean probability of having failed"), whole=True)
+    caption = (
+        "How doubtful beliefs were at each decision, on average over scenes: those that had really failed, and those "
+        "that had not. A recovery that has ended keeps its last doubts."
+    )
+    return Figure(name, caption, drawn.svg, drawn.png)
+
+
+def _curves(one: Doubt) -> Sequence[Curve]:
+    kinds = (("failed", one.failed), ("sound", one.sound))
+    return [
+        Curve(one.policy, f"{label_of(one.policy)}, {kind}", tuple((float(k), q) for k, q in enumerate(path, start=1)))
+        for kind, path in kinds
+        if path
+    ]
+
+
+def setting_table(table: RunTable) -> Table | None:
+    """Return by how much each distortion of the posterior changes the loss on the same scenes; only of Q1 suites."""
+    groups, policy = table.distinct_groups, table.reference
+    if family_of(table.run.suite) != "q1" or policy is None or any(len(group) != 1 for group in groups):
+        return None
+    losses = [table.column("loss")[table.members(group), table.policies.index(policy)] for group in groups]
+    if (
+        len(groups) < 2
+        or len({len(loss) for loss in losses}) != 1
+        or not all(np.isfinite(loss).all() for loss in losses)
+    ):
+        return None
+    name = next(iter(groups[0]))
+    settings = [str(group[name]) for group in groups]
+    rows = [
+        (setting, *_changed_by(loss - losses[0]), _as_printed(Q1_DIFFERENCES.get(setting)))
+        for setting, loss in zip(settings[1:], losses[1:], strict=True)
+    ]
+    heads = map(Column, ("scenes that differ", "mean difference", "95 % interval"))
+    columns = (Column(name, numeric=False), *heads, Column("paper’s difference", paper=True))
+    caption = (
+        f"{policy_name(policy)}: loss under each {name} minus that under “{settings[0]}”, scene by scene, over "
+        f"{len(losses[0])} scenes. Intervals are exploratory ({EXPLORED:,} paired resamples): no test is made of them."
+    )
+    return Table(caption, columns, tuple(tuple(map(Cell, row)) for row in rows))
+
+
+def _changed_by(differences: Floats) -> tuple[str, str, str]:
+    low, high = paired_bootstrap(differences, resamples=EXPLORED, seed=EXPLORING_SEED)
+    changed = int(np.count_nonzero(rounded(differences)))
+    return f"{changed}/{len(differences)}", signed(float(differences.mean())), interval(low, high)
+
+
+def _as_printed(found: tuple[float, float, float] | None) -> str:
+    return "–" if found is None else f"{signed(found[0])} {interval(*found[1:])}"
+
+
+def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | None:
+    """Return a row a distortion; nothing where the scenes are not annotated with first commands."""
+    found = [a["features"]["first_commands"] for a in annotations if a.get("features", {}).get("first_commands")]
+    if not found:
+        return None
+    heads = ("changed commands", "mean total variation", "mean predicted loss")
+    columns = (
+        Column("posterior", numeric=False),
+        *map(Column, heads),
+        *(Column(f"paper’s {head}", paper=True) for head in heads),
+    )
+    rows = [
+        (setting, *_commanded(found, setting), *(FIRST_COMMANDS.get(setting) or ("–",) * 3)) for setting in found[0]
+    ]
+    return Table(ABOUT_COMMANDS, columns, tuple(tuple(map(Cell, row)) for row in rows))
+
+
+def _commanded(found: Sequence[Mapping[str, Any]], setting: str) -> tuple[str, str, str]:
+    changed = sum(scene[setting]["command"] != scene[ORIGINAL]["command"] for scene in found)
+    distance = fmean(scene[setting]["total_variation"] for scene in found)
+    loss = fmean(scene[setting]["predicted_loss"] for scene in found)
+    return f"{changed}/{len(found)}", decimal(distance, decimals=4), decimal(loss, decimals=4)
+
+
+def failure_table(records: Sequence[Mapping[str, Any]], policy: str) -> Table | None:
+    """Return a row for every scene that a policy did not recover; nothing where records do not tell what was left."""
+    told = [r for r in records if r["policy"] == policy and r.get("left") is not None and r.get("error") is None]
+    failed = [r for r in told if not r["success"]]
+    if not told or not failed:
+        return None
+    columns = ("seed", "scene", "group", "left wrong or badly done", "because of", "recovered by", "loss")
+    rows = [(*_row(r), _recovered_by(records, r), decimal(r["loss"], decimals=1)) for r in failed]
+    return Table(
+        ABOUT_FAILURES,
+        tuple(Column(name, numeric=name in ("seed", "scene", "loss")) for name in columns),
+        tuple(tuple(map(Cell, row)) for row in rows),
+        header=1,
+    )
+
+
+def _row(record: Mapping[str, Any]) -> tuple[str, ...]:
+    what = "; ".join([*(f"{belief} is wrong" for belief in record["left"]), *record.get("faults", ())])
+    group = ", ".join(str(value) for value in record["group"].values())
+    return str(record["seed"]), str(record["scenario"]), group, what or str(record["ending"]), because_of(record)
+
+
+def because_of(record: Mapping[str, Any]) -> str:
+    """Return what a failure is due to, by what the record tells of the last decision."""
+    left, posterior = record["left"], record.get("posterior")
+    if not left:
+        return HANDLING
+    if not posterior or posterior["at"][-1] is None:
+        return MODEL
+    doubt = dict(zip(posterior["beliefs"], posterior["at"][-1], strict=True))
+    was_wrong = {d["event"]: d["so"] for d in record.get("declarations", ()) if d["when"] == "old"}
+    misled = any((doubt.get(b, 0.0) >= REJECT_AT) != bool(was_wrong.get(b)) for b in left)
+    return SENSING if misled else DECISION
+
+
+def _recovered_by(records: Sequence[Mapping[str, Any]], failed: Mapping[str, Any]) -> str:
+    same = [r for r in records if (r["seed"], r["scenario"]) == (failed["seed"], failed["scenario"])]
+    return ", ".join(policy_name(r["policy"]) for r in same if r["success"] == 1.0) or "nobody"

@@ -1,0 +1,191 @@
+"""One policy against every other on the same scenarios: a table, and what it says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from aquamend_lab.analysis.comparison import Comparison, adjusted, compare, side
+from aquamend_lab.analysis.comparison_text import p_text
+from aquamend_lab.analysis.groups import group_name
+from aquamend_lab.analysis.metrics import COMPARABLE
+from aquamend_lab.analysis.paper import PaperPair, PaperTable, family_order, holm_family
+from aquamend_lab.analysis.report.document import Cell, Column, Table
+from aquamend_lab.analysis.report.wording import DASH, count, decimal, interval, policy_name, signed
+from aquamend_lab.analysis.table import RunTable, knows_the_truth
+from aquamend_lab.analysis.verdict import Finding, Verdict, verdict_of
+
+_BRIEF = {
+    Finding.NO_PAIRS: "nothing to compare",
+    Finding.TIE: "tie on every scenario",
+    Finding.BOTH_INFINITE: "each infinite where the other is not",
+    Finding.EXACT: "{lower}, exactly",
+    Finding.CLEAR: "{lower}",
+    Finding.MEAN_ONLY: "{lower} on average only",
+    Finding.RANKS_ONLY: "{lower} scenario by scenario only",
+    Finding.OPPOSED: "{lower} on average, {higher} scenario by scenario",
+    Finding.OPEN: "no difference established",
+}
+
+_SENTENCES = {
+    Finding.NO_PAIRS: "No scenario has a number of both {first} and {others}",
+    Finding.TIE: "{first} ties on every scenario with {others}",
+    Finding.EXACT: "{first} has exactly {lower} {measure} than {others}",
+    Finding.CLEAR: "{first} has {lower} {measure} than {others}",
+    Finding.MEAN_ONLY: (
+        "On average {first} has {lower} {measure} than {others}, but scenario by scenario no difference is established"
+    ),
+    Finding.RANKS_ONLY: (
+        "Scenario by scenario {first} has {lower} {measure} than {others}, but on average no difference is established"
+    ),
+    Finding.OPPOSED: "On average {first} has {lower} {measure} than {others}, but scenario by scenario {higher}",
+    Finding.BOTH_INFINITE: (
+        "On some scenarios {measure} is infinite for {first} but not for {others}, on some the other way round"
+    ),
+    Finding.OPEN: "No difference is established between {first} and {others}",
+}
+
+
+def comparisons(table: RunTable, *, metric: str) -> list[Comparison]:
+    """Return the run's reference against every policy that is not told the truth, group by group.
+
+    Within a group (and over all groups together, which comes first where there are several) the p-values are adjusted
+    by Holm's method: as one family, or as the families that the paper designates for a suite.
+    """
+    reference = table.reference
+    if reference is None:
+        return []
+    ours = side(table, reference)
+    rivals = [policy for policy in table.policies if policy != reference and not knows_the_truth(policy)]
+    found = [
+        one for rival in rivals for one in compare(ours, side(table, rival), metric=metric, drivers=0) if one.pairs
+    ]
+    groups: dict[str, list[Comparison]] = {}
+    for one in found:
+        if one.pairs:
+            groups.setdefault(repr(one.group), []).append(one)
+    return [one for within in groups.values() for one in _adjusted_by_family(table.run.suite, within)]
+
+
+def _adjusted_by_family(suite: str, found: Sequence[Comparison]) -> list[Comparison]:
+    families = [[one for one in found if _family(one) == name] for name in family_order(suite)]
+    return [one for family in families for one in adjusted(family)]
+
+
+def _family(one: Comparison) -> str:
+    return holm_family(one.suite, one.policies[1])
+
+
+def over_all(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons that are over all scenarios: of all groups together, or of the only one."""
+    if len({repr(one.group) for one in found}) == 1:
+        return list(found)
+    return [one for one in found if one.group is None]
+
+
+def brief(verdict: Verdict) -> str:
+    """Return in a few words what a comparison shows of its first side."""
+    if verdict.finding is Finding.INFINITE:
+        first_is = verdict.better == "first"
+        return "finite where the other is infinite" if first_is else "infinite where the other is not"
+    return _BRIEF[verdict.finding].format_map(_direction(verdict))
+
+
+def _direction(verdict: Verdict) -> dict[str, str]:
+    lower, higher = ("lower", "higher") if verdict.better == "first" else ("higher", "lower")
+    return {"lower": lower, "higher": higher}
+
+
+def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -> Table:
+    """Return one row for each comparison; the first policy minus the other, so negative favours the first."""
+    grouped = any(one.group is not None for one in found)
+    named = any(_family(one) for one in found)
+    first = policy_name(found[0].first)
+    theirs = {} if paper is None or grouped or found[0].metric != "loss" else paper.pairs
+    columns = _columns(found, first, grouped=grouped, named=named, theirs=theirs)
+    rows = tuple(tuple(Cell(tell(one)) for _, tell in columns) for one in found)
+    unit = found[0].unit if _units(found) == 1 else ""
+    places = [(one.group, _family(one)) for one in found]
+    breaks = frozenset(row for row in range(1, len(found)) if places[row] != places[row - 1])
+    caption = (
+        f"{first} minus the other policy in {COMPARABLE[found[0].metric].of_one_in(unit)}, pair by pair: negative "
+        f"favours {first}. A win is a scenario with less. “Detectable” is the mean difference that such pairs show "
+        "four times in five. “On average”: the interval of the mean difference leaves zero out. "
+        "“Scenario by scenario”: the exact two-sided signed-rank test, Holm-adjusted over the policies of the "
+        f"{'same family' if named else 'table'}{', group by group' if grouped else ''}, is below 0.05. Without either "
+        "word: both."
+    )
+    if paper and any(column.paper for column, _ in columns):
+        caption += f" Columns called “paper’s” are from its {paper.title}."
+    return Table(
+        caption,
+        tuple(column for column, _ in columns),
+        rows,
+        header=grouped + named + (_units(found) > 1),
+        breaks=breaks,
+    )
+
+
+Told = tuple[Column, Callable[[Comparison], str]]
+
+
+def _units(found: Sequence[Comparison]) -> int:
+    """Return how many units the comparisons are in."""
+    return len({one.unit for one in found}) if COMPARABLE[found[0].metric].priced else 0
+
+
+def _columns(
+    found: Sequence[Comparison], first: str, *, grouped: bool, named: bool, theirs: Mapping[str, PaperPair]
+) -> list[Told]:
+    def printed(tell: Callable[[PaperPair], str]) -> Callable[[Comparison], str]:
+        return lambda one: tell(theirs[one.policies[1]]) if one.policies[1] in theirs else DASH
+
+    columns: list[Told] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
+    columns += [(Column("unit", numeric=False), lambda one: one.unit or DASH)] if _units(found) > 1 else []
+    columns += [(Column("family", numeric=False), _family)] if named else []
+    columns += [
+        (Column("against", numeric=False), lambda one: policy_name(one.second)),
+        (Column("wins"), lambda one: count(one.wins)),
+        (Column("ties"), lambda one: count(one.ties)),
+        (Column("losses"), lambda one: count(one.losses)),
+        (Column("mean difference"), lambda one: signed(one.mean_difference, decimals=4)),
+        (Column("95 % interval"), lambda one: interval(*one.interval, decimals=4) if one.interval else DASH),
+        (Column("detectable"), lambda one: decimal(one.detectable, decimals=4)),
+        (Column("exact p"), lambda one: p_text(one.p_value)),
+        (Column("Holm p"), lambda one: p_text(one.p_holm)),
+        (Column(first, numeric=False), lambda one: brief(verdict_of(one))),
+    ]
+    if any(one.policies[1] in theirs for one in found):
+        columns += [
+            (Column("paper’s difference", paper=True), printed(lambda pair: signed(pair.difference))),
+            (Column("paper’s interval", paper=True), printed(lambda pair: interval(pair.low, pair.high))),
+            (Column("paper’s Holm p", paper=True), printed(lambda pair: p_text(pair.p_holm))),
+        ]
+    if any(one.unpaired for one in found):
+        columns.append((Column("unpaired"), lambda one: count(one.unpaired)))
+    return columns
+
+
+def in_words(found: Sequence[Comparison]) -> str:
+    """Return comparisons of one policy as one sentence a verdict; said of fewer scenarios where not all have a pair."""
+    said: dict[tuple[Verdict, int | None], list[str]] = {}
+    for one in found:
+        said.setdefault((verdict_of(one), one.pairs if one.unpaired else None), []).append(policy_name(one.second))
+    order = list(Finding)
+    sentences = []
+    for verdict, pairs in sorted(said, key=lambda key: (order.index(key[0].finding), key[0].better or "", key[1] or 0)):
+        names = {"first": policy_name(found[0].first), "others": _listed(said[verdict, pairs])}
+        names["measure"] = COMPARABLE[found[0].metric].of_one
+        both = f" (on the {count(pairs)} scenarios that both have)" if pairs is not None else ""
+        sentences.append(f"{_sentence(verdict).format_map(names | _direction(verdict))}{both}.")
+    return " ".join(sentences)
+
+
+def _sentence(verdict: Verdict) -> str:
+    if verdict.finding is not Finding.INFINITE:
+        return _SENTENCES[verdict.finding]
+    better, worse = ("{first}", "{others}") if verdict.better == "first" else ("{others}", "{first}")
+    return f"On some scenarios {{measure}} is infinite for {worse} but not for {better}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

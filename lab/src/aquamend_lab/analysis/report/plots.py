@@ -1,0 +1,203 @@
+"""Which drawings a suite gets, and what is in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend_lab.analysis.comparison import Comparison
+from aquamend_lab.analysis.figures import Curve, Dot, Panel, curve_plot, dot_plot
+from aquamend_lab.analysis.groups import group_name
+from aquamend_lab.analysis.metrics import COMPARABLE, METRICS
+from aquamend_lab.analysis.paper import PaperTable
+from aquamend_lab.analysis.report.document import Figure
+from aquamend_lab.analysis.report.tables import acted_out, leading, ordered, share_of
+from aquamend_lab.analysis.report.wording import as_form, policy_name, share, signed
+from aquamend_lab.analysis.statistics import DECIMALS, difference, rounded
+from aquamend_lab.analysis.summary import Summary
+from aquamend_lab.analysis.table import RunTable, knows_the_truth
+
+SMALLEST_GAP = 1e-3
+"""Where the logarithmic axis of a distribution of gaps begins."""
+
+LONGEST_LABEL = 30
+"""Characters of a name in a drawing."""
+
+_CERTIFYING = ("certified", "exact")
+"""Policies that search until their bounds meet; the others carry bounds too, but wide ones."""
+
+
+def mean_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
+    """Return the metric that says most about a suite, policy by policy, group below group.
+
+    Of episodes without groups, success stands below the loss.
+    """
+    key = leading(summaries)
+    if acted_out(summaries) and not any(summary.group for summary in summaries):
+        return _loss_and_success(name, summaries, paper)
+    panels: dict[str, list[Dot]] = {}
+    for summary in ordered(summaries):
+        if dot := _dot(summary, key, paper):
+            panels.setdefault(_panel_title(summary), []).append(dot)
+    if not panels:
+        return None
+    percent = " (%)" if METRICS[key].form == "percentage" else ""
+    axis = f"{'' if percent else 'mean '}{METRICS[key].title}{percent}"
+    drawn = dot_plot(name, [Panel(title, tuple(dots)) for title, dots in panels.items()], axis=axis)
+    every = [dot for dots in panels.values() for dot in dots]
+    return Figure(name, f"{axis.capitalize()}{_with_what(every)}.", drawn.svg, drawn.png)
+
+
+def _panel_title(summary: Summary) -> str:
+    """Return the name of a group; of one that is a text by itself, that text."""
+    match list(summary.group.values()):
+        case []:
+            return ""
+        case [str(text)]:
+            return text
+        case _:
+            return group_name(summary.group)
+
+
+def _loss_and_success(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
+    panels = []
+    for key in ("mean_loss", "success"):
+        dots = [dot for summary in ordered(summaries) if (dot := _dot(summary, key, paper))]
+        if dots:
+            panels.append(Panel("", tuple(dots), axis=f"mean {METRICS[key].title}"))
+    if not panels:
+        return None
+    drawn = dot_plot(name, panels, axis="")
+    every = [dot for panel in panels for dot in panel.dots]
+    told = " and ".join(panel.axis.removeprefix("mean ") for panel in panels)
+    return Figure(name, f"Mean {told}{_with_what(every, intervals='their 95 % intervals')}.", drawn.svg, drawn.png)
+
+
+def _with_what(dots: Sequence[Dot], *, intervals: str = "its 95 % interval") -> str:
+    bars = f" with {intervals}" if any(dot.low is not None for dot in dots) else ""
+    beside = "; hollow: the paper’s value" if any(dot.paper is not None for dot in dots) else ""
+    return bars + beside
+
+
+def _dot(summary: Summary, key: str, paper: PaperTable | None) -> Dot | None:
+    """Return a summary's row; nothing where there is no place for it on an axis. Fractions are drawn as percentages."""
+    row = paper.row(summary.policy, summary.group) if paper else None
+    mean, printed = summary[key], row.get(key) if row else None
+    if mean is None or not math.isfinite(mean):
+        return None
+    ends, form = summary.interval(key), METRICS[key].form
+    scale = 100.0 if form == "percentage" else 1.0
+    low, high = (scale * end for end in ends) if ends else (None, None)
+    theirs = None if printed is None else scale * printed
+    label = label_of(summary.policy) + share_of(summary)
+    return Dot(summary.policy, label, scale * mean, as_form(mean, form), low, high, theirs)
+
+
+def label_of(policy: str) -> str:
+    """Return a policy's name, cut where it would leave no room for the drawing."""
+    name = policy_name(policy)
+    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
+
+
+def difference_dots(name: str, found: Sequence[Comparison]) -> Figure | None:
+    """Return the mean paired difference of one policy to every other, with its interval: as the table has it."""
+    dots = [
+        Dot(one.second, label_of(one.second), one.mean_difference, signed(one.mean_difference, decimals=4),
+            one.interval.low, one.interval.high)
+        for one in found
+        if one.mean_difference is not None and one.interval is not None and math.isfinite(one.mean_difference)
+    ]  # fmt: skip
+    if not dots:
+        return None
+    first, measure = policy_name(found[0].first), COMPARABLE[found[0].metric].of_one
+    shown = tuple(sorted(dots, key=lambda dot: -dot.value))
+    drawn = dot_plot(name, [Panel("", shown)], axis=f"{measure}: {first} minus the other", differences=True)
+    caption = (
+        f"Mean {measure} of {first} minus that of the other policy on the same scenarios, with its 95 % paired "
+        f"interval. Left of zero, {first} is better. The axis is linear within ±0.01 and logarithmic beyond."
+    )
+    return Figure(name, caption, drawn.svg, drawn.png)
+
+
+def risk_by_size(name: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Figure | None:
+    """Return expected risk against the one number that groups differ in; nothing where they differ otherwise."""
+    keys = list(dict.fromkeys(tuple(summary.group) for summary in summaries))
+    if len(keys) != 1 or len(keys[0]) != 1 or len(table.distinct_groups) < 2:
+        return None
+    key = keys[0][0]
+    if not all(isinstance(s.group[key], int | float) for s in summaries):
+        return None
+    curves = [_by_size(policy, key, summaries, table, paper) for policy in table.policies]
+    kept = [curve for curve in curves if curve.points]
+    if not kept:
+        return None
+    drawn = curve_plot(name, kept, axes=(key, "mean expected risk"), whole=True)
+    extra = "; hollow: the paper’s" if any(curve.paper for curve in kept) else ""
+    extra += "; shaded: mean certified bounds" if any(curve.bounds for curve in kept) else ""
+    return Figure(name, f"Mean expected risk against {key}{extra}.", drawn.svg, drawn.png)
+
+
+def _by_size(policy: str, key: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Curve:
+    own = [(float(s.group[key]), s) for s in summaries if s.policy == policy]
+    printed = [(size, paper.row(policy, s.group) if paper else None) for size, s in own]
+    points = tuple((size, risk) for size, s in own if (risk := s["expected_risk"]) is not None)
+    hollow = tuple((size, risk) for size, row in printed if row and (risk := row.get("expected_risk")) is not None)
+    return Curve(policy, label_of(policy), points, _certified(policy, key, table), hollow)
+
+
+def _certified(policy: str, key: str, table: RunTable) -> tuple[tuple[float, float, float], ...]:
+    """Return the mean certified bounds by group; nothing where they meet, or for a policy that does not aim at them."""
+    if policy not in _CERTIFYING:
+        return ()
+    column = table.policies.index(policy)
+    lower, upper = table.column("lower")[:, column], table.column("upper")[:, column]
+    found = []
+    for group in table.distinct_groups:
+        rows = table.members(group)
+        if not np.isnan(lower[rows] + upper[rows]).any():
+            found.append((float(group[key]), float(lower[rows].mean()), float(upper[rows].mean())))
+    return tuple(found) if any(round(high - low, DECIMALS) > 0.0 for _, low, high in found) else ()
+
+
+def gap_distribution(name: str, table: RunTable) -> Figure | None:
+    """Return the share of scenarios on which each policy's expected risk is within a gap of ``exact``."""
+    if "exact" not in table.policies:
+        return None
+    risks = table.column("expected_risk")
+    exact = risks[:, table.policies.index("exact")]
+    gaps = {
+        policy: rounded(difference(risks[:, column], exact))[np.isfinite(exact) & ~np.isnan(risks[:, column])]
+        for column, policy in enumerate(table.policies)
+        if policy != "exact" and not knows_the_truth(policy)
+    }
+    gaps = {policy: found for policy, found in gaps.items() if found.size}
+    largest = max((float(g.max(initial=0.0, where=np.isfinite(g))) for g in gaps.values()), default=0.0)
+    curves = [_distribution(policy, found, end=max(largest, 10 * SMALLEST_GAP)) for policy, found in gaps.items()]
+    if not curves:
+        return None
+    drawn = curve_plot(
+        name, curves, axes=("gap to exact in expected risk (log scale)", "share of scenarios within it"), log=True
+    )
+    caption = (
+        "Share of scenarios on which a policy’s expected risk is within a gap of Exact adaptive’s; "
+        "in brackets, the share with no gap at all."
+    )
+    return Figure(name, caption, drawn.svg, drawn.png)
+
+
+def _distribution(policy: str, gaps: NDArray[np.float64], *, end: float) -> Curve:
+    sizes = np.sort(np.maximum(gaps, 0.0))
+    at = np.concatenate([[SMALLEST_GAP], sizes[(sizes > SMALLEST_GAP) & (sizes < end)], [end]])
+    within = np.searchsorted(sizes, at, side="right") / sizes.size
+    none = float((sizes == 0.0).mean())
+    points = tuple(zip(at.tolist(), within.tolist(), strict=True))
+    return Curve(policy, f"{label_of(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
+
+
+def _thinned(points: tuple[tuple[float, float], ...], most: int = 300) -> tuple[tuple[float, float], ...]:
+    """Return about ``most`` of the points, the ends among them: more cannot be seen, and would swell the page."""
+    chosen = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+    return tuple(points[i] for i in chosen.tolist())

@@ -1,0 +1,175 @@
+"""Everything a report says about one run."""
+
+from __future__ import annotations
+
+from aquamend_lab.analysis.metrics import COMPARABLE
+from aquamend_lab.analysis.paper import differences_from_paper
+from aquamend_lab.analysis.report import paired, theorems
+from aquamend_lab.analysis.report.analysed import Analysed
+from aquamend_lab.analysis.report.decomposition import loss_bars, scene_stems, without_parts
+from aquamend_lab.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
+from aquamend_lab.analysis.report.executions import (
+    doubt_curves,
+    failure_table,
+    first_command_table,
+    quality_table,
+    setting_table,
+)
+from aquamend_lab.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
+from aquamend_lab.analysis.report.provenance import notices
+from aquamend_lab.analysis.report.scenarios import main_pair, measures_of, most_differing
+from aquamend_lab.analysis.report.sweeps import sweep_figures
+from aquamend_lab.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
+from aquamend_lab.analysis.report.theorems import realised_against_expected
+from aquamend_lab.analysis.report.timing import counts_table, timing_dots, timing_table
+from aquamend_lab.analysis.report.wording import policy_name, share
+
+PIVOTED = ("success", "expected_risk", "mean_loss")
+
+_SWAYED = (
+    "Realised losses depend on which truth happened to be drawn: the best policy can lose more than another on most "
+    "draws, and even on average. Which policy is better is what expected risk, above, says."
+)
+
+
+def suite_section(found: Analysed) -> Section:
+    """Return the section of a run; its parts are those that its records have something to say about."""
+    description = found.run.manifest.get("description")
+    lead: list[Block] = [*notices(found.run), *([Paragraph(str(description))] if description else [])]
+    if not found.run.records:
+        return Section(found.title, found.anchor, (*lead, Paragraph("There are no records yet.")))
+    parts = (
+        _results(found), _settings(found), _paired(found), _probabilities(found), _timing(found), _checks(found),
+        _differences(found), _first_commands(found), _failures(found), _scenarios(found),
+    )  # fmt: skip
+    return Section(found.title, found.anchor, tuple(lead), tuple(part for part in parts if part is not None))
+
+
+def _results(found: Analysed) -> Section:
+    many = len(found.summaries) > MOST_ROWS
+    table = result_table(found.summaries, found.paper)
+    blocks: list[Block] = [result_table(found.together, found.paper)] if found.together else []
+    # Where groups are worth a mean together, decision time has a section of its own.
+    blocks += pivot_tables(found.summaries, PIVOTED if found.together else None) if many else []
+    blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
+    if found.enumerates_truths:
+        blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
+    elif len(found.table.units) < 2 and (text := realised_against_expected(found.table)):
+        blocks.append(Paragraph(text))
+    blocks += [figure for figure in _figures(found, many=many) if figure is not None]
+    if parts := parts_table(found.together or found.summaries, found.paper):
+        bars = loss_bars(f"{found.anchor}-parts", found.together or found.summaries, found.paper)
+        if bars:
+            blocks.append(bars)
+        blocks.append(Folded("What the loss is made of", (parts,)))
+    return Section("Results", f"{found.anchor}-results", tuple(blocks))
+
+
+def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
+    if len(found.table.units) > 1:
+        return []  # no axis has two units
+    if found.together:
+        return [mean_dots(f"{found.anchor}-means", found.together, found.paper)]
+    if swept := sweep_figures(f"{found.anchor}-sweep", found.summaries):
+        return list(swept)
+    means = risk_by_size(f"{found.anchor}-risk", found.summaries, found.table, found.paper)
+    if means is None and not many:
+        means = mean_dots(f"{found.anchor}-means", found.summaries, found.paper)
+    return [means, None if any(found.table.groups) else gap_distribution(f"{found.anchor}-gap", found.table)]
+
+
+def _settings(found: Analysed) -> Section | None:
+    table = setting_table(found.table)
+    title = "What distorting the posterior changes"
+    return None if table is None else Section(title, f"{found.anchor}-settings", (table,))
+
+
+def _first_commands(found: Analysed) -> Section | None:
+    table = first_command_table(found.run.annotations)
+    return None if table is None else Section("First commands", f"{found.anchor}-commands", (table,))
+
+
+def _failures(found: Analysed) -> Section | None:
+    table = failure_table(found.run.records, str(found.run.manifest.get("reference", "aquamend")))
+    if table is None:
+        return None
+    how = Paragraph("Any of them can be watched: `aquamend demo --scene SUITE:NUMBER --seed SEED`.")
+    return Section("What was not recovered", f"{found.anchor}-failed", (table, how))
+
+
+def _paired(found: Analysed) -> Section | None:
+    blocks: list[Block] = []
+    told = dict(list(found.comparisons.items())[:1]) if found.enumerates_truths else found.comparisons
+    for metric, comparisons in told.items():
+        whole = paired.over_all(comparisons)
+        if metric == "loss" and blocks:
+            blocks.append(Paragraph(_SWAYED))
+        if whole:
+            blocks += [Paragraph(paired.in_words(whole)), paired.paired_table(whole, found.paper)]
+            name = f"{found.anchor}-paired-{metric.replace('_', '-')}"
+            figures = (difference_dots(name, whole), scene_stems(f"{name}-scenes", whole, found.table))
+            blocks += [figure for figure in figures if figure is not None]
+            if metric == "loss" and (parts := without_parts(found.table, whole)):
+                blocks.append(Folded("The difference without one part of the loss", (parts,)))
+        if within := [one for one in comparisons if one not in whole]:
+            table = paired.paired_table(within)
+            folded = whole or len(within) > MOST_ROWS
+            blocks.append(Folded(f"By group, {COMPARABLE[metric].of_one}", (table,)) if folded else table)
+    if not blocks:
+        return None
+    first = policy_name(next(iter(found.comparisons.values()))[0].first)
+    return Section(f"{first} against each other policy", f"{found.anchor}-paired", tuple(blocks))
+
+
+def _probabilities(found: Analysed) -> Section | None:
+    table = quality_table(found.table)
+    figure = doubt_curves(f"{found.anchor}-doubts", found.table)
+    blocks: list[Block] = [block for block in (table, figure) if block is not None]
+    return Section("Stated probabilities", f"{found.anchor}-probabilities", tuple(blocks)) if blocks else None
+
+
+def _timing(found: Analysed) -> Section | None:
+    parts = (timing_table(found.table), timing_dots(f"{found.anchor}-times", found.table))
+    blocks: list[Block] = [block for block in parts if block is not None]
+    if counts := counts_table(found.table, found.paper):
+        blocks.append(Folded("How much was computed", (counts,)))
+    return Section("Decision time", f"{found.anchor}-timing", tuple(blocks)) if blocks else None
+
+
+def _checks(found: Analysed) -> Section | None:
+    checks = theorems.order_checks(found.table)
+    if not checks:
+        return None
+    table = Folded("Every check", (theorems.check_table(checks),))
+    return Section("Order of expected risks", f"{found.anchor}-checks", (theorems.verdict(checks), table))
+
+
+def _differences(found: Analysed) -> Section | None:
+    reasons = [*differences_from_paper(found.run.suite), *_disjoint(found)]
+    if not reasons:
+        return None
+    return Section("Where we differ from the paper, and why", f"{found.anchor}-paper", (Bullets(tuple(reasons)),))
+
+
+def _disjoint(found: Analysed) -> list[str]:
+    """Return how many states share no rollback, beside the paper's, in the groups that it has too."""
+    alike = [s for s in found.summaries if s.cell.estimates and found.paper and found.paper.row(s.policy, s.group)]
+    states = sum(s["scenarios"] or 0 for s in alike)
+    if not states:
+        return []
+    apart = share(sum(s["disjoint_states"] or 0 for s in alike) / states)
+    return [
+        f"In this run the rollback sets are pairwise disjoint in {apart} of the states of the paper’s kind; the paper "
+        "has 243 of 4,000 (6.1 %)."
+    ]
+
+
+def _scenarios(found: Analysed) -> Section | None:
+    pair = main_pair(found.table, measures_of(found.table))
+    if pair is None or len(found.table.units) > 1:  # what is more, 5 min or 7 EUR, nobody can say
+        return None
+    names = [policy_name(found.table.policies[column]) for column in (pair.left, pair.right)]
+    table = most_differing(found.table, pair)
+    both = "every scenario" if found.shares_scenarios else "every scenario that both have"
+    block: Block = table or Paragraph(f"{names[0]} and {names[1]} tie on {both}.")
+    return Section("Scenarios that differ most", f"{found.anchor}-scenarios", (block,))

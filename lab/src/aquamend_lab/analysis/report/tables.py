@@ -1,0 +1,272 @@
+"""Summaries as tables: ours beside the paper's, the best emphasised, only columns that hold something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from aquamend.text import capital
+from aquamend_lab.analysis.groups import distinct_groups, group_key, group_name
+from aquamend_lab.analysis.metrics import METRICS, Metric
+from aquamend_lab.analysis.paper import PaperRow, PaperTable
+from aquamend_lab.analysis.report.document import Cell, Column, Table
+from aquamend_lab.analysis.report.wording import DASH, as_form, count, policy_name
+from aquamend_lab.analysis.statistics import DECIMALS, Interval
+from aquamend_lab.analysis.summary import Summary
+from aquamend_lab.analysis.table import CHARGES, knows_the_truth
+
+RESULTS = (
+    "success", "expected_risk", "mean_loss", "gap_to_oracle", "probes", "undone", "decision_ms", "peak_kib",
+    "normalised_error", "mean_absolute_error", "disjoint_states", "disjoint_normalised_error",
+)  # fmt: skip
+EPISODES = (
+    "saving", "rollbacks", "normalised_loss", "normalised_saving", "zero_rollback_rate", "escalation_rate",
+    "safe_stops", "over_budget_rate",
+    "attribution_precision", "attribution_recall",
+)  # fmt: skip
+"""More results, for suites of episodes that are acted out: those whose realised loss leads, nothing exact being known.
+
+Attribution says something where at least two causes besides false alarms occur; not in suites with exact risks, in
+which a cause is a label that no probe can see.
+"""
+COMPACT = ("success", "expected_risk", "mean_loss", "normalised_error")
+COMPACT_EPISODES = ("success", "mean_loss", "normalised_loss", "escalation_rate", "probes", "undone")
+COUNTED = ("probes", "undone")
+"""Those of the compact ones that stand without the paper's."""
+LEADING = ("expected_risk", "mean_loss", "normalised_error")
+"""What says most about a suite, the first that there is."""
+WITH_INTERVAL = ("expected_risk", "mean_loss", "normalised_error", "normalised_loss")
+"""A table has room for the interval of what it is about."""
+
+MOST_ROWS = 24
+"""A table or drawing with more rows than this is folded away behind one with a row a group."""
+
+
+def result_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
+    """Return the main table of a suite: one row a (group, policy), ordered as ``ordered`` says."""
+    alike = len({summary["scenarios"] for summary in summaries}) == 1  # then the caption says it once
+    keys = [*RESULTS, *(EPISODES if acted_out(summaries) else ()), *([] if alike else ["scenarios"]), "errors"]
+    told_apart = any((summary["causes"] or 0) > 1 for summary in summaries)
+    keys = [key for key in keys if told_apart or not key.startswith("attribution")]
+    table = _table(ordered(summaries), keys, paper)
+    return replace(table, caption=_caption(table, summaries, paper))
+
+
+def parts_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table | None:
+    """Return what the realised loss is made of; nothing where that is not known."""
+    if all(summary[key] is None for key in CHARGES for summary in summaries):
+        return None
+    more = [*([] if acted_out(summaries) else ["saving", "zero_rollback_rate"]), "zero_rollback_and_success_rate"]
+    table = _table(ordered(summaries), ("mean_loss", *CHARGES, *more), paper, intervals=False)
+    beside = f" Columns called “paper’s” are from its {paper.title}." if paper and _has_paper(table) else ""
+    return replace(table, caption=f"Means over the scenarios; a dash is unavailable.{beside}")
+
+
+def compact_table(summaries: Sequence[Summary], paper: PaperTable | None, *, intervals: bool = False) -> Table:
+    """Return the few quantities that fit a terminal or a README; the leading one alone where there are many rows.
+
+    With ``intervals``, a realised loss that nothing exact stands beside has its interval.
+    """
+    if len(summaries) > MOST_ROWS and (pivots := pivot_tables(summaries, [leading(summaries)])):
+        return pivots[0]
+    if acted_out(summaries):
+        return _table(ordered(summaries), COMPACT_EPISODES, paper, intervals=intervals, alone=COUNTED)
+    return _table(ordered(summaries), [key for key in COMPACT if _tells(summaries, key)], paper, intervals=False)
+
+
+def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None) -> list[Table]:
+    """Return some metrics, each with a row a group and a column a policy; success, risk and time if not said.
+
+    Where there are more policies than groups, rows are policies, so that a table is longer than wide.
+    """
+    if keys is None:
+        keys = ("success", leading(summaries), "decision_ms")
+    policies = list(dict.fromkeys(summary.policy for summary in summaries))
+    groups = distinct_groups(summary.group for summary in summaries)
+    by_policy = len(policies) > len(groups)
+    units = {summary.unit for summary in summaries}
+    unit = next(iter(units)) if len(units) == 1 else ""
+    by_group = {group_key(summary.group): summary.unit for summary in summaries}
+    own = [
+        f" ({by_group[group_key(group)]})" if len(units) > 1 and by_group[group_key(group)] else "" for group in groups
+    ]
+    named = [group_name(group) + told for group, told in zip(groups, own, strict=True)]
+    names = [policy_name(policy) for policy in policies], named
+    heads, sides = names[::-1] if by_policy else names
+    columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))
+    tables = []
+    for metric in (METRICS[key] for key in keys if any(summary[key] is not None for summary in summaries)):
+        values = _pivoted(summaries, policies, groups, metric)
+        cells = list(zip(*values, strict=True)) if by_policy else values
+        rows = tuple((Cell(side), *row) for side, row in zip(sides, cells, strict=True))
+        caption = f"{capital(metric.titled(unit))}, a row a {columns[0].title}.{_bracketed(summaries)}"
+        tables.append(Table(caption, columns, rows))
+    return tables
+
+
+def _pivoted(
+    summaries: Sequence[Summary], policies: Sequence[str], groups: Sequence[Mapping[str, Any]], metric: Metric
+) -> list[tuple[Cell, ...]]:
+    """Return a row a group and a cell a policy, the best of each group emphasised."""
+    by_place = {(summary.policy, group_key(summary.group)): summary for summary in summaries}
+    rows = []
+    for group in groups:
+        places = [by_place.get((policy, group_key(group))) for policy in policies]
+        best = _best(places, metric)
+        rows.append(tuple(Cell(_shown(place, metric), number in best) for number, place in enumerate(places)))
+    return rows
+
+
+def leading(summaries: Sequence[Summary]) -> str:
+    """Return what says most about these summaries: expected risk if it is there, as no draw of a truth sways it."""
+    has = (key for key in LEADING if any(summary[key] is not None for summary in summaries))
+    return next(has, LEADING[0])
+
+
+def acted_out(summaries: Sequence[Summary]) -> bool:
+    """Return whether realised losses are all that is known of what policies cost, as of episodes in a world."""
+    return leading(summaries) == "mean_loss" and any(summary["mean_loss"] is not None for summary in summaries)
+
+
+def ordered(summaries: Sequence[Summary]) -> list[Summary]:
+    """Return summaries as tables and drawings list them.
+
+    Groups stay as they are. Without groups: oracles, then by the leading quantity, then whoever lacks scenarios.
+    """
+    if any(summary.group for summary in summaries):
+        return list(summaries)
+    key = leading(summaries)
+
+    def rank(summary: Summary) -> tuple[bool, bool, bool, float]:
+        value = summary[key]
+        return not knows_the_truth(summary.policy), summary.missing > 0, value is None, round(value or 0.0, DECIMALS)
+
+    return sorted(summaries, key=rank)
+
+
+def _tells(summaries: Sequence[Summary], key: str) -> bool:
+    """Return whether a result says something: not the realised loss where every hidden truth was played."""
+    apart = [(s["mean_loss"], s["expected_risk"]) for s in summaries]
+    same = all(a is not None and b is not None and (a == b or round(a - b, DECIMALS) == 0.0) for a, b in apart)
+    return not (same and key == "mean_loss")
+
+
+def _table(
+    summaries: Sequence[Summary], keys: Sequence[str], paper: PaperTable | None, *, intervals: bool = True,
+    alone: Sequence[str] = (),
+) -> Table:  # fmt: skip
+    """Return a row for each summary and a column for each metric that has numbers, the paper's beside all but some."""
+    printed = [paper.row(s.policy, s.group) if paper else None for s in summaries]
+    group_keys = list(dict.fromkeys(key for summary in summaries for key in summary.group))
+    subject = "estimator" if any(summary.cell.estimates for summary in summaries) else "policy"
+    units = {s.unit for s in summaries}
+    unit = next(iter(units)) if len(units) == 1 else ""  # of all; else each group says its own
+    own = ["unit"] if len(units) > 1 else []
+    columns = [Column(key, numeric=False) for key in (*group_keys, *own, subject)]
+    contents = [
+        [Cell(str(s.group.get(key, ""))) for key in group_keys]
+        + [Cell(s.unit or DASH) for _ in own]
+        + [Cell(policy_name(s.policy) + share_of(s))]
+        for s in summaries
+    ]
+    noisy = leading(summaries) != "mean_loss"
+    for key in keys:
+        # What the draw of a truth decides is not emphasised where something exact is there.
+        metric = replace(METRICS[key], good="") if noisy and key == "mean_loss" else METRICS[key]
+        metric = replace(metric, title=metric.titled(unit))
+        beside = [None for _ in printed] if key in alone else printed
+        for column, cells in _columns(summaries, beside, metric, intervals=intervals and key in WITH_INTERVAL):
+            columns.append(column)
+            for row, cell in zip(contents, cells, strict=True):
+                row.append(cell)
+    rows = tuple(tuple(row) for row in contents)
+    breaks = frozenset(row for row in range(1, len(summaries)) if summaries[row].group != summaries[row - 1].group)
+    return Table("", tuple(columns), rows, header=len(group_keys) + len(own), breaks=breaks)
+
+
+def _columns(
+    summaries: Sequence[Summary], printed: Sequence[PaperRow | None], metric: Metric, *, intervals: bool
+) -> list[tuple[Column, list[Cell]]]:
+    values = [summary[metric.key] for summary in summaries]
+    theirs = [row.get(metric.key) if row else None for row in printed]
+    if all(value is None for value in values) or (metric.rare and not any(values) and not any(theirs)):
+        return []  # the paper's stand beside ours, never alone
+    best = _best_by_group(summaries, metric)
+    cells = [Cell(as_form(value, metric.form), row in best) for row, value in enumerate(values)]
+    found = [(Column(metric.title), cells)]
+    ends = [summary.interval(metric.key) if intervals else None for summary in summaries]
+    if any(ends):
+        found.append((Column("95 % interval"), [Cell(_ends(end, metric)) for end in ends]))
+    if any(value is not None for value in theirs):
+        found.append((Column(metric.paper, paper=True), [Cell(as_form(value, metric.form)) for value in theirs]))
+    return found
+
+
+def _ends(ends: Interval | None, metric: Metric) -> str:
+    return f"[{as_form(ends[0], metric.form)}, {as_form(ends[1], metric.form)}]" if ends else as_form(None, metric.form)
+
+
+def _best_by_group(summaries: Sequence[Summary], metric: Metric) -> set[int]:
+    """Return the rows that hold the best value of their group."""
+    found: set[int] = set()
+    for group in distinct_groups(summary.group for summary in summaries):
+        found |= _best([summary if summary.group == group else None for summary in summaries], metric)
+    return found
+
+
+def _best(places: Sequence[Summary | None], metric: Metric) -> set[int]:
+    """Return the places that show the best value among the honest policies that have every scenario.
+
+    What reads the same is emphasised alike; where all read the same, nothing stands out.
+    """
+    compared = {
+        number: value
+        for number, place in enumerate(places)
+        if place is not None and not place.missing and not knows_the_truth(place.policy)
+        if (value := place[metric.key]) is not None
+    }
+    if not metric.good or not compared:
+        return set()
+    best = min(compared.values()) if metric.good == "low" else max(compared.values())
+    tied = {number for number, value in compared.items() if as_form(value, metric.form) == as_form(best, metric.form)}
+    return tied if len(tied) < len(compared) else set()
+
+
+def _shown(place: Summary | None, metric: Metric) -> str:
+    value = place[metric.key] if place else None
+    return as_form(value, metric.form) + (share_of(place) if place and value is not None else "")
+
+
+def share_of(summary: Summary) -> str:
+    """Return in brackets on how many scenarios of its group a policy has numbers; nothing where on all."""
+    cell = summary.cell
+    return f" ({count(len(cell.sound))} of {count(len(cell.rows))})" if summary.missing else ""
+
+
+def _has_paper(table: Table) -> bool:
+    return any(column.paper for column in table.columns)
+
+
+def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
+    sizes = sorted({len(summary.cell.rows) for summary in summaries})
+    over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
+    told = [f"Means over {over} scenarios a row.{_bracketed(summaries)}"]
+    if any(cell.strong for row in table.rows for cell in row):
+        conditions = ["are not told the truth"] if any(knows_the_truth(summary.policy) for summary in summaries) else []
+        conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []
+        of_those = f" of those that {' and '.join(conditions)}," if conditions else ""
+        told.append(f"Bold: best, as shown,{of_those} unless all are equal.")
+    if any(column.title == METRICS["saving"].title for column in table.columns):
+        told.append("Spending is all that is paid on the way: what is left wrong in the end is no part of it.")
+    if paper and _has_paper(table):
+        told.append(f"Columns called “paper’s” are from its {paper.title}.")
+    return " ".join(told)
+
+
+def _bracketed(summaries: Sequence[Summary]) -> str:
+    """Return what the brackets that ``share_of`` writes mean, where there are any."""
+    some = any(summary.missing for summary in summaries)
+    return (
+        " In brackets: on how many scenarios there are numbers, where not on all; means are over those." if some else ""
+    )

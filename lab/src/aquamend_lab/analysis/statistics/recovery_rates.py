@@ -1,0 +1,64 @@
+"""What recovering saved against starting over, and how often a false alarm cost no rollback."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.learning.samples import probability_sample, require_same_length, sample
+
+
+def operational_saving(costs: Sequence[float], restart_costs: Sequence[float]) -> float | None:
+    """Return Save_C = 1 - sum C / sum C_restart over the same scenarios: a ratio of sums, not a mean of ratios.
+
+    C is what was spent on sensing, undoing and going on, by the robot or a person; residual losses and decision time
+    are not in it. None where the ratio does not exist: no scenarios, or restarting costs nothing, or both sums are
+    infinite.
+
+    Reference: the paper, "Metrics", and its appendix on operational saving.
+    """
+    spent, restarting = sample("costs", costs), sample("restart_costs", restart_costs)
+    require_same_length("costs", spent.size, "restart_costs", restarting.size)
+    total, whole = float(spent.sum()), float(restarting.sum())
+    if whole == 0.0 or (math.isinf(total) and math.isinf(whole)):
+        return None
+    return 1.0 - total / whole
+
+
+def zero_rollback_rate(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> float | None:
+    """Return the share of false alarms on which nothing was undone; None where there is no false alarm.
+
+    A scenario whose ``false_alarm`` is None (unknown, or several truths in one) counts on neither side.
+
+    Reference: the paper, "Metrics" (ZRR).
+    """
+    kept = _false_alarms(undone, false_alarm)
+    return float(np.mean(kept)) if kept.size else None
+
+
+def zero_rollback_and_success_rate(
+    undone: Sequence[float], false_alarm: Sequence[bool | None], success: Sequence[float]
+) -> float | None:
+    """Return the share of false alarms that ended in success with nothing undone; None where there is none.
+
+    It has the same denominator as ``zero_rollback_rate``; a success between 0 and 1 counts as that share.
+
+    Reference: the paper, "Metrics" (ZRR and success).
+    """
+    succeeded = probability_sample("success", success)
+    require_same_length("success", succeeded.size, "undone", len(undone))
+    kept = _false_alarms(undone, false_alarm)
+    chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
+    return float(np.mean(kept * succeeded[chosen])) if kept.size else None
+
+
+def _false_alarms(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> NDArray[np.bool_]:
+    """Return, for each false alarm, whether nothing was undone."""
+    counts = sample("undone", undone)
+    require_same_length("undone", counts.size, "false_alarm", len(false_alarm))
+    chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
+    nothing: NDArray[np.bool_] = counts[chosen] == 0.0
+    return nothing

@@ -1,0 +1,247 @@
+"""The records of a run as one table: a row for every scenario, a column for every policy, an array for every field.
+
+Everything that is shown about a run comes from here: summaries, comparisons, checks and drawings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.errors import InvalidRun
+from aquamend_lab.analysis.groups import USUAL_KINDS, GroupKey, distinct_groups, group_key, pooled
+from aquamend_lab.analysis.statistics import difference
+from aquamend_lab.records import PROBLEM, Run
+
+Floats = NDArray[np.float64]
+Record = dict[str, Any]
+
+OURS = "aquamend"
+"""The policy every other one is compared with, where a run declares no other and this one took part."""
+ORACLE = "oracle"
+"""The policy that gaps are measured from."""
+RESTART = "restart"
+"""The policy that savings are measured against, and the ending that undoes everything."""
+
+CHARGES = ("sensing", "rollback", "continuation", "residual")
+"""What a complete loss is made of."""
+TIMED = ("decision_ms", "peak_kib")
+"""What is kept apart from the records, because no two runs measure the same."""
+
+
+def knows_the_truth(policy: str) -> bool:
+    """Return whether a policy is the reference that is told what failed, so that no honest one competes with it."""
+    return policy == ORACLE
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """What every policy did on every scenario."""
+
+    run: Run
+    policies: tuple[str, ...]
+    """As the manifest lists them; others as they appear."""
+    scenarios: tuple[tuple[int, int], ...]
+    """Seed and number, in that order."""
+    groups: tuple[Mapping[str, Any], ...]
+    """The group of each scenario."""
+    records: Mapping[tuple[int, int], Record]
+    """By row and column; a policy that did not meet a scenario has none."""
+    _columns: dict[str, Floats] = field(default_factory=dict, init=False)
+
+    def column(self, name: str) -> Floats:
+        """Return one number of every record, shape ``(scenarios, policies)``; NaN where it is unavailable.
+
+        A field of the records by its name, or what is derived from several; nothing of records that tell of a failure.
+        """
+        if name not in self._columns:
+            made = _DERIVED[name](self) if name in _DERIVED else self._read(name)
+            made.flags.writeable = False
+            self._columns[name] = made
+        return self._columns[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether any record has this number."""
+        return not np.isnan(self.column(name)).all()
+
+    def told(self, name: str, rows: Sequence[int], column: int) -> list[Any]:
+        """Return what some records of one policy say under a name, as it stands; None where they do not say."""
+        return [self.records.get((row, column), {}).get(name) for row in rows]
+
+    @cached_property
+    def met(self) -> NDArray[np.bool_]:
+        """Which policy met which scenario, shape ``(scenarios, policies)``."""
+        return self._where(lambda record: True)
+
+    @cached_property
+    def sound(self) -> NDArray[np.bool_]:
+        """Where a policy neither refused nor broke down, shape ``(scenarios, policies)``."""
+        return self._where(lambda record: record.get("error") is None)
+
+    @property
+    def reference(self) -> str | None:
+        """The policy that the others are compared with: the declared one, AquaMend, or the first that is honest."""
+        honest = [policy for policy in self.policies if not knows_the_truth(policy)]
+        wanted = (str(self.run.manifest.get("reference")), OURS)
+        return next((policy for policy in wanted if policy in honest), next(iter(honest), None))
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What each name in a group stands for, as the suite declares it."""
+        declared = self.run.manifest.get("groups")
+        return declared if isinstance(declared, dict) else USUAL_KINDS
+
+    @cached_property
+    def distinct_groups(self) -> tuple[Mapping[str, Any], ...]:
+        """Every group once, in order of first appearance; one empty group where a suite has none."""
+        return tuple(distinct_groups(self.groups))
+
+    @property
+    def pooled(self) -> bool:
+        """Whether groups only divide what was drawn, in one unit, so that all of them together are worth a mean."""
+        return len(self.units) < 2 and pooled(self.distinct_groups, self.kinds)
+
+    def unit_of(self, group: Mapping[str, Any]) -> str:
+        """Return the unit of losses in a group; empty where the suite does not say.
+
+        The manifest has one for all, or one for each value of a name in groups.
+        """
+        told = self.run.manifest.get("unit")
+        if not isinstance(told, dict):
+            return told if isinstance(told, str) else ""
+        units = {name: own for name, own in told.items() if isinstance(own, dict)}
+        for name, value in group.items():
+            if name in units:
+                return str(units[name].get(str(value), ""))
+        every = {str(unit) for own in units.values() for unit in own.values()}
+        return every.pop() if len(every) == 1 and not group else ""
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """The units of losses, each once; where there are several, nothing is taken together."""
+        return tuple(dict.fromkeys(self.unit_of(group) for group in self.distinct_groups))
+
+    def one_problem(self, group: Mapping[str, Any]) -> bool:
+        """Return whether the scenarios of a group are one problem, of which only the truth is drawn."""
+        return any(self.kinds.get(name) == PROBLEM for name in group)
+
+    def members(self, group: Mapping[str, Any]) -> NDArray[np.intp]:
+        """Return the rows of the scenarios in a group."""
+        key = group_key(group)
+        return np.array([row for row, own in enumerate(self.group_keys) if own == key], dtype=np.intp)
+
+    @cached_property
+    def group_keys(self) -> tuple[GroupKey, ...]:
+        """The group of each scenario, to be looked up."""
+        return tuple(map(group_key, self.groups))
+
+    def _where(self, holds: Callable[[Record], bool]) -> NDArray[np.bool_]:
+        found = np.zeros((len(self.scenarios), len(self.policies)), dtype=bool)
+        for place, record in self.records.items():
+            found[place] = holds(record)
+        return found
+
+    def _read(self, name: str) -> Floats:
+        found = np.full((len(self.scenarios), len(self.policies)), math.nan)
+        lines = self._timings if name in TIMED else self.records
+        for place, line in lines.items():
+            if line.get("error") is None and (value := line.get(name)) is not None:
+                found[place] = self._number(line, name, value)
+        return found
+
+    @cached_property
+    def _timings(self) -> dict[tuple[int, int], Record]:
+        rows = {place: row for row, place in enumerate(self.scenarios)}
+        columns = {policy: column for column, policy in enumerate(self.policies)}
+        return {
+            (rows[place], columns[line["policy"]]): line
+            for line in self.run.timings
+            if (place := (line["seed"], line["scenario"])) in rows and line["policy"] in columns
+        }
+
+    def _number(self, record: Record, name: str, value: Any) -> float:
+        """Return a number, infinity written as text included; what no run can have measured is an ``InvalidRun``."""
+        try:
+            found = float(value)
+        except (TypeError, ValueError, OverflowError):
+            found = math.nan
+        if math.isnan(found):
+            fault = "which is no number"
+        elif found == -math.inf:
+            fault = "which is less than anything can be"
+        elif name == "success" and not 0.0 <= found <= 1.0:
+            fault = "which is not between 0 and 1"
+        else:
+            return found
+        problem = f"{where_of(record)}: {name!r} is {value!r}, {fault}"
+        raise InvalidRun(self.run.folder, problem, "run the benchmark again")
+
+
+def where_of(record: Record) -> str:
+    """Return what a record is about, in words."""
+    return f"scenario {record['scenario']}, seed {record['seed']}, {record['policy']}"
+
+
+def steps_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what was done, a text for each step."""
+    steps = record.get("steps") or []
+    return tuple(map(str, steps)) if isinstance(steps, list) else (str(steps),)
+
+
+def table_of(run: Run) -> RunTable:
+    """Return a run's records as a table; ``InvalidRun`` where policies disagree about the group of a scenario."""
+    groups: dict[tuple[int, int], Mapping[str, Any]] = {}
+    for record in run.records:
+        group = groups.setdefault((record["seed"], record["scenario"]), record.get("group") or {})
+        if group_key(group) != group_key(record.get("group") or {}):
+            problem = f"{where_of(record)}: its group is {record.get('group')!r}, for another policy it is {group!r}"
+            raise InvalidRun(run.folder, problem, "run the benchmark again")
+    scenarios = tuple(sorted(groups))
+    met = dict.fromkeys(record["policy"] for record in run.records)
+    listed = [name for name in run.manifest.get("policies") or () if name in met]
+    policies = tuple(dict.fromkeys([*listed, *met]))
+    rows = {place: row for row, place in enumerate(scenarios)}
+    columns = {policy: column for column, policy in enumerate(policies)}
+    records = {(rows[r["seed"], r["scenario"]], columns[r["policy"]]): r for r in run.records}
+    return RunTable(run, policies, scenarios, tuple(groups[place] for place in scenarios), records)
+
+
+def _error(table: RunTable) -> Floats:
+    return np.abs(difference(table.column("estimate"), table.column("exact")))
+
+
+def _sum(*names: str) -> Callable[[RunTable], Floats]:
+    return lambda table: np.sum([table.column(name) for name in names], axis=0)
+
+
+def _normalised_loss(table: RunTable) -> Floats:
+    """Return the loss counted in probes, at the prices that the suite declares.
+
+    Whoever restarted is charged what that usually takes, and nothing else: the median over those who succeeded.
+    """
+    prices = table.run.manifest.get("normalised")
+    if not isinstance(prices, dict) or not {"probe", "rollback", "unit_s"} <= set(prices):
+        return np.full((len(table.scenarios), len(table.policies)), math.nan)
+    counted = prices["probe"] * table.column("probes") + prices["rollback"] * table.column("rollbacks")
+    restarted = table._where(lambda record: record.get("ending") == RESTART)
+    usual = math.nan
+    if RESTART in table.policies:
+        at = table.policies.index(RESTART)
+        took = table.column("spent")[table.column("success")[:, at] == 1.0, at]
+        usual = float(np.median(took)) / prices["unit_s"] if took.size else math.nan
+    return np.asarray(np.where(restarted, usual, counted) + table.column("residual"))
+
+
+_DERIVED: dict[str, Callable[[RunTable], Floats]] = {
+    "error": _error,
+    "spent": _sum("sensing", "rollback", "continuation"),
+    "normalised_loss": _normalised_loss,
+    **{f"loss_without_{name}": _sum(*(other for other in CHARGES if other != name)) for name in CHARGES},
+}
+"""What a record has only in parts: how far an estimate is off, the operational cost C, losses charged otherwise."""

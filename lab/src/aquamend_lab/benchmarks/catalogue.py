@@ -1,0 +1,123 @@
+"""The suites by name."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from aquamend.errors import UnknownName
+from aquamend_lab.benchmarks import m1, m1_depth
+from aquamend_lab.benchmarks.m1_proxy import ProxySuite
+from aquamend_lab.benchmarks.pouring import POURING_SUITES
+from aquamend_lab.benchmarks.problem_folder import problem_folder
+from aquamend_lab.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
+from aquamend_lab.benchmarks.t4.suites import T4_SUITES
+from aquamend_lab.records import SIZE
+
+M1 = RecoverySuite(
+    name=m1.NAME,
+    description=(
+        "4,000 small random graphs (800 for each of five seeds) with shared rollbacks, false alarms, and independent "
+        "or correlated failures, small enough to solve exactly: realised loss on a hidden truth, exact expected risk."
+    ),
+    scenarios=800,
+    seeds=5,
+    policies=(
+        "oracle",
+        "exact",
+        "lookahead-3",
+        "lookahead-2",
+        "aquamend",
+        "troubleshooting",
+        "troubleshooting-1",
+        "greedy-repair",
+        "decoupled",
+        "greedy",
+        "restart",
+        "rollback-only",
+        "no-reprobe",
+        "linear-chain",
+    ),
+    make=m1.make,
+)
+
+M1_DEPTH = RecoverySuite(
+    name=m1_depth.NAME,
+    description=(
+        "One of n = 3 … 6 beliefs changed, and probes pay only in sequence: what planning ahead is worth. Every hidden "
+        "realisation is played; decision time and memory are measured."
+    ),
+    scenarios=len(m1_depth.SIZES),
+    seeds=500,
+    policies=("aquamend", "lookahead-2", "lookahead-3", "exact"),
+    make=m1_depth.make,
+    time_decisions=True,
+    groups={"n": SIZE},
+)
+
+M1_DEPTH_SCALED = RecoverySuite(
+    name=m1_depth.SCALED_NAME,
+    description=(
+        "The same diagnostic up to n = 20, with probe costs scaled so that searching to the end stays worth it at "
+        "every n while no short horizon can see that."
+    ),
+    scenarios=len(m1_depth.SCALED_SIZES),
+    seeds=10,
+    policies=("aquamend", "troubleshooting", "greedy-repair", "lookahead-2", "lookahead-3", "certified", "exact"),
+    make=m1_depth.make_scaled,
+    time_decisions=True,
+    groups={"n": SIZE},
+)
+
+_M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
+
+SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, *POURING_SUITES]}
+
+EXECUTED = tuple(suite.name for suite in POURING_SUITES)
+"""Suites of the simulated robot whose records are kept in results/: contact physics comes out the same on one kind of
+processor only, which their manifests name."""
+NOT_RUN_YET = tuple(suite.name for suite in T4_SUITES)
+"""Suites whose full runs are not in results/ yet: `make results` makes them, and then they leave this list."""
+PUBLISHED = tuple(name for name in SUITES if name not in (*EXECUTED, *NOT_RUN_YET))
+"""Suites whose records are kept in results/ and come out the same on every machine; contact physics does not."""
+
+
+MADE_WITH_FORMER_MEANING = (
+    "pouring-v2", "pouring-320-v2", "q1-v2", "pouring-80-v2", "pouring-t2-v2",
+)  # fmt: skip
+"""Suites whose records in results/ were made while what a probe had read could be declared because it was read.
+
+Since then a value is right where it is true, and played again these records come out otherwise. So until the paper's
+comparisons are made again, tests do not play them, and tables and folders say how they were made. A suite that is run
+again into results/ leaves this list; one whose problems have no values (``m1-…``) was never on it.
+"""
+
+NAMES = (*SUITES, "module:Suite", "a folder of problem files")
+"""What may stand where a suite is named."""
+
+
+def suite_named(name: str) -> Suite:
+    """Return a suite by its versioned name; ``module:Suite`` is imported, a folder's problem files are a suite."""
+    if name in SUITES:
+        return SUITES[name]
+    if Path(name).is_dir():
+        return problem_folder(Path(name))
+    if ":" in name:
+        return _imported(name)
+    raise UnknownName("suite", name, NAMES)
+
+
+def _imported(name: str) -> Suite:
+    """Return somebody's own suite: ``module:Suite`` (called without arguments) or ``module:instance``."""
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+        suite = found() if isinstance(found, type) else found
+    except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
+        raise UnknownName("suite", f"{name} ({type(error).__name__}: {error})", NAMES) from None
+    lacking = [part for part in SUITE_PARTS if not hasattr(suite, part)]
+    if lacking:
+        raise UnknownName("suite", f"{name} (it has no {', '.join(lacking)})", NAMES)
+    if suite.name in SUITES:
+        raise UnknownName("suite", f"{name} (its name {suite.name!r} is that of one of ours)", NAMES)
+    return suite  # type: ignore[no-any-return]

@@ -1,0 +1,123 @@
+"""What computes: a hash of the program, of policies from elsewhere, and the versions numbers depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import subprocess
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import aquamend
+from aquamend.errors import UnknownName
+from aquamend.policies import DescribedPolicy, policy_named
+from aquamend_lab.benchmarks.problem_folder import fingerprint
+
+LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
+NUMERICAL = ("numpy", "scipy")
+"""Other versions of these may give other digits."""
+
+
+def computing_environment() -> dict[str, str]:
+    """Return all that the numbers depend on; records of one run must come from one of these."""
+    return {"aquamend": aquamend.__version__, "code": code_fingerprint()} | {
+        name: found for name in NUMERICAL if (found := _version(name))
+    }
+
+
+def session() -> dict[str, Any]:
+    """Return where and by what a run is worked on: for people who wonder, not compared."""
+    return {
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "libraries": {name: found for name in LIBRARIES if (found := _version(name))},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "processor": processor(),
+    }
+
+
+def processor() -> str:
+    """Return which processor this is, as far as the system tells: contact physics comes out alike on one kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+@cache
+def code_fingerprint() -> str:
+    """Return a hash of this package's source."""
+    root = Path(aquamend.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def own_policies(names: list[str]) -> dict[str, str]:
+    """Return a hash of the module of every policy that is not ours (``module:Class``)."""
+    return {name: _module_hash(name) for name in names if ":" in name}
+
+
+def own_looks(names: list[str]) -> dict[str, dict[str, str]]:
+    """Return title, colour and marker of every policy that is not ours and describes itself.
+
+    Reports import no policy of a user's own, so what it says of itself is kept with the run.
+    Settings are part of the title.
+    """
+    found = {}
+    for name in names:
+        policy = None
+        if ":" in name:
+            with suppress(UnknownName):  # a suite of somebody's own may have names of its own
+                policy = policy_named(name)
+        if isinstance(policy, DescribedPolicy):
+            about, (_, bracket, settings) = policy.description, name.partition("(")
+            title = f"{about.title} ({settings}" if bracket and settings != ")" else about.title
+            found[name] = {"title": title, "colour": about.colour, "marker": about.marker}
+    return found
+
+
+def own_suite(source: str) -> str | None:
+    """Return a hash of a suite that is not ours: of its module, or of its folder of problem files."""
+    if Path(source).is_dir():
+        return fingerprint(Path(source))
+    return _module_hash(source) if ":" in source else None
+
+
+def _module_hash(name: str) -> str:
+    spec = importlib.util.find_spec(name.partition(":")[0])
+    source = Path(spec.origin).read_bytes() if spec and spec.origin and Path(spec.origin).is_file() else b""
+    return hashlib.sha256(source).hexdigest()[:16]
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Return the commit of the source tree, marked if it was changed since; None where it is under none."""
+    root = Path(aquamend.__file__).parent
+    try:
+        _git(root, "ls-files", "--error-unmatch", "__init__.py")  # not just somewhere inside a repository
+        commit = _git(root, "rev-parse", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--", ".")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{commit}+changes" if changed else commit
+
+
+def _git(folder: Path, *command: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *command], capture_output=True, text=True, check=True, timeout=10)
+    return done.stdout.strip()

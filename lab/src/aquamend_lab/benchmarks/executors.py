@@ -1,0 +1,99 @@
+"""Who does the work: this process, the cores of this machine, or a Dask cluster. The lines are the same."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from aquamend.errors import MissingLibrary, Unreachable
+from aquamend_lab.benchmarks.environment import computing_environment
+from aquamend_lab.benchmarks.work import Piece, do
+
+REACH_TIMEOUT_S = 10
+DEAD = "it died (out of memory, or a policy that ends the process)"
+GO_ON = "go on with --resume; with --jobs 1 the fault shows where it happens"
+
+Done = tuple[Piece, list[str]]
+Work = Callable[[Sequence[Piece]], Iterator[Done]]
+"""Yields every piece with its lines, in the order they are finished."""
+
+
+@contextmanager
+def workers(*, jobs: int, cluster: str | None) -> Iterator[Work]:
+    """Give somebody to do the work; whatever is missing or unreachable is told here, before anything is begun."""
+    if cluster is not None:
+        with _client(cluster) as (dask, client):
+            yield lambda pieces: _on_a_cluster(dask, client, pieces)
+    elif jobs == 1:
+        yield lambda pieces: map(_with_piece, pieces)
+    else:
+        joblib = _joblib()
+        yield lambda pieces: _in_processes(joblib, pieces, jobs)
+
+
+def _with_piece(piece: Piece) -> Done:
+    return piece, do(piece)
+
+
+def _joblib() -> Any:
+    try:
+        import joblib
+    except ImportError:
+        raise MissingLibrary("joblib", "bench", "or run with --jobs 1") from None
+    return joblib
+
+
+def _in_processes(joblib: Any, pieces: Sequence[Piece], jobs: int) -> Iterator[Done]:
+    with warnings.catch_warnings():
+        # A worker that has grown large is replaced by a new one; nothing is lost.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+        parallel = joblib.Parallel(n_jobs=min(jobs, len(pieces)), return_as="generator_unordered")
+        try:
+            yield from parallel(joblib.delayed(_with_piece)(piece) for piece in pieces)
+        except BrokenExecutor:
+            raise Unreachable("a worker process", DEAD, GO_ON) from None
+
+
+@contextmanager
+def _client(address: str) -> Iterator[tuple[Any, Any]]:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingLibrary("distributed", "cluster", "or run without --cluster") from None
+    dask: Any = distributed  # it has no types
+    try:
+        client = dask.Client(address, timeout=REACH_TIMEOUT_S)
+    except (OSError, ValueError, TimeoutError) as error:
+        remedy = "check the address, and that a scheduler runs there"
+        raise Unreachable(f"cluster {address!r}", str(error), remedy) from None
+    with client:
+        _check_alike(client, address)
+        yield dask, client
+
+
+def _check_alike(client: Any, address: str) -> None:
+    """Refuse workers that compute otherwise than this process: their records would be somebody else's."""
+    ours = computing_environment()
+    theirs = client.run(computing_environment)
+    if not theirs:
+        raise Unreachable(f"cluster {address!r}", "it has no workers", "start some: `dask worker ADDRESS`")
+    others = sorted(worker for worker, environment in theirs.items() if environment != ours)
+    if others:
+        problem = f"{len(others)} of its {len(theirs)} workers run another program or other libraries than this process"
+        remedy = f"install the same there, first on {others[0]}: here {ours}, there {theirs[others[0]]}"
+        raise Unreachable(f"cluster {address!r}", problem, remedy)
+
+
+def _on_a_cluster(dask: Any, client: Any, pieces: Sequence[Piece]) -> Iterator[Done]:
+    futures = client.map(_with_piece, pieces, pure=False)
+    try:
+        for future in dask.as_completed(futures):
+            yield future.result()
+            future.release()
+    except dask.KilledWorker:
+        raise Unreachable("a worker of the cluster", DEAD, GO_ON) from None
+    finally:
+        client.cancel(futures)

@@ -1,0 +1,123 @@
+"""The manifest of a run: what it is to hold, by which program, and who worked on it when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from aquamend.files.atomic import write_atomically
+
+from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
+from aquamend_lab.benchmarks.environment import computing_environment, own_looks, own_policies, own_suite, session
+from aquamend_lab.benchmarks.suite import Suite
+from aquamend_lab.records import KINDS, USUAL_KINDS
+from aquamend_lab.records.run_folder import FORMAT, RunFolder, load_manifest
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run should hold; None leaves it to the run being continued, or else to the suite."""
+
+    policies: tuple[str, ...] | None = None
+    scenarios: int | None = None
+    seeds: int | None = None
+
+
+def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, resume: bool, workers: str) -> Manifest:
+    """Return the manifest of the run to do: a new one, or the one in the folder, extended by what is asked.
+
+    ``source`` is how the suite was named: by its own name, as ``module:Suite``, or as a folder of problem files.
+    """
+    if folder.manifest.exists():
+        manifest = _continued(suite, folder, asked, resume=resume, workers=workers)
+    else:
+        manifest = _new(suite, asked, workers=workers)
+    _check_size(suite, manifest["scenarios"])
+    suite.check_policies(manifest["policies"])
+    made_of = own_suite(source)
+    if manifest.get("own_suite", made_of) != made_of:
+        _refuse_to_mix(folder, f"what {source} consists of has changed since")
+    hashes = own_policies(manifest["policies"])
+    changed = [name for name, before in manifest["own_policies"].items() if hashes.get(name) != before]
+    if changed:
+        _refuse_to_mix(folder, f"the module of {changed[0]} has changed since")
+    return manifest | {"own_suite": made_of, "own_policies": hashes, "own_looks": own_looks(manifest["policies"])}
+
+
+def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
+    head = {"format": FORMAT, "suite": suite.name, "description": suite.description}
+    size = {
+        "policies": list(asked.policies or suite.policies),
+        "scenarios": asked.scenarios or suite.scenarios,
+        "seeds": asked.seeds or suite.seeds,
+        "full": {"policies": list(suite.policies), "scenarios": suite.scenarios, "seeds": suite.seeds},
+    } | _declared(suite)
+    work: Manifest = {"workers": workers, "started": now(), "finished": None, "resumed": [], "own_policies": {}}
+    return head | size | computing_environment() | session() | work
+
+
+def _check_size(suite: Suite, scenarios: int) -> None:
+    """Refuse to play more scenarios than there are."""
+    most = getattr(suite, "most_scenarios", None)
+    if most is not None and scenarios > most:
+        there = "is 1 scenario" if most == 1 else f"are {most} scenarios"
+        raise TooManyScenarios(
+            f"{scenarios} scenarios for each seed are asked for, and there {there} in {suite.name}; give --scenarios "
+            f"{most} or less, and more --seeds to draw more truths"
+        )
+
+
+def _declared(suite: Suite) -> Manifest:
+    """Return what a suite says for whoever reads its records: what its groups stand for, and whom to compare with."""
+    kinds = dict(getattr(suite, "groups", USUAL_KINDS))
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise UnknownName(f"kind of group for {name!r}", str(kind), KINDS)
+    frozen = getattr(suite, "frozen", None)
+    kept = {} if frozen is None else {"frozen": dict(frozen())}
+    normalised = getattr(suite, "normalised", None)
+    kept |= {} if normalised is None else {"normalised": dict(normalised)}
+    unit = getattr(suite, "unit", "")
+    told = unit if isinstance(unit, str) else {name: dict(own) for name, own in unit.items()}
+    return {"groups": kinds, "reference": getattr(suite, "reference", None), **({"unit": told} if told else {})} | kept
+
+
+def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:
+    """Return the folder's manifest; what it asked for stays asked for, and more may be added."""
+    before = load_manifest(folder)
+    if not resume:
+        problem = f"it already holds a run of {before['suite']}"
+        raise InvalidRun(folder.path, problem, "continue it with --resume, or give another --out")
+    if before["format"] != FORMAT:
+        _refuse_to_mix(folder, f"its format is {before['format']!r}, and this program writes {FORMAT!r}")
+    if before["suite"] != suite.name:
+        raise InvalidRun(folder.path, f"it holds a run of {before['suite']}, not of {suite.name}", "give another --out")
+    for what, ours in computing_environment().items():
+        if before.get(what) != ours:
+            _refuse_to_mix(folder, f"it was made with {what} {before.get(what)}, and this is {ours}")
+    return before | {
+        "policies": [*before["policies"], *(name for name in asked.policies or () if name not in before["policies"])],
+        "scenarios": max(before["scenarios"], asked.scenarios or 0),
+        "seeds": max(before["seeds"], asked.seeds or 0),
+        "resumed": [*before.get("resumed", []), session() | {"workers": workers, "started": now()}],
+        "own_policies": before.get("own_policies", {}),
+    }
+
+
+def _refuse_to_mix(folder: RunFolder, problem: str) -> None:
+    remedy = "continue it with that, or start over in another folder: results of two programs do not mix"
+    raise InvalidRun(folder.path, problem, remedy)
+
+
+def save_manifest(folder: RunFolder, manifest: Manifest) -> None:
+    """Write the manifest, whole or not at all."""
+    write_atomically(folder.manifest, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def now() -> str:
+    """Return the time, to the second, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

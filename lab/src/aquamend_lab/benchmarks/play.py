@@ -1,0 +1,223 @@
+"""One policy on one scenario: what it lost on the truth, and what it loses in expectation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+from aquamend.belief import InformationState
+from aquamend.belief.causes import UNRESOLVED
+from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
+from aquamend.errors import NotDiscrete, TooLarge
+from aquamend.explanation.wording import told
+from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
+from aquamend.recovery import Charge, Judged, Receipt, Recovery, charged, recovered
+from aquamend_lab.benchmarks.considering import counted
+from aquamend_lab.benchmarks.contestants import ORACLE, TOLD_THE_TRUTH, FromMemory, Oracle
+from aquamend_lab.benchmarks.probabilities import Probabilities, Watched, kept
+from aquamend_lab.benchmarks.scenario import Scenario, Truth
+
+Record = dict[str, Any]
+
+LAST_RESORT = "last_resort"
+"""The ending of a recovery for which nothing else was admissible, such as a safe stop."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A world that has more to tell of a recovery that has been judged."""
+
+    def particulars(self) -> Record:
+        """Return it as plain data, for the record."""
+
+
+EXPECTED = ("expected_risk", "expected_success", "expected_probes", "expected_undone")
+
+
+def play(
+    scenario: Scenario,
+    name: str,
+    policy: Policy | None = None,
+    *,
+    expected: bool = True,
+    keep: Probabilities | None = None,
+    detailed: bool = False,
+) -> Record:
+    """Return the record of one policy on one scenario; a policy that refuses leaves a record of its refusal.
+
+    The policy is found by its name unless it is given. With ``expected``, also what following it costs in expectation,
+    exactly. With ``keep``, also how doubtful declarations were, where one truth is played; ``detailed``, also how much
+    was looked at to decide, and what the world has to tell.
+    """
+    label = scenario.label | {"policy": name}
+    if name in TOLD_THE_TRUTH:
+        return label | _played_told(scenario, expected=expected)
+    policy = policy or policy_named(name)  # a name that is nobody's is no result of a policy
+    try:
+        _refuse_to_hurry(policy, scenario.state)
+        remembering = FromMemory(policy)
+        watched = Watched(remembering)
+        worlds = [truth.enter() for truth in scenario.truths]
+        scores = _scores(scenario, [recovered(watched, world) for world in worlds])
+        if detailed:
+            scores |= counted(policy, watched.states)
+            scores |= worlds[0].particulars() if isinstance(worlds[0], Telling) else {}
+        if keep is not None and len(scenario.truths) == 1:
+            scores |= kept(keep, watched.states, scenario.truths[0])
+        risk = _known(scenario, name, type(policy), lambda: _expected(remembering, scenario)) if expected else {}
+        return label | scores | (risk or dict.fromkeys(EXPECTED)) | _certificate(policy, scenario.state)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
+        unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "rollbacks", "ending"))
+        return label | unavailable | {"success": 0.0, "steps": [], "error": f"{type(error).__name__}: {error}"}
+
+
+def _refuse_to_hurry(policy: Policy, state: InformationState) -> None:
+    """Refuse a plan that a deadline cuts off: its steps would depend on the machine."""
+    if isinstance(policy, Exact) and not policy.completes(state):
+        raise TooLarge("the complete adaptive tree is too large to tabulate; `certified` plans without a deadline")
+
+
+def _known(scenario: Scenario, name: str, kind: type, compute: Callable[[], Record]) -> Record:
+    """Return what is expected of a policy, from an earlier scenario of the same problem where there was one."""
+    if scenario.expected is None:
+        return compute()
+    if (name, kind) not in scenario.expected:
+        scenario.expected[name, kind] = compute()
+    return scenario.expected[name, kind]
+
+
+def _expected(policy: Policy, scenario: Scenario) -> Record:
+    """Return the exact expectations, unavailable where outcomes cannot be enumerated."""
+    try:
+        found = evaluate(policy, scenario.state, most_states=scenario.most_states)
+    except (NotDiscrete, TooLarge):
+        return dict.fromkeys(EXPECTED)
+    values = (found.expected_loss, found.success, found.expected_probes, found.expected_undone)
+    return dict(zip(EXPECTED, values, strict=True))
+
+
+def _played_told(scenario: Scenario, *, expected: bool) -> Record:
+    """Play the oracle, told the truth of each world; its risk is the mean over all that the posterior allows."""
+    scores = _scores(
+        scenario, [recovered(Oracle(truth.failed, truth.values), truth.enter()) for truth in scenario.truths]
+    )
+    if not expected or not scenario.possible:
+        return scores | dict.fromkeys(EXPECTED)
+    return scores | _known(scenario, ORACLE, Oracle, lambda: _expected_of_told(scenario))
+
+
+def _expected_of_told(scenario: Scenario) -> Record:
+    told = [(truth.weight, Oracle(truth.failed, truth.values)) for truth in scenario.possible]
+    found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in told]
+    values = (
+        math.fsum(weight * each.expected_loss for weight, each in found),
+        math.fsum(weight * each.success for weight, each in found),
+        0.0,
+        math.fsum(weight * each.expected_undone for weight, each in found),
+    )
+    return dict(zip(EXPECTED, values, strict=True))
+
+
+def _scores(scenario: Scenario, episodes: list[Judged]) -> Record:
+    """Return the realised scores: of the one truth, or weighted over all of them."""
+    weight = [truth.weight for truth in scenario.truths]
+
+    def mean(values: list[float]) -> float:
+        return math.fsum(w * v for w, v in zip(weight, values, strict=True) if w > 0)
+
+    scores: Record = {
+        "loss": mean([e.loss for e in episodes]),
+        "success": mean([float(e.verdict.success) for e in episodes]),
+    }
+    scores |= {charge.value: mean([charged(e.receipts, charge) for e in episodes]) for charge in Charge}
+    scores |= {
+        "probes": mean([float(_probes(e.recovery)) for e in episodes]),
+        "undone": mean([float(len(e.recovery.undone)) for e in episodes]),
+        "rollbacks": mean([float(_rollbacks(e.recovery)) for e in episodes]),
+    }
+    if len(episodes) == 1:
+        only = episodes[0]
+        truth, budget = scenario.truths[0], min(scenario.budget, scenario.state.problem.sensing_budget)
+        return scores | {
+            "ending": _ending(only.recovery),
+            "steps": _steps(only.recovery),
+            "false_alarm": not truth.failed,
+            "cause": str(truth.cause),
+            "attributed": _attributed(only),
+            "over_budget": only.verdict.over_budget if math.isfinite(budget) else None,
+        }
+    played = _realisations(scenario, episodes)
+    return scores | {"ending": None, "steps": [], "false_alarm": None, "realisations": played}
+
+
+def _chosen(recovery: Recovery) -> tuple[Receipt, ...]:
+    """Return the receipts of all that was done since the alarm; what was measured for the alarm itself comes first."""
+    return recovery.receipts[len(recovery.start.evidence) :]
+
+
+def _probes(recovery: Recovery) -> int:
+    """Return how often something was measured since the alarm, by a probe or in the course of a plan."""
+    return sum(leaf.charge is Charge.SENSING for receipt in _chosen(recovery) for leaf in receipt.leaves)
+
+
+def _rollbacks(recovery: Recovery) -> int:
+    """Return how many primitives were carried out to undo something: leaf receipts, whether or not they succeeded."""
+    return sum(leaf.charge is Charge.ROLLBACK for receipt in recovery.receipts for leaf in receipt.leaves)
+
+
+def _ending(recovery: Recovery) -> str:
+    """Return how it ended: the kind of the last step, or that it was a last resort."""
+    step = recovery.steps[-1]
+    last = [plan.name for plan in recovery.start.problem.plans if plan.last_resort]
+    return LAST_RESORT if isinstance(step, RollBack) and step.plan in last else step_kind(step)
+
+
+def _attributed(episode: Judged) -> str:
+    """Return the cause that was more likely than not when the policy decided, if one was."""
+    cause = episode.recovery.decided_at.attributed_to
+    return UNRESOLVED if cause is None else str(cause)
+
+
+def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
+    def line(truth: Truth, episode: Judged) -> Record:
+        return {
+            "truth": truth.name,
+            "weight": truth.weight,
+            "loss": episode.loss,
+            "success": int(episode.verdict.success),
+            "probes": len(episode.recovery.evidence),
+        }
+
+    return [line(truth, episode) for truth, episode in zip(scenario.truths, episodes, strict=True)]
+
+
+def _steps(recovery: Recovery) -> list[str]:
+    """Return what was chosen and what was answered, one short text for each step."""
+    measured = (receipt for receipt in _chosen(recovery) if receipt.charge is Charge.SENSING)
+    return [_answer(next(measured)) if isinstance(step, Reprobe) else told_step(step) for step in recovery.steps]
+
+
+def _answer(receipt: Receipt) -> str:
+    return f"{receipt.what}: {told(receipt.finding) if receipt.succeeded else 'no answer'}"
+
+
+def told_step(step: Step) -> str:
+    """Return a step in few words."""
+    match step:
+        case Reprobe(probe):
+            return probe
+        case RollBack():
+            plan = f"{step.plan}: " if step.plan else ""
+            correct = ", ".join(step.correct) or "nothing"
+            return f"{plan}roll back {correct} (undo {', '.join(step.undo) or 'nothing'})"
+        case Continue() | Restart() | Escalate():
+            return step_kind(step)
+
+
+def _certificate(policy: Policy, state: InformationState) -> Record:
+    """Return the bounds a policy certifies at the alarm, where it does."""
+    if not isinstance(policy, CertifyingPolicy):
+        return {}
+    bounds = policy.bounds(state)
+    return {"lower": bounds.lower, "upper": bounds.upper}

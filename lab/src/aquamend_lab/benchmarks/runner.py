@@ -1,0 +1,117 @@
+"""Running a suite: what is asked for, what is there already, what is left, and putting it together.
+
+Every finished piece of work is one file, written whole or not at all. When all of them are there they become the
+run's files, in one order whoever finished first. A run that was interrupted or killed therefore lacks only what was
+in the making, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from aquamend.files.atomic import write_atomically
+
+from aquamend.errors import InvalidRun
+from aquamend_lab.benchmarks.catalogue import suite_named
+from aquamend_lab.benchmarks.executors import Work, workers
+from aquamend_lab.benchmarks.manifest import Asked, Manifest, manifest_of, now, save_manifest
+from aquamend_lab.benchmarks.occupation import occupied
+from aquamend_lab.benchmarks.work import Piece, Unit, cut, missing_units
+from aquamend_lab.records import Run, RunFolder, load_run, write_lines
+from aquamend_lab.records.run_folder import Record, key_of
+
+__all__ = ["THE_FULL_SUITE", "Asked", "run_suite"]
+
+LARGEST_PIECE = 10
+PIECES_A_WORKER = 32
+
+Progress = Callable[[int, int], None]
+"""Told how many scenarios are done, and of how many."""
+
+THE_FULL_SUITE = Asked()
+
+
+def run_suite(
+    name: str,
+    out: str | Path,
+    *,
+    asked: Asked = THE_FULL_SUITE,
+    jobs: int = -1,
+    cluster: str | None = None,
+    resume: bool = False,
+    compress: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> Run:
+    """Run a suite into a folder and return the run; what the folder has of it already is kept and not done again."""
+    suite, folder = suite_named(name), RunFolder(Path(out))
+    who = f"{_processes(jobs)} processes" if cluster is None else "a Dask cluster"
+    with workers(jobs=jobs, cluster=cluster) as work, occupied(folder):
+        manifest = manifest_of(suite, folder, asked, source=name, resume=resume, workers=who)
+        units = _missing(load_run(folder.path).records if folder.manifest.exists() else [], manifest)
+        if units:
+            save_manifest(folder, manifest | {"finished": None})
+            pieces = cut(name, units, size=_piece_size(len(units), jobs))
+            _collect(folder, pieces, work, progress=progress, total=manifest["scenarios"] * manifest["seeds"])
+        run = _put_together(folder, manifest, compress=compress)
+        if _missing(run.records, manifest):
+            raise InvalidRun(folder.path, "records that were finished are gone", "run it again with --resume")
+        done_before = None if units else manifest["finished"]
+        manifest |= {"finished": done_before or now()}
+        save_manifest(folder, manifest)
+        return replace(run, manifest=manifest)
+
+
+def _missing(records: Sequence[Record], manifest: Manifest) -> list[Unit]:
+    done = {key_of(record) for record in records}
+    return missing_units(manifest["policies"], scenarios=manifest["scenarios"], seeds=manifest["seeds"], done=done)
+
+
+def _piece_size(n_units: int, jobs: int) -> int:
+    """Return how many scenarios make a piece: a kill loses little, and files stay few."""
+    return max(1, min(LARGEST_PIECE, math.ceil(n_units / (_processes(jobs) * PIECES_A_WORKER))))
+
+
+def _processes(jobs: int) -> int:
+    return (os.cpu_count() or 1) if jobs < 0 else jobs
+
+
+def _collect(folder: RunFolder, pieces: Sequence[Piece], work: Work, *, progress: Progress, total: int) -> None:
+    """Write down every piece as it is finished."""
+    done = total - sum(len(piece.units) for piece in pieces)
+    progress(done, total)
+    for piece, lines in work(pieces):
+        data = "".join(lines).encode()
+        write_atomically(folder.parts / f"{hashlib.sha256(data).hexdigest()[:20]}.jsonl", data)
+        done += len(piece.units)
+        progress(done, total)
+
+
+def _put_together(folder: RunFolder, manifest: Manifest, *, compress: bool) -> Run:
+    """Turn the parts into the run's files, in the order of seeds, scenarios and policies; return what is in them."""
+    parts = sorted(folder.parts.glob("*.jsonl"))
+    run = load_run(folder.path)
+    rank = {name: i for i, name in enumerate(manifest["policies"])}
+
+    def order(line: Mapping[str, Any]) -> tuple[int, int, int]:
+        return line["seed"], line["scenario"], rank.get(line.get("policy", ""), -1)
+
+    for path, lines in (
+        (folder.records, run.records), (folder.annotations, run.annotations), (folder.timings, run.timings),
+    ):  # fmt: skip
+        if lines:
+            packed = path.with_name(f"{path.name}.gz")
+            lines.sort(key=order)
+            write_lines(packed if compress else path, lines, sealed=True)
+            (path if compress else packed).unlink(missing_ok=True)  # as the run was before it was extended
+    for part in parts:
+        part.unlink()
+    with suppress(OSError):
+        folder.parts.rmdir()
+    return run

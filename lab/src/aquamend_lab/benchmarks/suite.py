@@ -1,0 +1,132 @@
+"""What a suite is, and the kind most of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from aquamend.policies import Policy
+from aquamend_lab.benchmarks.annotation import annotate
+from aquamend_lab.benchmarks.contestants import TOLD_THE_TRUTH, check_names
+from aquamend_lab.benchmarks.play import play
+from aquamend_lab.benchmarks.probabilities import Probabilities
+from aquamend_lab.benchmarks.scenario import Scenario
+from aquamend_lab.benchmarks.timing import timed, timed_cold
+from aquamend_lab.records import USUAL_KINDS
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What one scenario leaves behind."""
+
+    records: list[dict[str, Any]]
+    annotation: dict[str, Any] | None = None
+    timings: list[dict[str, Any]] = field(default_factory=list)
+
+
+SUITE_PARTS = ("name", "description", "scenarios", "seeds", "policies", "check_policies", "play")
+
+
+class Suite(Protocol):
+    """A versioned set of scenarios, each a pure function of seed and number. A suite never changes meaning.
+
+    It may also have ``groups`` (what the names in a scenario's group stand for: see ``aquamend_lab.records.KINDS``) and
+    ``reference`` (the policy that the others are compared with) and ``unit`` (of losses); all are kept in the manifest
+    of a run. ``most_scenarios`` says how many there are for each seed, where there cannot be more.
+    """
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+
+    @property
+    def description(self) -> str:
+        """What it asks, in a sentence or two."""
+
+    @property
+    def scenarios(self) -> int:
+        """Scenarios a seed in the full suite."""
+
+    @property
+    def seeds(self) -> int:
+        """Seeds in the full suite: 0 … seeds - 1."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Who takes part unless others are named."""
+
+    def check_policies(self, names: list[str]) -> None:
+        """Raise ``UnknownName`` where one of the names cannot take part."""
+
+    def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
+        """Return the records of these policies on one scenario."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecoverySuite:
+    """Policies recover in the worlds of each scenario."""
+
+    name: str
+    description: str
+    scenarios: int
+    seeds: int
+    policies: tuple[str, ...]
+    make: Callable[[int, int], Scenario]
+    expected_risk: bool | tuple[str, ...] = True
+    """Whether exact expectations are part of the question, or for whom they are: they may take long."""
+    time_decisions: bool = False
+    """Whether decision time and memory are part of the question."""
+    own: Mapping[str, Callable[[], Policy]] = field(default_factory=dict)
+    """Policies that only this suite has, or has another kind of, by name."""
+    faces: Mapping[str, str] = field(default_factory=dict)
+    """Policies that face another version of a scenario, where it has one: by name, the name of the version."""
+    groups: Mapping[str, str] = field(default_factory=lambda: USUAL_KINDS)
+    """What the names in a scenario's group stand for: kinds, strata, settings or sizes."""
+    reference: str = "aquamend"
+    """The policy that the others are compared with."""
+    probabilities: Probabilities | None = None
+    """What records keep of the posterior; nothing by default, since it makes them large."""
+    detailed: bool = False
+    """Whether records keep how much was looked at to decide, and what the world has to tell."""
+    frozen: Callable[[], Mapping[str, str]] | None = None
+    """Fingerprints of what was settled before the first scenario was played; kept in the manifest."""
+    normalised: Mapping[str, float] | None = None
+    """What a ``probe`` and a ``rollback`` cost, and how many seconds of a restart (``unit_s``) cost one; kept in the
+    manifest, for a loss counted in probes beside the one in seconds."""
+    unit: str | Mapping[str, Mapping[str, str]] = ""
+    """The unit of its losses; or one for each value of a name in groups. Empty where they have none."""
+    most_scenarios: int | None = None
+    """How many scenarios there are for each seed, where there cannot be more."""
+    timed_cold: tuple[str, ...] = ()
+    """Policies whose whole first decision is timed on every scenario, from the alarm to the command."""
+
+    def check_policies(self, names: list[str]) -> None:
+        """Raise where a name is nobody's."""
+        check_names([name for name in names if name not in self.own], also=tuple(self.own))
+
+    def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
+        """Return the records of these policies on one scenario, what was true in it, and how long they thought."""
+        scenario = self.make(seed, number)
+        own = {name: self.own[name]() for name in policies if name in self.own}
+        posed = {name: scenario.versions.get(self.faces.get(name, ""), scenario) for name in policies}
+        records = [
+            play(
+                posed[name],
+                name,
+                own.get(name),
+                expected=self._expects(name),
+                keep=self.probabilities,
+                detailed=self.detailed,
+            )
+            for name in policies
+        ]
+        # Who is told the truth does not think, and who failed has no time to show.
+        thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
+        timings = [timed(scenario, name) for name in thought] if self.time_decisions else []
+        if self.timed_cold and self.reference in policies:  # once a scenario, however often a run is taken up again
+            timings += timed_cold(scenario, self.timed_cold, start=seed + number)
+        return Played(records, annotate(scenario), timings)
+
+    def _expects(self, name: str) -> bool:
+        return self.expected_risk if isinstance(self.expected_risk, bool) else name in self.expected_risk

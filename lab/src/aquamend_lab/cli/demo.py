@@ -1,0 +1,142 @@
+"""``aquamend demo``: one scene of the pouring robot, told while it runs, and kept as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import INTERRUPTED
+from aquamend.cli.output import check_writable
+from aquamend.errors import AquaMendError
+from aquamend.story.in_terminal import StoryPrinter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aquamend_lab.pouring.demonstration.telling import Shown
+    from aquamend_lab.pouring.mujoco.episode import Episode
+
+PAGE, REPLAY, RECORDING = "index.html", "replay.html", "recording.aqr"
+SIDES = ("first", "second")
+"""What the files of two policies are called."""
+
+Scene = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What happens behind the robot's back: swap, add-water, drift, false-alarm, frozen, mixed-up; or a scene "
+        "of a suite, as pouring-v2:20, which has its own stage.",
+    ),
+]
+PolicyName = Annotated[
+    str, typer.Option("--policy", metavar="NAME", help="Who decides; any policy by name, or `module:Class`.")
+]
+Versus = Annotated[
+    str | None,
+    typer.Option("--versus", metavar="NAME", help="A second policy, from the same alarm.", show_default=False),
+]
+Stage = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="When the alarm comes: t0 (all measured), early (pitcher lifted), late (beside the cup) or poured.",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Another seed is another table.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the pages, the replay and the recordings.")]
+
+
+def demo(
+    *,
+    scene: Scene = "swap",
+    policy: PolicyName = "aquamend",
+    versus: Versus = None,
+    stage: Stage = "late",
+    seed: Seed = 0,
+    out: Out = Path("runs/demo"),
+) -> None:
+    """Watch a simulated robot measure three cups, act, hear an alarm and recover.
+
+    The story is told here while it runs, with every alternative's expected loss. At the end it is kept as a page with
+    pictures, the posterior, the graph and the ledger, and as a replay in three dimensions; both open in any browser,
+    without a network. With --versus a second policy recovers from the same alarm, and the two are shown side by side.
+    """
+    complaints = Complaints()
+    try:
+        check_writable(out, out)
+        shown = _tell(scene, [policy] if versus is None else [policy, versus], stage, seed)
+        _write(shown, out)
+    except KeyboardInterrupt:
+        typer.echo("interrupted; nothing was written", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except AquaMendError as error:
+        complaints.about("aquamend demo", error)
+        complaints.exit()
+    else:
+        typer.echo(f"\nThe story with pictures:  {out / PAGE}\nThe replay in 3-D:        {out / REPLAY}")
+
+
+def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
+    from aquamend.policies import policy_named
+    from aquamend_lab.pouring.demonstration.telling import begin, go_on
+
+    deciders, episode = [policy_named(name) for name in names], _episode(scene, stage, seed)
+    printer, title = StoryPrinter(), f"The pouring robot: {scene}"
+    against = " versus ".join(names)
+    printer.begin(" · ".join(["The pouring robot", f"scene {scene}", f"{stage} alarm", f"seed {seed}", against]))
+    beginning, shown = begin(episode, printer.moment), []
+    for name, decider in zip(names, deciders, strict=True):
+        if len(names) > 1:
+            printer.section(f"{name} takes it from the alarm")
+        facts = {"scene": scene, "alarm": stage, "seed": str(seed), "policy": name}
+        shown.append(go_on(beginning, decider, name, printer.moment, facts=facts, title=title))
+        printer.end(shown[-1].story)
+    if len(names) > 1:
+        printer.compare([each.story for each in shown])
+    return shown
+
+
+def _episode(scene: str, stage: str, seed: int) -> Episode:
+    """Return a scene by name, or one of a suite's: ``pouring-v2:20``."""
+    from aquamend_lab.benchmarks.pouring import episode_of
+    from aquamend_lab.pouring.demonstration.scenes import demo_episode
+
+    suite, colon, number = scene.partition(":")
+    if not colon:
+        return demo_episode(scene, stage, seed)
+    if not number.isdecimal():
+        raise AquaMendError(f"--scene is {scene!r}; after a suite's name give the number of its scene: {suite}:20")
+    return episode_of(suite, seed, int(number))
+
+
+def _write(shown: list[Shown], out: Path) -> None:
+    from aquamend.files.atomic import write_atomically
+
+    from aquamend_lab.pouring.replay.recording import save_recording
+
+    try:
+        for file, content in _files(shown).items():
+            write_atomically(out / file, content.encode())
+        for name, each in zip([RECORDING] if len(shown) == 1 else [f"{s}.aqr" for s in SIDES], shown, strict=True):
+            save_recording(out / name, each.recording)
+    except OSError as error:
+        raise AquaMendError(f"{out} cannot be written ({error.strerror}); name another folder with --out") from None
+
+
+def _files(shown: list[Shown]) -> Mapping[str, str]:
+    """Return the pages by their names: one story and its replay, or two of them with a page that compares them."""
+    from aquamend.story.page import comparison_html, story_html
+    from aquamend_lab.pouring.replay.replay_page import replay_html
+
+    replay = replay_html([(each.recording, each.story) for each in shown], page=PAGE)
+    if len(shown) == 1:
+        return {PAGE: story_html(shown[0].story, replay=REPLAY), REPLAY: replay}
+    pages = {f"{side}.html": each.story for side, each in zip(SIDES, shown, strict=True)}
+    return {
+        PAGE: comparison_html(pages, replay=REPLAY),
+        **{file: story_html(story, replay=REPLAY, back=PAGE) for file, story in pages.items()},
+        REPLAY: replay,
+    }

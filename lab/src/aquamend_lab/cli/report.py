@@ -1,0 +1,120 @@
+"""``aquamend report``: one page about one or more runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.options import AsJson
+from aquamend.cli.output import print_json, print_text
+from aquamend.errors import AquaMendError
+from aquamend_lab.analysis.figures.appearance import described_by
+from aquamend_lab.cli.looks import looks_in
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aquamend_lab.analysis.report.analysed import Analysed
+    from aquamend_lab.records import Run
+
+
+def report(
+    folders: Annotated[
+        list[str], typer.Argument(metavar="DIR", help="Folders that `aquamend bench` wrote.", show_default=False)
+    ],
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="Where to write. Default: DIR/report for one run, report for several.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page about one or more runs, from their records alone. Runs of one suite share their tables.
+
+    report.html stands alone: tables beside the paper's, paired comparisons, figures, every scenario to look through.
+    report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line a policy and group is printed
+    and nothing written; group is null over all groups, where they are kinds of scenarios.
+    """
+    from aquamend_lab.analysis.merging import merged
+
+    complaints = Complaints()
+    runs = _loaded(folders, complaints)
+    complaints.exit()
+    folder = Path(out) if out is not None else _usual_place(runs)
+    found: list[Analysed] = []
+    written: list[Path] = []
+    try:
+        runs = merged(runs)
+        if as_json:
+            _print_summaries(runs)
+            return
+        from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
+
+        with described_by(looks_in(runs)):
+            found = analysed_runs(runs)
+            written = write_report(report_of(found), folder)
+    except AquaMendError as error:
+        complaints.about("aquamend report", error)
+    except OSError as error:
+        complaints.about("aquamend report", AquaMendError(f"{folder} cannot be written ({error}); give another --out"))
+    complaints.exit()
+    print_text(lambda console: _print_done(console, found, written))
+
+
+def _loaded(folders: list[str], complaints: Complaints) -> list[Run]:
+    from aquamend_lab.records import load_run
+
+    runs, places = [], {os.path.abspath(folder): folder for folder in folders}  # each run once, however it is written
+    for folder in places.values():
+        try:
+            runs.append(load_run(folder))
+        except AquaMendError as error:
+            complaints.about("aquamend report", error)
+    return runs
+
+
+def _usual_place(runs: list[Run]) -> Path:
+    return runs[0].folder / "report" if len(runs) == 1 else Path("report")
+
+
+def _print_summaries(runs: list[Run]) -> None:
+    from aquamend_lab.analysis.summary import as_data, summarise, summarise_together
+    from aquamend_lab.analysis.table import table_of
+
+    lines = []
+    for run in runs:  # all of them first: one may be unsound
+        table = table_of(run)
+        if table.pooled:
+            lines += [as_data(summary) | {"group": None} for summary in summarise_together(table)]
+        lines += [as_data(summary) for summary in summarise(table)]
+    for line in lines:
+        print_json(line)
+
+
+def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
+    from aquamend_lab.analysis.report.provenance import notices
+    from aquamend_lab.analysis.report.tables import compact_table
+    from aquamend_lab.analysis.report.terminal import print_table
+
+    with described_by(looks_in(one.run for one in found)):
+        for one in found:
+            console.print(one.title, style="bold")
+            for notice in notices(one.run):
+                console.print(notice.text, style="yellow")
+            if one.summaries:
+                print_table(compact_table(one.together or one.summaries, one.paper), console)
+            console.print()
+    pages = [path for path in written if path.suffix in (".html", ".md")]
+    for path in pages:
+        console.print(str(path), soft_wrap=True)
+    if figures := [path for path in written if path not in pages]:
+        console.print(f"{figures[0].parent} ({len(figures)} files)", soft_wrap=True)

@@ -1,0 +1,169 @@
+"""One calibration run: an episode with known trouble, every probe once, and the skills timed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aquamend.codec import load, write
+from aquamend.recovery import Charge
+from aquamend_lab.pouring.model.configurations import (
+    RIVAL,
+    TARGET,
+    Amount,
+    Configuration,
+    Shifts,
+)
+from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
+from aquamend_lab.pouring.model.problem import AlarmModel, Heard
+from aquamend_lab.pouring.mujoco import dimensions as dim
+from aquamend_lab.pouring.mujoco.body import Body, Skill, drive, nearest_place
+from aquamend_lab.pouring.mujoco.composing import fetch, heft, pour_back, put_back
+from aquamend_lab.pouring.mujoco.drawing import Kind, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, located_as, until_alarm
+from aquamend_lab.pouring.mujoco.handling import draw_back, move
+from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
+from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
+from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera
+from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, Stage, Statement
+from aquamend_lab.pouring.task import heft as hefting
+from aquamend_lab.pouring.task import look as looking
+from aquamend_lab.pouring.task import weigh as weighing
+
+SEED = 7_270_002
+"""Seeds of calibration begin with this number, which no suite uses."""
+KINDS = tuple(Kind)
+STAGES = (
+    *(Stage.DECIDED, Stage.LIFTED, Stage.LIFTED, Stage.BESIDE),
+    *(Stage.LIFTED, Stage.POURED, Stage.LIFTED, Stage.POURED),
+    *(Stage.DECIDED, Stage.LIFTED, Stage.BESIDE, Stage.LIFTED),
+    *(Stage.POURED, Stage.LIFTED, Stage.BESIDE, Stage.LIFTED),
+)
+"""Stages of the runs of one kind, half of them at the stage where screening is wanted."""
+RUNS = len(KINDS) * len(STAGES)
+
+
+class SkillTime(NamedTuple):
+    """How long a skill took."""
+
+    skill: str
+    seconds: float
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRecord:
+    """What one calibration run taught; the truth is part of it."""
+
+    run: int
+    kind: str
+    declared: Statement
+    heard: Heard
+    configuration: Configuration
+    added_g: float = 0.0
+    bias_g: float = 0.0
+    scale_off_g: float = 0.0
+    """How large what happened really was, errors without their sign."""
+    readings: Mapping[str, float | str] = field(default_factory=dict)
+    """By probe, beside the localisation that belongs to the alarm; those that gave an answer."""
+    failed: tuple[str, ...] = ()
+    """Declarations that were really wrong at the alarm."""
+    durations: tuple[SkillTime, ...] = ()
+
+    def model(self, fitted: Fitted) -> AlarmModel:
+        """Return the model of its alarm."""
+        return AlarmModel(self.declared, self.heard, fitted)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the record as plain data."""
+        data: dict[str, Any] = write(self, complete=True)
+        return data
+
+    @classmethod
+    def from_data(cls, data: object) -> CalibrationRecord:
+        """Return the record that plain data hold; ``InvalidData`` if they hold none."""
+        record: CalibrationRecord = load(cls, data, "record")
+        return record
+
+    def shifts(self) -> Shifts:
+        """Return how large changes and errors really were."""
+        declared = sorted(self.declared.quantity_g)
+        added = Amount(self.added_g)
+        beyond = Amount(declared[TARGET] + self.added_g - declared[RIVAL])
+        return Shifts(added, beyond, added, Amount(self.bias_g), Amount(self.scale_off_g))
+
+
+def calibrate_once(run: int) -> CalibrationRecord:
+    """Return one calibration record; a pure function of its number."""
+    kind, stage = KINDS[run % len(KINDS)], STAGES[run // len(KINDS) % len(STAGES)]
+    rng = np.random.default_rng((SEED, run))
+    scene = draw_scene(rng)
+    trouble, off = draw_trouble(kind, scene, rng), draw_scales_off(scene, rng)
+    alarmed = until_alarm(Episode(scene, stage, trouble, (SEED, run), off), fitted=uncalibrated())
+    failed, declared, heard = wrong_at_alarm(alarmed), alarmed.declared, alarmed.heard
+    readings, durations = drive(alarmed.body, _use(alarmed))
+    return CalibrationRecord(
+        run=run,
+        kind=kind.value,
+        declared=declared,
+        heard=heard,
+        configuration=configuration_of(alarmed),
+        added_g=float(trouble.grams) if isinstance(trouble, AddWater) else 0.0,
+        bias_g=abs(trouble.bias_g) if isinstance(trouble, BiasedCamera) else 0.0,
+        scale_off_g=max((abs(g) for g in off.values()), default=0.0),
+        readings=readings,
+        failed=failed,
+        durations=tuple(SkillTime(*one) for one in durations),
+    )
+
+
+Timed = list[tuple[str, float, bool]]
+
+
+def _use(alarmed: Alarmed) -> Generator[None, None, tuple[dict[str, float | str], Timed]]:
+    """Take every reading once, then do what a recovery might do next, so that it is timed."""
+    body, target, heard = alarmed.body, alarmed.declared.target, alarmed.heard
+    poured = {target: heard.poured_g}
+    readings: dict[str, float | str] = {}
+    for cup in dim.CUPS:
+        for probe, skill in ((looking(cup), look(body, cup)), (weighing(cup), weigh(body, _seen_place(body, cup)))):
+            found = yield from skill
+            if found.value is not None:
+                readings[probe] = round(found.value - poured.get(cup, 0.0), 1)
+    readings[CHECK_CAMERA] = (yield from check_camera(body)).told
+    yield from localise(body, believe=False)
+    readings[LOCALISE] = located_as(body, alarmed.declared)
+    timed: Timed = []
+
+    def time(what: str, skill: Skill) -> Skill:
+        start = body.simulation.time_s
+        finding = yield from skill
+        timed.append((what, round(body.simulation.time_s - start, 2), finding.succeeded))
+        return finding
+
+    charge = Charge.CONTINUATION
+    if body.holding is None:
+        yield from time("fetch", fetch(body, dim.PITCHER, charge))
+    if heard.stage is Stage.POURED and alarmed.episode.seed[-1] % 2:
+        yield from time("pour back", pour_back(body, target, heard.poured_g, charge))
+    if heard.stage in (Stage.DECIDED, Stage.LIFTED):
+        yield from time("move", move(body, target))
+    if heard.stage is Stage.LIFTED:
+        yield from time("draw back", draw_back(body))
+    if heard.stage in (Stage.DECIDED, Stage.BESIDE):
+        yield from time("pour", pour(body, target, DOSE_G))
+    yield from time("put back", put_back(body, charge))
+    if heard.stage is Stage.LIFTED:
+        for cup in dim.CUPS:
+            felt = yield from time("heft", heft(body, cup, charge))
+            if felt.value is not None and felt.succeeded:
+                readings[hefting(cup)] = round(felt.value, 1)
+    return readings, timed
+
+
+def _seen_place(body: Body, cup: str) -> int:
+    return nearest_place(body.seen_m.get(cup, body.believed_m[cup])[0])

@@ -1,0 +1,291 @@
+"""Run one episode, and tell it moment by moment while it happens: once up to its alarm, then once for every policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from aquamend.belief import InformationState
+from aquamend.decision.steps import Step
+from aquamend.explanation.report import decision_report
+from aquamend.policies import Policy
+from aquamend.policies.policy import CertifyingPolicy
+from aquamend.recovery import Act, Charge, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
+from aquamend.story.story import Kind, Moment, Posterior, Story
+from aquamend.text import capital, percent
+from aquamend_lab.pouring.demonstration.explanations import explanations
+from aquamend_lab.pouring.demonstration.hindsight import hindsight
+from aquamend_lab.pouring.demonstration.options import Pricing, how_to_read, weighed
+from aquamend_lab.pouring.demonstration.scenes import what_happened
+from aquamend_lab.pouring.demonstration.story_of import ledger, nodes, statements
+from aquamend_lab.pouring.demonstration.watching import Onlooker, Picture
+from aquamend_lab.pouring.demonstration.wording import BELIEFS, primitive, probed, step_name
+from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
+from aquamend_lab.pouring.model.problem import AlarmModel
+from aquamend_lab.pouring.mujoco import dimensions as dim
+from aquamend_lab.pouring.mujoco.body import Body
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, until_alarm
+from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
+from aquamend_lab.pouring.mujoco.picture import still
+from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.world import PouringRobot
+from aquamend_lab.pouring.replay.recording import Recording
+from aquamend_lab.pouring.task import LOCALISE, POUR, SAFE_STOP, Sense, Statement, quantity
+
+MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
+
+Told = Callable[[Moment], None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """What a demonstration leaves behind."""
+
+    story: Story
+    recording: Recording
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Beginning:
+    """An episode told up to its alarm; any number of policies can take it from there."""
+
+    alarmed: Alarmed
+    moments: tuple[Moment, ...]
+    onlooker: Onlooker
+    """Branch it, never go on with this one."""
+    localised: Receipt
+    """The localisation that belongs to the alarm."""
+    failed: tuple[str, ...]
+    """What was really wrong at the alarm."""
+
+
+@dataclass(eq=False, slots=True)
+class _Teller:
+    """Tells what happens at a table; every moment goes to the listener as soon as it has come."""
+
+    told: Told
+    onlooker: Onlooker = field(default_factory=Onlooker)
+    moments: list[Moment] = field(default_factory=list)
+    declared_g: Mapping[str, float] = field(default_factory=dict)
+    """What is declared of every cup."""
+
+    def tell(self, moment: Moment) -> None:
+        self.moments.append(moment)
+        self.told(moment)
+
+    def picture(
+        self, simulation: Simulation, kind: Kind, title: str, text: str, *, time_s: float | None = None
+    ) -> None:
+        """Tell a turning point, with a picture."""
+        at = simulation.time_s if time_s is None else time_s
+        self.tell(Moment(at, kind, title, text, still=still(simulation)))
+
+    def did(self, leaf: Receipt) -> None:
+        """Tell of a primitive that has ended, by the time when it began."""
+        words, taken = primitive(leaf, self.declared_g), self.onlooker.taken()
+        picture = taken or Picture(0.0, b"")
+        self.tell(
+            Moment(
+                leaf.start_s or 0.0,
+                Kind.ACTED,
+                capital(words.what),
+                str(words.finding),
+                still=picture.png or None,
+                still_s=picture.time_s if taken else None,
+                failed=not leaf.succeeded,
+            )
+        )
+
+
+def begin(episode: Episode, told: Told) -> Beginning:
+    """Run an episode up to its alarm."""
+    teller = _Teller(told)
+    onlooker = teller.onlooker
+
+    def notice(body: Body, declared: Statement) -> None:
+        if not teller.moments:  # the first time it is what was declared, then what somebody has done
+            teller.declared_g = dict(zip(dim.CUPS, declared.quantity_g, strict=True))
+            onlooker.body, onlooker.held_g = body, lambda: teller.declared_g
+            amounts = ", ".join(f"{cup} holds {grams:.1f} g" for cup, grams in teller.declared_g.items())
+            text = f"It declares: {amounts}. {declared.target} is the least full, so {DOSE_G:.0f} g are to go into it."
+            teller.picture(body.simulation, Kind.BELIEVED, "The robot measures and decides", text)
+        else:
+            title, text = what_happened(episode)
+            teller.picture(body.simulation, Kind.REVEALED, title, f"{text} The robot does not know.")
+
+    def listener(leaf: Receipt) -> None:
+        # What was measured first is told by what was declared, what belongs to the alarm together with it.
+        if teller.moments and leaf.charge is not Charge.SENSING:
+            teller.did(leaf)
+
+    alarmed = until_alarm(episode, onlooker, notice=notice, listener=listener)
+    localised, poured = alarmed.body.leaves[-1], _last_pour(alarmed)
+    if poured is not None:
+        onlooker.poured(alarmed.declared.target, alarmed.heard.poured_g, poured.end_s or 0.0)
+    said = _sentence(str(alarmed.report))
+    simulation = alarmed.body.simulation
+    teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", said, time_s=localised.start_s)
+    found = Receipt(Charge.SENSING, LOCALISE, localised.cost, finding=alarmed.heard.located)
+    text = probed(LOCALISE, found, {}, {}, alarmed.body)
+    teller.tell(Moment(localised.end_s or 0.0, Kind.PROBED, capital(text), "This belongs to every alarm."))
+    return Beginning(alarmed, tuple(teller.moments), onlooker, localised, wrong_at_alarm(alarmed))
+
+
+def _last_pour(alarmed: Alarmed) -> Receipt | None:
+    named = f"{POUR} into {alarmed.declared.target}"
+    return next((leaf for leaf in reversed(alarmed.body.leaves) if leaf.what == named), None)
+
+
+def go_on(
+    beginning: Beginning, policy: Policy, name: str, told: Told, *, facts: Mapping[str, str], title: str
+) -> Shown:
+    """Let a policy recover from a told alarm, on a branch of its own, and return the whole story."""
+    return _Telling(beginning, policy, name, told).tell(facts, title)
+
+
+class _Telling:
+    """One recovery being told: the robot and the policy as the loop sees them, with somebody who listens to both."""
+
+    def __init__(self, beginning: Beginning, policy: Policy, name: str, told: Told) -> None:
+        self.beginning, self.policy, self.name = beginning, policy, name
+        alarmed, onlooker = beginning.alarmed, beginning.onlooker.branch()
+        self.teller = _Teller(told, onlooker, list(beginning.moments))
+        self.robot = PouringRobot(alarmed, watcher=onlooker)
+        self.model: AlarmModel = alarmed.template.model(self.robot.task.values(alarmed.declared))
+        self.pricing = Pricing(self.model)
+        onlooker.body, onlooker.held_g = self.robot.body, self._held_g
+        self.posteriors: list[Posterior] = []
+        self.states: list[InformationState] = []
+        self.read = ""
+        """What was read last."""
+
+    @property
+    def now_s(self) -> float:
+        return self.robot.body.simulation.time_s
+
+    def _declared_g(self) -> dict[str, float]:
+        return {cup: float(self.robot.hands.said[quantity(cup)]) for cup in dim.CUPS}
+
+    def _held_g(self) -> dict[str, float]:
+        return {cup: grams + self.robot.hands.poured_g.get(cup, 0.0) for cup, grams in self._declared_g().items()}
+
+    def tell(self, facts: Mapping[str, str], title: str) -> Shown:
+        """Run it to its end."""
+        judged = recovered(self, self)
+        verdict = self._verdict(judged)
+        ending = "Recovered" if judged.verdict.success else "Not recovered"
+        self.teller.picture(self.robot.body.simulation, Kind.ENDED, "The end", f"{ending}: {verdict}")
+        return Shown(self._story(judged, verdict, facts, title), self.teller.onlooker.recorder.recording())
+
+    def alarm(self) -> InformationState:
+        """Return what is known at the alarm."""
+        state, localised = self.robot.alarm(), self.beginning.localised
+        self._believe(InformationState.start(state.problem), "before the alarm", 0.0)
+        self._believe(InformationState.alarmed(state.problem), "after the alarm", localised.start_s or 0.0)
+        self._believe(state, f"after finding the cups: {state.evidence[-1].outcome}", localised.end_s or 0.0)
+        return state
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the policy's step, told with what was weighed."""
+        if len(state.evidence) > len(self.states[-1].evidence):
+            self._believe(state, f"after {self.read}", self.now_s)
+        bounded = isinstance(self.policy, CertifyingPolicy)
+        report = decision_report(state, self.policy, name=self.name, bounded=bounded)
+        likely = sorted(self.posteriors[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
+        thought = "; ".join(f"{name} {percent(p)}" for name, p in likely if p >= WORTH_TELLING)
+        self.teller.tell(
+            Moment(
+                self.now_s,
+                Kind.DECIDED,
+                f"{self.name} decides: {step_name(report.step, state)}",
+                f"Now thought: {thought}.",
+                tuple(weighed(report, self.pricing)),
+                how_to_read(report, self.pricing.finishing),
+            )
+        )
+        return report.step
+
+    def measure(self, step: Measure) -> Receipt:
+        """Take a reading, and tell it."""
+        robot, teller = self.robot, self.teller
+        teller.declared_g = self._declared_g()
+        known = robot.task.measurements.get(step.probe)
+        if known is not None and known.sense is Sense.HEFT:
+            robot.body.listener = teller.did
+        receipt = robot.measure(step)
+        robot.body.listener = None
+        alarmed = self.beginning.alarmed
+        said, poured = robot.task.values(alarmed.declared) | robot.hands.said, robot.hands.poured_g
+        text = probed(step.probe, receipt, said, poured, alarmed.body)
+        teller.tell(Moment(self.now_s, Kind.PROBED, capital(text), failed=not receipt.succeeded))
+        self.read = text.partition(";")[0]
+        return receipt
+
+    def perform(self, act: Act) -> Receipt:
+        """Carry an act out, each primitive told."""
+        self.teller.declared_g = self._declared_g()
+        self.robot.body.listener = self.teller.did
+        receipt = self.robot.perform(act)
+        self.robot.body.listener = None
+        if not receipt.succeeded and all(leaf.succeeded for leaf in receipt.leaves if leaf is not receipt):
+            # No primitive failed and told why: the guard has stepped in, or nothing was begun.
+            text = str(receipt.finding)
+            self.teller.tell(Moment(self.now_s, Kind.ACTED, capital(str(act)), text, failed=True))
+        return receipt
+
+    def judge(self, recovery: Recovery) -> Verdict:
+        """Return the verdict."""
+        return self.robot.judge(recovery)
+
+    def _believe(self, state: InformationState, when: str, time_s: float) -> None:
+        self.states.append(state)
+        self.posteriors.append(Posterior(time_s, when, explanations(state, self.model)))
+
+    def _verdict(self, judged: Judged) -> str:
+        recovery, quality = judged.recovery, self.robot.quality
+        if recovery.ending is not Ending.FINISHED or recovery.followed == SAFE_STOP:
+            why = f" ({recovery.reason})" if recovery.reason else ""
+            return f"the robot stopped safely and left the rest to a person{why}, which makes nothing worse."
+        faults = [f"left wrong: {BELIEFS[name]}" for name in judged.verdict.left]
+        faults += list(quality.faults) if quality else []
+        if judged.verdict.success and quality is not None:
+            received = quality.received_g[quality.wanted]
+            return (
+                f"{quality.wanted} was really the least full and received {received:.0f} g; all that is declared holds."
+            )
+        return f"{'; '.join(faults)}."
+
+    def _model(self) -> str:
+        sizes = f"{len(CONFIGURATIONS)} configurations, {len(self.model.supposed)} hypotheses"
+        return f"{sizes}, hash {self.beginning.alarmed.template.fitted.hash}"
+
+    def _story(self, judged: Judged, verdict: str, facts: Mapping[str, str], title: str) -> Story:
+        beginning, teller, alarmed = self.beginning, self.teller, self.beginning.alarmed
+        _, text = what_happened(alarmed.episode)
+        declared_g = dict(zip(dim.CUPS, alarmed.declared.quantity_g, strict=True))
+        lead = (
+            f"A robot has looked at three cups with its camera and is to pour {DOSE_G:.0f} g into the least full one. "
+            f"{text} A monitor raises an alarm, and the policy “{self.name}” must decide what to do about it."
+        )
+        start = self.states[0].problem.graph
+        return Story(
+            title=title,
+            lead=lead,
+            facts={**facts, "model": self._model()},
+            statements=statements(self.states, beginning.failed),
+            posteriors=tuple(self.posteriors),
+            moments=tuple(teller.moments),
+            nodes=tuple(nodes(judged.recovery, beginning.failed)),
+            edges=tuple((edge[0], edge[1], str(edge[2])) for edge in start.edges),
+            ledger=tuple(ledger(judged, alarm=beginning.localised, declared_g=declared_g, end_s=self.now_s)),
+            unit="s",
+            success=judged.verdict.success,
+            verdict=verdict,
+            policy=self.name,
+            beliefs=tuple(teller.onlooker.beliefs),
+            hindsight=hindsight(alarmed, judged.recovery, beginning.failed),
+        )
+
+
+def _sentence(text: str) -> str:
+    return f"{capital(text)}."

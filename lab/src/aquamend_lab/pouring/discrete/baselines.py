@@ -1,0 +1,139 @@
+"""Recovery without the joint posterior: what robots do that retry, rewind, replan or revise (the paper's baselines).
+
+They see the information state like every policy; what sets them apart is what they ask a world to do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from aquamend.belief import InformationState
+from aquamend.decision.steps import Continue, Reprobe, RollBack, Step
+from aquamend.policies import Description
+from aquamend_lab.pouring.discrete.truth_maintenance import Justification, TruthMaintenance
+from aquamend_lab.pouring.discrete.world import revisions
+from aquamend_lab.pouring.task import LOCALISE, cups_of, look, quantity
+
+
+@dataclass(frozen=True, slots=True)
+class BlindRetry:
+    """Look at the target and at where the cups stand once more, then go on as before whatever they answered."""
+
+    description: ClassVar[Description] = Description(
+        "Blind retry",
+        "Look once more, then go on as before whatever was seen.",
+        "#b8860b",
+        "v",
+        "the paper's Blind retry",
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the next of the two looks, then carry on."""
+        again = [o.probe for o in state.evidence]
+        left = [name for name in (look("A"), LOCALISE) if name in state.legal_probes and name not in again]
+        return Reprobe(left[0]) if left else Continue()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """Undo everything that rests on a suspect and do it again on the same beliefs.
+
+    Our reading of the paper's VeriTrace. Nothing was measured, so nothing is corrected: what had failed fails again.
+    """
+
+    description: ClassVar[Description] = Description(
+        "Rewind (VeriTrace)",
+        "Undo all that rests on a suspect and do it again on the same beliefs.",
+        "#5a6068",
+        ">",
+        "our reading of the paper's VeriTrace",
+        probes=False,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the undoing of all suspects' closures; what cannot be undone is left."""
+        return _undoing(state, state.suspects)
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefReplan:
+    """Take the likeliest set of failures for true and plan again from there, without looking.
+
+    What rests on it is undone and done again. Nothing was measured, so nothing is corrected, and what had failed fails
+    again.
+    """
+
+    description: ClassVar[Description] = Description(
+        "Belief-space replan",
+        "Take the likeliest set of failures for true, undo what rests on it and go on.",
+        "#56a0d3",
+        "D",
+        "the paper's Belief-space replan",
+        probes=False,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the undoing of all below what has most likely failed; what breaks the same counts together."""
+        sets, which = np.unique(state.problem.failed, axis=0, return_inverse=True)
+        likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
+        graph = state.problem.graph
+        failed = [b.name for b, wrong in zip(graph.beliefs, likeliest, strict=True) if wrong]
+        return _undoing(state, failed)
+
+
+@dataclass(frozen=True, slots=True)
+class TmsRevision:
+    """Retract what was measured of the suspected cup, and re-derive the target from what still has support."""
+
+    description: ClassVar[Description] = Description(
+        "TMS revision",
+        "Retract the suspected amount and derive the target from what still has support.",
+        "#3d7a5c",
+        "s",
+        "Doyle, Artificial Intelligence 12(3), 1979",
+        probes=False,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the logical revision: the cup no longer believed in, and the target that then follows."""
+        cups = cups_of(state.problem.graph)
+        alarm = state.problem.model.alarm
+        suspects = alarm.suspects if alarm else ()
+        flagged = next((cup for cup in cups if quantity(cup) in suspects), cups[0])
+        believed = justifications(cups).without([f"measured {flagged}"]).believed()
+        target = next(cup for cup in cups if f"target {cup}" in believed)
+        return RollBack((quantity(flagged),), plan=revisions(cups)[flagged, target])
+
+
+def _undoing(state: InformationState, beliefs: Sequence[str]) -> Step:
+    """Return the undoing of all that rests on these beliefs and can be undone, without correcting anything."""
+    graph = state.problem.graph
+    stuck = set(graph.irreversible_executed)
+    undo = tuple(name for name in graph.closure(beliefs) if name not in stuck)
+    return RollBack((), undo) if undo else Continue()
+
+
+@lru_cache(maxsize=16)
+def justifications(cups: tuple[str, ...]) -> TruthMaintenance:
+    """Return why the robot believes what it does: amounts by measuring, ranks by amounts, the target by ranks.
+
+    A cup is the target if it comes before every other one whose amount is believed at all.
+    """
+    rules = [Justification(f"amount {x}", (f"measured {x}",)) for x in cups]
+    rules += [
+        Justification(f"{x} before {y}", (f"amount {x}", f"amount {y}")) for x, y in itertools.combinations(cups, 2)
+    ]
+    for x in cups:
+        others = [y for y in cups if y != x]
+        for n in range(len(others) + 1):
+            for unknown in itertools.combinations(others, n):
+                before = tuple(f"{x} before {y}" for y in others if y not in unknown)
+                reasons = (f"amount {x}", *before)
+                rules.append(Justification(f"target {x}", reasons, tuple(f"amount {y}" for y in unknown)))
+    return TruthMaintenance(frozenset(f"measured {x}" for x in cups), tuple(rules))

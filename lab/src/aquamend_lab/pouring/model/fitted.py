@@ -1,0 +1,171 @@
+"""The frozen model: what calibration runs taught about readings, alarms and durations, in a small readable file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from aquamend.files.atomic import write_atomically
+
+from aquamend.errors import AquaMendError
+from aquamend_lab.pouring.model.alarms import KINDS, cells
+from aquamend_lab.pouring.model.configurations import CAMERA_KINDS, Amount, Shifts
+from aquamend_lab.pouring.task import Sense
+
+TIMED = ("fetch", "move", "draw back", "pour", "put back", "pour back", "heft")
+"""Skills that every recovery is priced by."""
+FORMAT = "aquamend-pouring-model/2"
+SHIPPED = Path(__file__).parent / "fitted.json"
+
+
+class InvalidModel(AquaMendError):
+    """A model file that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long something takes, in simulated seconds."""
+
+    mean_s: float
+    sd_s: float
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """How far readings scatter about what a configuration predicts, and how often camera routines are right."""
+
+    look_same_sd_g: float
+    """A look at water that lies as it lay when it was measured."""
+    look_new_sd_g: float
+    """A look at water that was poured since."""
+    weigh_sd_g: float
+    """The declared amount was read by the camera, so its own error is in here."""
+    heft_sd_g: float
+    localise_right: float
+    """Share of the times that the camera tells rightly who stands where."""
+    finds_faulty: Mapping[str, float]
+    """By state of the camera: how often its self test calls it faulty."""
+    scale_off: float
+    """How often one of the scales of a table is off."""
+
+    def sd_g(self, sense: Sense, *, disturbed: bool = False) -> float:
+        """Return how far a sensor's readings scatter, at water poured since it was measured or not."""
+        match sense:
+            case Sense.LOOK:
+                return self.look_new_sd_g if disturbed else self.look_same_sd_g
+            case Sense.WEIGH:
+                return self.weigh_sd_g
+            case _:
+                return self.heft_sd_g
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Calibration records with the same public history: what the monitor said, about which cup."""
+
+    name: str
+    records: int
+    probes: tuple[str, ...]
+    """Probes whose answers told something in these records, by role."""
+    gaps_g: tuple[float, ...]
+    """Prototype: how much more the rival and the third were measured to hold than the target."""
+    offsets_mm: tuple[float, ...]
+    """Prototype: how far each cup was found from the middle of its place, in the order of the roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Everything that was learned from calibration runs, and nothing else."""
+
+    readings: Readings
+    shifts: Shifts
+    alarms: Mapping[str, Mapping[str, float]]
+    """By kind of perturbation: probability of every report."""
+    durations: Mapping[str, Duration]
+    """By primitive and by composite skill."""
+    groups: tuple[Group, ...]
+    records: int
+    """Calibration records it was fitted to; the rest were held back to check it."""
+    calibration: Mapping[str, Any]
+    """How it fares on the records held back."""
+
+    @property
+    def hash(self) -> str:
+        """A fingerprint of everything that decisions depend on."""
+        content = {key: value for key, value in asdict(self).items() if key != "calibration"}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    def seconds(self, what: str) -> float:
+        """Return how long something takes on average."""
+        if what not in self.durations:
+            raise InvalidModel(f"the fitted model has no duration of {what!r}; it has {', '.join(self.durations)}")
+        return self.durations[what].mean_s
+
+
+def uncalibrated() -> Fitted:
+    """Return what a robot assumes before anything was calibrated: round numbers, and every report alike.
+
+    Calibration itself runs with it; nothing else should.
+    """
+    alike = {kind: cells(some_affected=True) for kind in KINDS}
+    return Fitted(
+        readings=Readings(1.0, 1.0, 1.0, 1.0, 0.9, dict.fromkeys(CAMERA_KINDS, 0.5), 0.1),
+        shifts=Shifts(*[Amount(8.0, 3.0)] * 5),
+        alarms={kind: {cell: 1 / len(all_) for cell in all_} for kind, all_ in alike.items()},
+        durations={what: Duration(10.0, 5.0, 0) for what in TIMED},
+        groups=(),
+        records=0,
+        calibration={},
+    )
+
+
+def save_fitted(fitted: Fitted, path: Path) -> None:
+    """Write a model file, all of it or nothing."""
+    data = {"format": FORMAT, "hash": fitted.hash, **asdict(fitted)}
+    write_atomically(path, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+@cache
+def load_fitted(path: Path = SHIPPED) -> Fitted:
+    """Return a model from its file; without a path, the one that ships with the project."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidModel(f"{path}: {error.strerror}; `aquamend fit pouring` makes a model file") from error
+    except ValueError as error:
+        raise InvalidModel(f"{path}: not a model file ({error})") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InvalidModel(f"{path}: its format is not {FORMAT}; fit it again with `aquamend fit pouring`")
+    try:
+        fitted = _parsed(data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidModel(f"{path}: incomplete or damaged ({error!r}); fit it again") from error
+    if fitted.hash != data.get("hash"):
+        raise InvalidModel(
+            f"{path}: its hash is {data.get('hash')!r} but its content has {fitted.hash!r}: it was edited"
+        )
+    return fitted
+
+
+def _parsed(data: dict[str, Any]) -> Fitted:
+    def pair(values: list[float]) -> tuple[float, ...]:
+        return tuple(float(v) for v in values)
+
+    return Fitted(
+        readings=Readings(**data["readings"]),
+        shifts=Shifts(**{name: Amount(*pair(amount)) for name, amount in data["shifts"].items()}),
+        alarms={kind: dict(reports) for kind, reports in data["alarms"].items()},
+        durations={what: Duration(**duration) for what, duration in data["durations"].items()},
+        groups=tuple(
+            Group(g["name"], int(g["records"]), tuple(g["probes"]), pair(g["gaps_g"]), pair(g["offsets_mm"]))
+            for g in data["groups"]
+        ),
+        records=int(data["records"]),
+        calibration=data["calibration"],
+    )

@@ -1,0 +1,117 @@
+"""Skills made of primitives: fetch a vessel, put it back, weigh a cup in the hand, pour back, stop safely.
+
+Every primitive in them has its own receipt, and a skill ends at the first one that fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aquamend.recovery import Charge
+from aquamend_lab.pouring.mujoco import dimensions as dim
+from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Finding, Skill, failed, nearest_place
+from aquamend_lab.pouring.mujoco.handling import grasp, lift, move, place, retreat, return_to
+from aquamend_lab.pouring.mujoco.measuring import localise
+from aquamend_lab.pouring.mujoco.pouring import pour
+
+PITCHER_PLACE = len(dim.CUPS)
+
+Part = tuple[str, Callable[[], Skill]]
+"""A primitive's name, and how to begin it once its turn has come."""
+
+
+def in_turn(body: Body, charge: Charge, *parts: Part) -> Skill:
+    """Run primitives one after another, as long as they succeed; return what the last one found."""
+    finding = NOTHING_TO_DO
+    for what, begin in parts:
+        finding = yield from body.perform(what, charge, begin())
+        if not finding.succeeded:
+            break
+    return finding
+
+
+def fetch(body: Body, vessel: str, charge: Charge) -> Skill:
+    """Grasp a vessel and lift it; look where it stands and grip anew, once, if that fails."""
+    finding = yield from _grip(body, vessel, charge)
+    if finding.succeeded:
+        return finding
+    return (yield from regrasp(body, vessel, charge))
+
+
+def regrasp(body: Body, vessel: str, charge: Charge) -> Skill:
+    """Let go where the hand holds something, look where the vessel stands, and grip it anew."""
+    if body.holding is not None:
+        yield from put_back(body, charge)
+    yield from body.perform("localise", Charge.SENSING, localise(body, believe=False))
+    if vessel in body.seen_m:  # what is seen of the others is no part of this
+        body.believed_m[vessel] = body.seen_m[vessel]
+    return (yield from _grip(body, vessel, charge))
+
+
+def _grip(body: Body, vessel: str, charge: Charge) -> Skill:
+    grip: Part = (f"grasp {vessel}", lambda: grasp(body, vessel))
+    return (yield from in_turn(body, charge, grip, (f"lift {vessel}", lambda: lift(body))))
+
+
+def put_back(body: Body, charge: Charge, at: int | None = None) -> Skill:
+    """Set down what the hand holds where it came from, unless another place is named, and take the hand home."""
+    held = body.holding or "nothing"
+    own = body.place_of(held) if held in dim.CUPS else PITCHER_PLACE
+    placed = yield from body.perform(f"place {held}", charge, place(body, own if at is None else at))
+    retreated = yield from body.perform("retreat", charge, retreat(body))
+    return retreated if placed.succeeded else placed
+
+
+def heft(body: Body, cup: str, charge: Charge) -> Skill:
+    """Lift a cup where it was last seen, feel what is in it, set it down again, and go back to what was being done.
+
+    What the hand held is put away for it and fetched again. Where a cup was seen need not be where it is believed to
+    stand; to weigh it there does not change that belief.
+    """
+    held, pose = body.holding, tuple(float(v) for v in body.simulation.hand)
+    if held is not None:
+        finding = yield from put_back(body, charge)
+        if not finding.succeeded:
+            return finding
+    believed = body.believed_m[cup]
+    body.believed_m[cup] = body.seen_m.get(cup, believed)
+    felt = yield from fetch(body, cup, charge)
+    at = body.place_of(cup)  # where it was gripped, if only after a second look
+    if felt.succeeded:
+        yield from put_back(body, charge, at)
+    if nearest_place(believed[0]) != at:
+        body.believed_m[cup] = believed
+    if held is not None and (yield from fetch(body, held, charge)).succeeded:
+        yield from body.perform(f"return with {held}", charge, return_to(body, pose))
+    return felt if not felt.succeeded else Finding(True, f"{cup} feels like {felt.value:.1f} g", felt.value)
+
+
+def pour_back(body: Body, cup: str, dose_g: float, charge: Charge) -> Skill:
+    """Undo a pour: set the pitcher down, pour the dose back out of the cup, and take the pitcher up again.
+
+    How much has come back is told in any case.
+    """
+    if body.holding is not None:
+        finding = yield from put_back(body, charge)
+        if not finding.succeeded:
+            return finding
+    home = body.place_of(cup)
+    finding = yield from fetch(body, cup, charge)
+    if not finding.succeeded:
+        return finding
+    returned = yield from in_turn(
+        body, charge,
+        (f"move {cup} to {dim.PITCHER}", lambda: move(body, dim.PITCHER)),
+        (f"pour {dose_g:.0f} g back", lambda: pour(body, dim.PITCHER, dose_g)),
+    )  # fmt: skip
+    finding = yield from put_back(body, charge, home)
+    if finding.succeeded and returned.succeeded:
+        finding = yield from fetch(body, dim.PITCHER, charge)
+    return returned if finding.succeeded else failed(finding.told, returned.value)
+
+
+def safe_stop(body: Body, charge: Charge) -> Skill:
+    """End where nothing can go wrong any more: what the hand holds is set down, and the hand is home."""
+    if body.holding is None:
+        return (yield from in_turn(body, charge, ("retreat", lambda: retreat(body))))
+    return (yield from put_back(body, charge))

@@ -1,0 +1,232 @@
+"""One episode up to its alarm: measure, declare, act as far as the stage goes, be meddled with, hear the monitor.
+
+A tracker beside the task notes what is really declared and done, so the problem of the alarm is of what was executed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+
+from aquamend.belief import InformationState, Observation
+from aquamend.errors import AquaMendError
+from aquamend.recovery import Charge, Receipt, Tracker
+from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
+from aquamend_lab.pouring.model.problem import IN_PLACE, Heard, Template, arrangements
+from aquamend_lab.pouring.mujoco import dimensions as dim
+from aquamend_lab.pouring.mujoco.body import Body, drive, nearest_place
+from aquamend_lab.pouring.mujoco.composing import fetch
+from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.handling import move
+from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look
+from aquamend_lab.pouring.mujoco.monitor import CHECK_S, MOST_CHECKS, Monitor, conspicuous
+from aquamend_lab.pouring.mujoco.motion import wait
+from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.scene import TableScene
+from aquamend_lab.pouring.mujoco.simulation import Simulation, Watcher
+from aquamend_lab.pouring.mujoco.trouble import Trouble, happen
+from aquamend_lab.pouring.reports import ROUTINE, Report
+from aquamend_lab.pouring.task import (
+    CAMERA,
+    CHECK_CAMERA,
+    LIFT,
+    LOCALISE,
+    MOVE,
+    POUR,
+    SURVEY,
+    TARGET,
+    Stage,
+    Statement,
+    binding,
+    decided,
+    quantity,
+)
+
+DOSE_G = 20.0
+MEDDLING_S = 1.0
+"""How long the table is left to settle after somebody has meddled with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What an episode is made of; the rest follows from it."""
+
+    scene: TableScene
+    stage: Stage
+    trouble: Trouble
+    seed: tuple[int, ...]
+    scale_off_g: Mapping[int, float] = field(default_factory=dict)
+    """What the scales read too much, place by place, all along. Nobody knows."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alarmed:
+    """A table with an alarm raised over it. Branch the body, never drive this one."""
+
+    episode: Episode
+    body: Body
+    tracker: Tracker
+    template: Template
+    before_pouring_g: Mapping[str, int]
+    """What every cup really held before anything was poured. For judges alone."""
+
+    @property
+    def declared(self) -> Statement:
+        """What the robot declared before the alarm."""
+        return self.template.statement({name: self.tracker.value(name) for name in _DECLARED})
+
+    @property
+    def heard(self) -> Heard:
+        """What is public about the alarm."""
+        return self.template.heard
+
+    @property
+    def report(self) -> Report:
+        """What the monitor said."""
+        return self.heard.report
+
+    def state(self, fitted: Fitted | None = None) -> InformationState:
+        """Return what is known: the problem of what was executed, the alarm, and the localisation that belongs to it.
+
+        By another model, where one is given.
+        """
+        template = replace(self.template, fitted=fitted or self.template.fitted)
+        tracker = Tracker.from_data(template, self.tracker.to_data())
+        return tracker.alarm().after(Observation(LOCALISE, self.heard.located))
+
+
+_DECLARED = (*(quantity(cup) for cup in dim.CUPS), *(binding(cup) for cup in dim.CUPS), TARGET, CAMERA)
+
+Notice = Callable[[Body, Statement], None]
+
+
+def until_alarm(
+    episode: Episode,
+    watcher: Watcher | None = None,
+    *,
+    fitted: Fitted | None = None,
+    notice: Notice = lambda body, declared: None,
+    listener: Callable[[Receipt], None] | None = None,
+) -> Alarmed:
+    """Simulate an episode up to its alarm; the same episode gives the same bits.
+
+    ``notice`` is called when the robot has measured and declared, and when somebody has meddled; ``listener`` is told
+    of every primitive that ends.
+    """
+    simulation = Simulation.of(episode.scene, watcher)
+    faults = Faults(scale_off_g=dict(episode.scale_off_g))
+    body = Body(simulation, faults, episode.seed, listener=listener)
+    return drive(body, _prefix(body, episode, fitted or load_fitted(), notice))
+
+
+def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Generator[None, None, Alarmed]:
+    declared = yield from survey(body, Charge.CONTINUATION)
+    yield from body.perform("test camera", Charge.CONTINUATION, check_camera(body))
+    template = Template(declared, fitted, heard=Heard(scale_at=_scale_at(body), offset_mm=_offsets_mm(body)))
+    tracker = Tracker(template)
+    _declare(tracker, declared)
+    notice(body, declared)
+    target = str(tracker.value(TARGET))
+    monitor = Monitor.at_rest(body, dict(zip(dim.CUPS, declared.quantity_g, strict=True)))
+    goes_well = True
+    if LIFT in episode.stage.executed:
+        with tracker.action(LIFT):
+            goes_well = (yield from fetch(body, dim.PITCHER, Charge.CONTINUATION)).succeeded
+    if MOVE in episode.stage.executed and goes_well:
+        with tracker.action(MOVE):
+            yield from body.perform(f"move to {target}", Charge.CONTINUATION, move(body, target))
+    happen(episode.trouble, body)
+    yield from wait(MEDDLING_S)
+    notice(body, declared)
+    before = {cup: body.simulation.grams(cup) for cup in dim.CUPS}
+    poured_g = 0.0
+    if POUR in episode.stage.executed and goes_well:
+        with tracker.action(POUR):
+            found = yield from body.perform(f"pour into {target}", Charge.CONTINUATION, pour(body, target, DOSE_G))
+        poured_g = float(found.value or 0.0)
+        monitor = monitor.after_pouring(target, poured_g)
+        yield from wait(MEDDLING_S)
+    for done in (LIFT, MOVE, POUR):
+        if done in tracker.executed and body.holding is None:  # it slipped: nothing of all this is left
+            tracker.undone(done)
+    report = yield from _watch(body, monitor, episode.trouble)
+    yield from body.perform("localise", Charge.SENSING, localise(body, believe=False))
+    template.heard = replace(
+        template.heard,
+        stage=_stage(tracker, episode.stage),
+        report=report,
+        located=located_as(body, declared),
+        poured_g=poured_g,
+    )
+    return Alarmed(episode, body, tracker, template, before)
+
+
+def _watch(body: Body, monitor: Monitor, trouble: Trouble) -> Generator[None, None, Report]:
+    """Let the monitor watch until something is conspicuous; what passes in a moment, passes at the first check."""
+    for number in range(MOST_CHECKS):
+        yield from wait(CHECK_S)
+        report = monitor.check(body, trouble if number == 0 else None)
+        if conspicuous(report):
+            return report
+    return ROUTINE
+
+
+def survey(body: Body, charge: Charge) -> Generator[None, None, Statement]:
+    """Find the cups, look at each, and return what follows."""
+    yield from body.perform("localise", charge, localise(body))
+    lost = [cup for cup in dim.CUPS if cup not in body.believed_m]
+    if lost:
+        raise AquaMendError(f"the camera does not find {lost[0]}, so there is nothing to decide; clear its view")
+    levels = []
+    for cup in dim.CUPS:
+        finding = yield from body.perform(f"look at {cup}", charge, look(body, cup))
+        if finding.value is None:
+            raise AquaMendError(f"the camera does not see into {cup}, so there is nothing to decide; clear its view")
+        levels.append(round(finding.value, 1))
+    return decided(dim.CUPS, levels, [round(1000 * body.believed_m[cup][0], 1) for cup in dim.CUPS])
+
+
+def _declare(tracker: Tracker, declared: Statement) -> None:
+    for cup, grams, mm in zip(dim.CUPS, declared.quantity_g, declared.position_mm, strict=True):
+        tracker.declare(quantity(cup), grams, evidence=[SURVEY])
+        tracker.declare(binding(cup), mm, evidence=[LOCALISE])
+    tracker.declare(TARGET, declared.target, evidence=[SURVEY], inferred_from=[quantity(cup) for cup in dim.CUPS])
+    tracker.declare(CAMERA, declared.camera, evidence=[CHECK_CAMERA])
+
+
+def _stage(tracker: Tracker, planned: Stage) -> Stage:
+    """Return how far the robot really came; less than planned where a primitive failed."""
+    if set(planned.executed) <= set(tracker.executed):
+        return planned
+    return next(s for s in (Stage.POURED, Stage.BESIDE, Stage.LIFTED, Stage.DECIDED) if _reached(s, tracker))
+
+
+def _reached(stage: Stage, tracker: Tracker) -> bool:
+    return set(stage.executed) <= set(tracker.executed)
+
+
+def _scale_at(body: Body) -> dict[str, bool]:
+    return {cup: body.has_scale(body.place_of(cup)) for cup in dim.CUPS}
+
+
+def _offsets_mm(body: Body) -> dict[str, float]:
+    """Return how far every cup was found from the middle of its place."""
+    found = {}
+    for cup in dim.CUPS:
+        x, y = body.believed_m[cup]
+        found[cup] = round(1000 * math.hypot(x - dim.PLACES_X[body.place_of(cup)], y), 1)
+    return found
+
+
+def located_as(body: Body, declared: Statement) -> str:
+    """Return what finding the cups said, told relative to where they are declared to stand."""
+    home = {cup: nearest_place(mm / 1000) for cup, mm in zip(dim.CUPS, declared.position_mm, strict=True)}
+    owner = {place: cup for cup, place in home.items()}
+    moved = []
+    for cup in dim.CUPS:
+        place = nearest_place(body.seen_m[cup][0]) if cup in body.seen_m else home[cup]
+        if place != home[cup] and place in owner:
+            moved.append((cup, owner[place]))
+    pairs = [told for told, pair in arrangements(dim.CUPS).items() if pair in moved and pair[::-1] in moved]
+    return pairs[0] if pairs else IN_PLACE

@@ -1,0 +1,231 @@
+"""What is true of every belief under every hypothesis: spreads become hypotheses, and effects decide last.
+
+A hypothesis with a spread stands for one hypothesis for each value, which share its prior; spreads of several beliefs
+multiply. Effects are applied in their order, each seeing what the earlier ones set. What a belief is where it failed
+and nobody can say how is no value at all: `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.arrays import distinct
+from aquamend.codec import TRUE_VALUE, Name
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition
+from aquamend.problem.building.rules import Bools, Clash, Vocabulary
+from aquamend.problem.graph import Belief, Value
+from aquamend.problem.model import Hypothesis
+from aquamend.problem.model.joint_model import Grown
+from aquamend.problem.model.spreads import Normal, OneOf, Uniform, differs, steps_of
+from aquamend.text import named
+
+MOST_HYPOTHESES = 50_000
+"""Most hypotheses that causes and spreads are expanded to."""
+UNKNOWN = None
+"""What is true where a belief failed and no value can be named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What follows from a condition, beside or instead of what hypotheses or causes say by themselves."""
+
+    when: Name
+    """A condition on causes, hypotheses and what is true, such as level_A > level_B."""
+    failed: Sequence[Name] = ()
+    """Beliefs that fail then, without a value."""
+    truth: Mapping[Name, Annotated[Value, TRUE_VALUE]] = field(default_factory=dict)
+    """What is then true: values, since a spread would be one hypothesis for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """The hypotheses in full: every one with a single value of every belief."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    origin: NDArray[np.intp]
+    """Shape ``(n_hypotheses,)``; which hypothesis as written each one comes from."""
+    widths: Mapping[str, NDArray[np.float64]]
+    """For beliefs with a spread, shape ``(n_hypotheses,)``: how wide a range the value stands for, 0 for itself."""
+    vocabulary: Vocabulary
+    """Words for what was written, for beliefs and for their values."""
+
+    def grown(self, n_causes: int = 0) -> tuple[Grown, ...]:
+        """Return what made more hypotheses than were written."""
+        written = len(distinct(self.origin))
+        steps = [Grown("combinations of causes", n_causes, written)] if n_causes else []
+        if written < len(self.hypotheses):
+            steps.append(Grown("spreads", written, len(self.hypotheses)))
+        return tuple(steps)
+
+
+def expanded(
+    written: Sequence[Hypothesis],
+    beliefs: Sequence[Belief],
+    effects: Sequence[Effect] = (),
+    *,
+    words: Mapping[str, Bools] | None = None,
+    contested: Mapping[str, Sequence[Clash]] | None = None,
+) -> Expanded:
+    """Return the hypotheses that these stand for; ``InvalidProblem`` with every fault where they cannot be made.
+
+    ``words`` are those of causes, with an entry for every hypothesis as written; None where these are listed.
+    ``contested`` tells of which beliefs two causes say different things, so that an effect has to decide.
+    """
+    known = {belief.name: belief for belief in beliefs}
+    rows, origin, widths = _spread_out(written, known)
+    listed = words is None
+    said = {word: holds[origin] for word, holds in (words or {}).items()}
+    if listed:
+        said |= {h.name: origin == s for s, h in enumerate(written) if has_spread(h)}
+    plain = Vocabulary([row.name for row in rows], said, listed=listed, whole=[row.part_of or row.name for row in rows])
+    table = _Table(known, rows, widths)
+    undecided = {belief: np.ones(len(rows), dtype=bool) for belief in contested or {}}
+    faults = []
+    for i, effect in enumerate(effects):
+        try:
+            holds = table.vocabulary(plain).where(effect.when)
+        except UnknownCondition as error:
+            remedy = "name causes, hypotheses and beliefs, joined by & and |"
+            faults.append(Fault(f"effects[{i}].when", str(error), remedy))
+            continue
+        table.apply(effect, holds)
+        for belief in (*effect.failed, *effect.truth):
+            if belief in undecided:
+                undecided[belief] &= ~holds
+    for belief, clashes in (contested or {}).items():
+        for clash in clashes:
+            if (undecided[belief] & plain.where(clash.first) & plain.where(clash.second)).any():
+                both = f"{clash.first} & {clash.second}"
+                remedy = f"make them states of one cause, or say in effects what is true when '{both}'"
+                faults.append(Fault("causes", f"{clash} in what is true of {belief!r}", remedy))
+    if faults:
+        raise InvalidProblem(faults)
+    return Expanded(table.hypotheses(rows, effects), origin, table.widths, table.vocabulary(plain))
+
+
+def has_spread(hypothesis: Hypothesis) -> bool:
+    """Whether a hypothesis stands for several, one for each value of a spread."""
+    return any(isinstance(value, Normal | Uniform | OneOf) for value in hypothesis.truth.values())
+
+
+def _spread_out(
+    written: Sequence[Hypothesis], known: Mapping[str, Belief]
+) -> tuple[list[Hypothesis], NDArray[np.intp], dict[str, NDArray[np.float64]]]:
+    """Return one hypothesis for each value, where each comes from, and how wide a range each value stands for."""
+    rows: list[Hypothesis] = []
+    origin: list[int] = []
+    wide: list[tuple[int, str, float]] = []
+    for s, hypothesis in enumerate(written):
+        spreads = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Normal | Uniform | OneOf)}
+        if not spreads:
+            rows.append(hypothesis)
+            origin.append(s)
+            continue
+        steps = {b: steps_of(spread, known[b]) for b, spread in spreads.items()}
+        if len(rows) + math.prod(len(own.values) for own in steps.values()) > MOST_HYPOTHESES:
+            raise InvalidProblem([_too_many(written, known)])
+        for chosen in product(*(range(len(own.values)) for own in steps.values())):
+            values = {b: own.values[k] for (b, own), k in zip(steps.items(), chosen, strict=True)}
+            share = math.prod(own.shares[k] for own, k in zip(steps.values(), chosen, strict=True))
+            told = ", ".join(f"{b}={named(value)}" for b, value in values.items())
+            wide += [(len(rows), b, own.width) for b, own in steps.items() if own.width]
+            rows.append(replace(
+                hypothesis, name=f"{hypothesis.name} ({told})", prior=hypothesis.prior * share,
+                truth={**hypothesis.truth, **values}, part_of=hypothesis.name,
+            ))  # fmt: skip
+            origin.append(s)
+    widths = {b: np.zeros(len(rows)) for _, b, _ in wide}
+    for s, b, width in wide:
+        widths[b][s] = width
+    return rows, np.array(origin, dtype=np.intp), widths
+
+
+def _too_many(written: Sequence[Hypothesis], known: Mapping[str, Belief]) -> Fault:
+    """Return the fault of too many hypotheses, with where they come from."""
+    counts = {}
+    for hypothesis in written:
+        own = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Normal | Uniform | OneOf)}
+        sizes = {b: len(steps_of(spread, known[b]).values) for b, spread in own.items()}
+        counts[hypothesis.name] = math.prod(sizes.values()), sizes
+    name, (largest, sizes) = max(counts.items(), key=lambda item: item[1][0])
+    by = " · ".join(f"{size} of {b}" for b, size in sizes.items())
+    total = sum(count for count, _ in counts.values())
+    said = f"spreads make {total:,} hypotheses, more than {MOST_HYPOTHESES:,}; {largest:,} from {name!r} ({by})"
+    return Fault("hypotheses", said, "give larger steps, or fewer beliefs that nobody knows the truth of")
+
+
+@dataclass(eq=False)
+class _Table:
+    """What is true of each belief while effects are applied; lists have an entry for every hypothesis."""
+
+    known: Mapping[str, Belief]
+    rows: Sequence[Hypothesis]
+    widths: dict[str, NDArray[np.float64]]
+
+    def __post_init__(self) -> None:
+        n = len(self.rows)
+        self.failed = {name: np.zeros(n, dtype=bool) for name in self.known}
+        self.truth: dict[str, NDArray[np.object_]] = {}
+        for name, belief in self.known.items():
+            if belief.declared is not None:
+                self.truth[name] = np.full(n, belief.declared, dtype=object)
+        for s, row in enumerate(self.rows):  # only what differs from what is declared
+            for name in row.failed:
+                if name in self.failed:
+                    self.failed[name][s] = True
+            for name in (*row.truth, *row.failed):
+                if name in self.truth:
+                    self.truth[name][s] = row.true_of(self.known[name])
+
+    def apply(self, effect: Effect, holds: Bools) -> None:
+        """Make an effect so where its condition holds."""
+        for name, value in effect.truth.items():
+            self._set(name, holds, value)
+        for name in effect.failed:
+            self._set(name, holds, UNKNOWN)
+            self.failed[name] = self.failed[name] | holds
+
+    def _set(self, name: str, holds: Bools, value: Value | None) -> None:
+        if name not in self.truth:
+            return
+        self.truth[name] = self.truth[name].copy()
+        self.truth[name][holds] = value
+        self.failed[name] = self.failed[name] & ~holds
+        if name in self.widths:
+            self.widths[name] = np.where(holds, 0.0, self.widths[name])
+
+    def vocabulary(self, plain: Vocabulary) -> Vocabulary:
+        """Return the words with one for every belief, that it has failed, and what is true of it for comparing."""
+        words, beliefs = dict(plain.words), list[str]()
+        hidden = {*plain.names, *plain.words} if plain.listed else set[str]()  # listed hypotheses come before beliefs
+        for name, belief in self.known.items():
+            failed = self.failed[name]
+            if belief.declared is not None:
+                failed = np.array([differs(value, belief.declared, belief.tolerance) for value in self.truth[name]])
+            if name not in hidden and name not in words:
+                words[name] = failed.astype(bool)
+                beliefs.append(name)
+        return replace(plain, words=words, truth=self.truth, beliefs=beliefs)
+
+    def hypotheses(self, rows: Sequence[Hypothesis], effects: Sequence[Effect]) -> tuple[Hypothesis, ...]:
+        """Return the hypotheses with what is true under each."""
+        if not effects:
+            return tuple(rows)
+        order = list(self.known)
+        found = []
+        for s, row in enumerate(rows):
+            failed = tuple(name for name in order if self.failed[name][s])
+            truth = {}
+            for name, values in self.truth.items():
+                value = values[s]
+                if value is not UNKNOWN and (name in row.truth or value != self.known[name].declared):
+                    truth[name] = value
+            found.append(replace(row, failed=failed, truth=truth))
+        return tuple(found)

@@ -1,0 +1,37 @@
+"""How probes answer. A sensor model is one file here: what a person writes, its faults, and its compiled channel."""
+
+from aquamend.problem.model.kernels.discrete import Discrete, Outcomes
+from aquamend.problem.model.kernels.kernel import Answer, Channel, Kernel, rows_by_name, rows_of, with_rows
+from aquamend.problem.model.kernels.noisy_or import NoisyOr
+from aquamend.problem.model.kernels.normal_mixture import (
+    DEFAULT_OUTLIERS,
+    Gaussian,
+    Mixture,
+    Readings,
+    Samples,
+    interval_tables,
+)
+from aquamend.problem.model.kernels.value_of import ValueOf
+
+KERNELS: tuple[type[Kernel], ...] = (Discrete, Gaussian, Mixture, Samples, ValueOf, NoisyOr)
+"""Every kind of kernel that a problem file may hold; the first key of each tells them apart."""
+
+__all__ = [
+    "DEFAULT_OUTLIERS",
+    "KERNELS",
+    "Answer",
+    "Channel",
+    "Discrete",
+    "Gaussian",
+    "Kernel",
+    "Mixture",
+    "NoisyOr",
+    "Outcomes",
+    "Readings",
+    "Samples",
+    "ValueOf",
+    "interval_tables",
+    "rows_by_name",
+    "rows_of",
+    "with_rows",
+]

@@ -1,0 +1,95 @@
+"""A probe with finitely many outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aquamend.codec import SUM_TOLERANCE, by_condition
+from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
+from aquamend.errors import Fault
+from aquamend.problem.model.kernels.kernel import Answer, Floats, Rows, by_name, frozen, labels_of, named_rows
+
+ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Discrete:
+    """A probe with finitely many outcomes."""
+
+    outcomes: Annotated[Sequence[str], list_of(NAME, instead="unreadable name {}".format)]
+    """The names of its possible answers, each once."""
+    likelihood: Annotated[Rows, ROWS]
+    """For every hypothesis, the probability of each outcome, in the order of the outcomes."""
+
+    table: ClassVar[str] = "likelihood"
+
+    def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
+        """Yield outcomes named twice, rows that are missing and rows that are no distribution."""
+        width = len(self.outcomes)
+        if width == 0 or len(set(self.outcomes)) != width:
+            problem = f"{list(self.outcomes)!r} is empty or repeats a name"
+            yield Fault(f"{where}.outcomes", problem, "name every outcome once")
+        faults, rows = named_rows(f"{where}.likelihood", self.likelihood, names, width)
+        yield from faults
+        stacked = np.array([row for _, row in rows], dtype=float).reshape(len(rows), width)
+        with np.errstate(all="ignore"):  # infinities and NaN are what is being looked for
+            sound = (stacked >= 0).all(axis=1) & (np.abs(stacked.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
+        for i in np.flatnonzero(~sound):
+            place, row = rows[i][0], stacked[i]
+            shown = [float(p) for p in row]
+            if not ((row >= 0).all() and np.isfinite(row).all()):
+                yield Fault(place, f"{shown!r} has an entry that is not a probability", "give numbers from 0 to 1")
+            else:
+                yield Fault(place, f"{shown!r} sums to {row.sum():.9g}", "make the outcomes' probabilities sum to 1")
+
+    def channel(self, names: Sequence[str]) -> Outcomes:
+        """Return the table of likelihoods."""
+        rows = np.array(by_name(self.likelihood, names), dtype=float)
+        return Outcomes(tuple(self.outcomes), frozen(rows / rows.sum(axis=1, keepdims=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """A discrete kernel in hypothesis order."""
+
+    outcomes: tuple[str, ...]
+    table: Floats
+    """Shape ``(n_hypotheses, n_outcomes)``; rows sum to one; read-only."""
+
+    @cached_property
+    def _labels(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return labels_of(self.table)
+
+    @property
+    def of(self) -> NDArray[np.intp]:
+        """Shape ``(n_hypotheses,)``; hypotheses with the same label answer alike."""
+        return self._labels[0]
+
+    @property
+    def n_labels(self) -> int:
+        """How many different rows there are."""
+        return len(self._labels[1])
+
+    def likelihood(self, answer: Answer) -> Floats:
+        """Return an outcome's column."""
+        return np.asarray(self.table[:, self.outcomes.index(str(answer))])
+
+    def sample(self, hypothesis: int, rng: np.random.Generator) -> str:
+        """Return an outcome drawn under one hypothesis."""
+        row = self.table[hypothesis]
+        return self.outcomes[min(int(np.searchsorted(row.cumsum(), rng.random(), side="right")), len(row) - 1)]
+
+    def parse(self, said: Answer) -> str | None:
+        """Return the outcome of that name."""
+        return said if isinstance(said, str) and said in self.outcomes else None
+
+    @property
+    def expected(self) -> str:
+        """Return the outcomes in words."""
+        return "one of " + ", ".join(repr(outcome) for outcome in self.outcomes)

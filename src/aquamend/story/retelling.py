@@ -1,0 +1,81 @@
+"""What another policy would have done with the same answers: a session followed again, as far as its record goes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+
+from aquamend.belief import InformationState, Observation
+from aquamend.decision.steps import Continue, Decision, Reprobe, Step
+from aquamend.decision.terminal import expected_loss, price
+from aquamend.policies.policy import Policy
+from aquamend.recovery.history import Recovery
+from aquamend.recovery.requests import Ending
+
+
+@dataclass(frozen=True, eq=False)
+class Retold:
+    """How a policy would have decided, one step after another."""
+
+    steps: tuple[Step, ...]
+    evidence: tuple[Observation, ...]
+    """What it would have been told."""
+    state: InformationState
+    """What it would have known then."""
+    unanswered: str | None
+    """The probe at which the record ends: nobody ran it so often. None where the policy came to its decision."""
+    sensing: float
+    """What it would have spent on probes so far."""
+    expected: float | None
+    """What carrying its decision out costs in expectation, going by all that the session measured; None without one."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """What it would have decided in the end; None where the record ends before."""
+        last = self.steps[-1]
+        return None if isinstance(last, Reprobe) else last
+
+    @property
+    def loss(self) -> float | None:
+        """The expected loss of all it would have done; None where the record ends before."""
+        return None if self.expected is None else self.sensing + self.expected
+
+
+def retold(session: Recovery, policy: Policy) -> Retold:
+    """Follow a policy from a session's alarm, and give it the recorded answers, each probe's in their order.
+
+    Neither what failed on the way nor who was asked is part of it: only what was measured.
+    """
+    waiting: dict[str, list[Observation]] = {}
+    for observation in session.evidence:
+        waiting.setdefault(observation.probe, []).append(observation)
+    state, steps = session.start, list[Step]()
+    while isinstance(step := policy.next_step(state), Reprobe) and waiting.get(step.probe):
+        steps.append(step)
+        state = state.after(waiting[step.probe].pop(0))
+    return Retold(
+        steps=(*steps, step),
+        evidence=state.evidence[len(session.start.evidence) :],
+        state=state,
+        unanswered=step.probe if isinstance(step, Reprobe) else None,
+        sensing=state.spent - session.start.spent,
+        expected=None if isinstance(step, Reprobe) else price(_known(session), step).loss,
+    )
+
+
+def expected_loss_of(session: Recovery) -> float:
+    """Return what a session has cost, and what it is expected to have left wrong; a person leaves nothing."""
+    if session.ending is Ending.HANDED_OVER:
+        return session.cost
+    if session.followed is not None:
+        plan = session.start.problem.followed(session.followed)
+        if plan is None or math.isinf(plan.price):  # what nobody has priced, nobody can say more about
+            return session.cost
+        return session.cost + expected_loss(session.state, plan.loss) - plan.price
+    return session.cost + price(session.state, Continue()).loss
+
+
+def _known(session: Recovery) -> InformationState:
+    """Return the state at the alarm with all that was measured since, and nothing done."""
+    return reduce(InformationState.after, session.evidence, session.start)

@@ -1,0 +1,196 @@
+"""``aquamend demo``: told while it runs, kept as pages that need no network, refused before anything is written."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("mujoco")
+
+from tests.lab.pouring.demonstration.told import without_pictures
+from typer.testing import CliRunner
+
+from aquamend.cli.main import app
+from aquamend_lab.cli import demo
+from aquamend_lab.cli.bench import INTERRUPTED
+from aquamend_lab.pouring.replay.recording import load_recording
+
+FILES = ["index.html", "recording.aqr", "replay.html"]
+TWO_FILES = ["first.aqr", "first.html", "index.html", "replay.html", "second.aqr", "second.html"]
+POLICY, OTHER = "tests.lab.pouring.demonstration.told:LooksOnce", "tests.lab.pouring.demonstration.told:StopsAtOnce"
+
+
+def demonstrated(folder, *more):
+    """Run a short demonstration with pictures of one pixel; return the result and what was shown."""
+    kept, tell = [], demo._tell
+
+    def keeping(*arguments):
+        kept.extend(tell(*arguments))
+        return kept
+
+    with pytest.MonkeyPatch.context() as patch:
+        without_pictures(patch)
+        patch.setattr(demo, "_tell", keeping)
+        runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
+        options = ["--scene", "false-alarm", "--stage", "t0", "--policy", POLICY, "--out", str(folder), *more]
+        return runner.invoke(app, ["demo", *options]), kept
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "made on the way"
+    result, shown = demonstrated(folder)
+    assert result.exit_code == 0, result.output
+    return result, folder, shown[0]
+
+
+@pytest.fixture(scope="module")
+def versus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "two"
+    result, shown = demonstrated(folder, "--versus", OTHER)
+    assert result.exit_code == 0, result.output
+    return result, folder, shown
+
+
+def refused(result):
+    assert result.exit_code == 2
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def test_it_writes_the_page_the_replay_and_the_recording(told):
+    _, folder, shown = told
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+    assert len(load_recording(folder / "recording.aqr").times_s) == len(shown.recording.times_s)
+
+
+def test_the_story_is_told_with_alarm_losses_choice_and_cost(told):
+    stdout = told[0].stdout
+    assert "The monitor raises the alarm" in stdout
+    assert re.search(r"loss +sensing +rollback +go on +residual", stdout)
+    assert re.search(r"decides: \S+", stdout)
+    assert re.search(r"^ *>", stdout, re.MULTILINE), "the chosen alternative is marked"
+    assert re.search(r"It cost \d+\.\d s: ", stdout)
+    assert stdout.index("raises the alarm") < stdout.index("decides: ") < stdout.index("It cost")
+
+
+def test_it_says_where_the_pages_are(told):
+    result, folder, _ = told
+    unwrapped = result.stdout.replace("\n", "")
+    assert str(folder / "index.html") in unwrapped
+    assert str(folder / "replay.html") in unwrapped
+
+
+def test_what_only_the_world_knows_is_marked_as_unseen(told):
+    assert "(unseen) Nothing happens" in told[0].stdout
+
+
+def test_the_cost_that_is_told_is_what_the_ledger_adds_up_to(told):
+    result, _, shown = told
+    total = sum(receipt.cost for receipt in shown.story.ledger)
+    assert f"It cost {total:.1f} s" in result.stdout
+
+
+def test_what_was_needless_and_what_hindsight_costs_is_told(told):
+    stdout = " ".join(told[0].stdout.split())
+    assert "Needless, as it turned out: look at A told of nothing" in stdout
+    assert re.search(r"With the truth at hand it would have cost \d+\.\d s: 0\.2 for the alarm's look", stdout)
+
+
+def test_no_line_is_wider_than_the_terminal(told, versus):
+    for result in (told[0], versus[0]):
+        lines = result.stdout.split("The story with pictures:")[0].splitlines()
+        assert max(map(len, lines)) <= 80
+
+
+def test_two_policies_are_told_from_one_alarm_and_compared(versus):
+    stdout, (first, second) = versus[0].stdout, versus[2]
+    assert stdout.count("The monitor raises the alarm") == 1
+    assert stdout.count("takes it from the alarm") == 2
+    table = stdout[stdout.index("From the same alarm") :]
+    totals = [sum(receipt.cost for receipt in shown.story.ledger) for shown in (first, second)]
+    assert re.search(rf"total +{totals[0]:.1f} s +{totals[1]:.1f} s", table)
+    assert re.search(r"needless probes +1 +0", table)
+
+
+class _Links(HTMLParser):
+    """Collects where a page leads."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if tag == "a" and name == "href"]
+
+
+def test_two_policies_leave_a_comparison_that_leads_to_everything(versus):
+    folder = versus[1]
+    assert sorted(path.name for path in folder.iterdir()) == TWO_FILES
+    links = {name: _Links((folder / name).read_text(encoding="utf-8")).found for name in TWO_FILES if "html" in name}
+    assert set(links["index.html"]) == {"replay.html", "first.html", "second.html"}
+    assert "index.html" in links["first.html"]
+    assert links["replay.html"] == ["index.html"]
+
+
+@pytest.mark.parametrize("page", ["index.html", "replay.html"])
+def test_the_pages_ask_nothing_of_a_network(told, page):
+    text = (told[1] / page).read_text(encoding="utf-8")
+    asked = re.findall(r"""(?:src|href|action)\s*=\s*["']?\s*((?:https?:)?//[^"'\s>]+)""", text)
+    asked += re.findall(r"url\(\s*[\"']?((?:https?:)?//[^)]+)", text)
+    assert asked == []
+
+
+def test_the_page_leads_to_the_replay_and_the_replay_back(told):
+    pages = {name: _Links((told[1] / name).read_text(encoding="utf-8")).found for name in ("index.html", "replay.html")}
+    assert pages == {"index.html": ["replay.html"], "replay.html": ["index.html"]}
+
+
+def test_a_second_run_writes_the_same_bytes(told, tmp_path):
+    demonstrated(tmp_path)
+    for name in FILES:
+        assert (tmp_path / name).read_bytes() == (told[1] / name).read_bytes()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_simulated(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "_tell", lambda *arguments: pytest.fail("it was simulated"))
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        said = refused(run("demo", "--out", str(out)))
+        assert "cannot be written" in said
+        assert "--out" in said
+
+
+def test_an_unknown_scene_is_answered_with_the_known_ones(run, tmp_path):
+    said = refused(run("demo", "--scene", "nonsense", "--out", str(tmp_path / "demo")))
+    for name in ("'nonsense'", "'swap'", "'add-water'", "'drift'", "'false-alarm'"):
+        assert name in said
+    assert not (tmp_path / "demo").exists()
+
+
+def test_an_unknown_stage_is_answered_with_the_known_ones(run, tmp_path):
+    said = refused(run("demo", "--stage", "noon", "--out", str(tmp_path / "demo")))
+    assert "'t0', 'early', 'late', 'poured'" in said
+
+
+def test_an_unknown_policy_is_answered_with_the_known_ones(run, tmp_path):
+    said = refused(run("demo", "--policy", "magic", "--out", str(tmp_path / "demo")))
+    assert "'magic'" in said
+    assert "'aquamend'" in said
+    assert not (tmp_path / "demo").exists()
+
+
+def test_a_negative_seed_is_refused(run):
+    assert "--seed" in refused(run("demo", "--seed", "-1"))
+
+
+def test_interrupted_it_writes_nothing(run, tmp_path, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_tell", interrupted)
+    result = run("demo", "--out", str(tmp_path / "demo"))
+    assert result.exit_code == INTERRUPTED
+    assert "nothing was written" in result.stderr
+    assert not (tmp_path / "demo").exists()

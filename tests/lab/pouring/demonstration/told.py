@@ -1,0 +1,49 @@
+"""One demonstration that many tests look at: two policies that end soon, from the same early alarm."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+from aquamend.decision import Escalate, Reprobe
+from aquamend_lab.pouring.demonstration import telling, watching
+from aquamend_lab.pouring.demonstration.scenes import demo_episode
+from aquamend_lab.pouring.mujoco.picture import png
+
+PICTURE = png(np.zeros((1, 1, 3), dtype=np.uint8))
+
+
+@dataclass(frozen=True)
+class LooksOnce:
+    """Look at one cup, then stop safely."""
+
+    def next_step(self, state):
+        return Escalate() if len(state.evidence) > 1 else Reprobe("look_A")
+
+
+@dataclass(frozen=True)
+class StopsAtOnce:
+    def next_step(self, state):
+        return Escalate()
+
+
+def without_pictures(patch: pytest.MonkeyPatch) -> None:
+    """Let every picture be one pixel."""
+    for module in (telling, watching):
+        patch.setattr(module, "still", lambda simulation: PICTURE)
+
+
+@cache
+def told():
+    """Return what two policies leave behind, the moments in the order they were told, and the alarm they share."""
+    heard = []
+    with pytest.MonkeyPatch.context() as patch:
+        without_pictures(patch)
+        beginning = telling.begin(demo_episode("swap", "t0", 0), heard.append)
+        prologue = len(heard)
+        shown = [
+            telling.go_on(beginning, policy, name, heard.append, facts={"scene": "swap"}, title="A swap")
+            for name, policy in (("looks", LooksOnce()), ("stops", StopsAtOnce()))
+        ]
+    return shown, heard, prologue, beginning
