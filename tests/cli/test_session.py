@@ -10,12 +10,15 @@ import threading
 import time
 from contextlib import closing
 
+import jsonschema
 import pytest
 from tests.waiting import PATIENCE_S
 
 from aquamend.belief import InformationState
+from aquamend.errors import InvalidData
 from aquamend.files import load_problem
 from aquamend.recovery import Ending, Journal, Recovery, Rules, recover, resume
+from aquamend.recovery.plain import line_from_data, line_to_data
 
 
 class Robot:
@@ -220,6 +223,43 @@ def test_the_story_as_data_is_the_export_with_words(run, journal):
     ]
     assert {line["kind"] for line in told if line["told"] is None} == {"intended"}
     assert set(told[0]["told"]) == {"title", "text", "bad", "seconds"}
+
+
+def test_what_is_exported_has_a_schema_and_is_read_back_as_it_was(run, journal):
+    schema = json.loads(run("schema", "session").stdout)
+    exported, told = (
+        [json.loads(line) for line in run("session", *how, "--journal", str(journal)).stdout.splitlines()]
+        for how in (("export", "over"), ("show", "over", "--json"))
+    )
+    lines = jsonschema.Draft202012Validator({**schema, "anyOf": [{"$ref": "#/$defs/line"}]})
+    for line in (*exported, *told):
+        lines.validate(line)
+        for key in ("session", "number", "time", "kind"):
+            assert not lines.is_valid({name: value for name, value in line.items() if name != key})
+        assert not lines.is_valid({**line, "surplus": 1})
+    with Journal.open(journal, read_only=True) as opened:
+        kept = list(opened.read("over"))
+    for read in ([line_from_data(line) for line in some] for some in (exported, told)):
+        assert {name for name, _ in read} == {"over"}
+        assert [line_to_data("over", entry) for _, entry in read] == exported
+        assert [(entry.number, entry.time) for _, entry in read] == [(entry.number, entry.time) for entry in kept]
+        again, first = (Recovery.of([entry.event for entry in some]) for some in ([entry for _, entry in read], kept))
+        assert (again.receipts, again.steps, again.ending) == (first.receipts, first.steps, first.ending)
+        assert again.state.posterior.tobytes() == first.state.posterior.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ([], "line.session"),
+        ({"session": "s", "number": -1, "time": 1.0, "kind": "cancelled", "why": ""}, "line.number"),
+        ({"session": "s", "number": 1, "time": "now", "kind": "cancelled", "why": ""}, "line.time"),
+        ({"session": "s", "number": 1, "time": 1.0, "kind": "canceled", "why": ""}, "event.kind"),
+    ],
+)
+def test_a_line_that_is_none_says_where(line, where):
+    with pytest.raises(InvalidData, match=where.replace(".", r"\.")):
+        line_from_data(line)
 
 
 def test_a_session_is_watched_until_it_has_ended(run, journal, lid):

@@ -1,6 +1,7 @@
 """What must never happen in a session, whatever is said to it and in whatever order: each was found by attacking it."""
 
 import threading
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -362,3 +363,42 @@ def test_who_is_asked_about_an_act_in_doubt_is_told_what_came_between(begun, scr
     log = begun(CORRECT_LEVEL).log
     session = Session.resume(log, "s", policy=scripted.Steps([]), at=1.0)
     assert "(the program that had begun it ended" in session.reply(NoReceipt("no idea"), at=2.0).reason
+
+
+def test_a_late_receipt_of_another_act_is_not_taken_for_that_of_the_act_under_way(begun):
+    """Whoever forgets to say which request a receipt answers must not set two things moving."""
+    session = begun(CORRECT_LEVEL, CORRECT_LEVEL, timeout_s=5)
+    slow = session.request
+    session.tick(6.0)
+    session.reply(slow.act.done(), at=6.5)  # the robot has stopped it, and it was done by then
+    under_way = session.request
+    assert under_way.act != slow.act
+    with pytest.raises(StaleReply):
+        session.reply(slow.act.done(), at=7.0)  # and this is what its call returns
+    assert session.request == under_way
+    assert session.reply(under_way.act.done(), at=8.0).number > under_way.number
+
+
+def test_whoever_says_which_request_it_answers_may_call_an_act_as_they_like(begun):
+    session, taken = begun(CORRECT_LEVEL), 0
+    while session.request.kind == "perform":
+        receipt = replace(session.request.act.done(), what="a program of the controller")
+        session.reply(receipt, to=session.request.number if taken % 2 else None, at=1.0)
+        taken += 1
+    assert taken == len(session.recovery.receipts) > 3
+
+
+def test_a_question_of_another_session_of_the_same_name_is_another_question(table, scripted):
+    tokens = [
+        Session.begin(
+            table(reversible=False), scripted.Steps([Continue()]), log=MemoryLog(), name="cup", at=at
+        ).request.token
+        for at in (1e9, 1e9, 1e9 + 1)
+    ]  # fmt: skip
+    assert tokens[0] == tokens[1] != tokens[2]
+
+
+def test_no_act_takes_less_than_no_time_where_the_calendar_is_set_back(begun):
+    session = begun(CORRECT_LEVEL)
+    session.reply(session.request.act.done(), at=-3_600.0)
+    assert session.recovery.receipts[0].seconds == 0.0

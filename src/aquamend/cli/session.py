@@ -208,7 +208,7 @@ def export(
 ) -> None:
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
     from aquamend.files.atomic import write_atomically
-    from aquamend.recovery.plain import to_json
+    from aquamend.recovery.plain import line_to_data, to_json
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
@@ -216,7 +216,7 @@ def export(
         if mcap is not None:
             _record(opened, chosen, mcap, also=out)
             return
-        lines = (to_json(_event_data(name, entry)) + "\n" for name in chosen for entry in opened.read(name))
+        lines = (to_json(line_to_data(name, entry)) + "\n" for name in chosen for entry in opened.read(name))
         if out is None:
             for line in lines:
                 typer.echo(line, nl=False)
@@ -303,19 +303,14 @@ def _making_sense(path: Path, name: str) -> Iterator[None]:
         raise BadJournal(path, what, "restore it from a copy") from error
 
 
-def _event_data(name: str, entry: Entry) -> dict[str, object]:
-    """Return an event in the form of docs/journal.md: where and when, its kind, and what that kind says."""
-    from aquamend.recovery.plain import event_to_data
-
-    return {"session": name, "number": entry.number, "time": entry.time, **event_to_data(entry.event)}
-
-
 def _told_data(name: str, entry: Entry, line: Line | None) -> dict[str, object]:
-    """Return the same with how it is told."""
+    """Return an event in the form of docs/journal.md, with how it is told."""
+    from aquamend.recovery.plain import line_to_data
+
     words = None
     if line is not None:
         words = {"title": line.title, "text": line.text, "bad": line.bad, "seconds": line.seconds}
-    return {**_event_data(name, entry), "told": words}
+    return {**line_to_data(name, entry), "told": words}
 
 
 def _beginning(entry: Entry) -> Line | None:

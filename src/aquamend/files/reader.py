@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from aquamend.files.location import located
 from aquamend.files.text import data_of, text_at
 from aquamend.problem import Problem
 from aquamend.problem.building.rules import Vocabulary
+from aquamend.problem.model import Hypothesis
 from aquamend.problem.model.ages import Ages
 
 AnyAges = Ages | float | Mapping[str, float] | None
@@ -61,6 +62,11 @@ def parse_problem(data: Mapping[str, Any], *, ages: AnyAges = None) -> Problem:
 def vocabulary_in(data: Mapping[str, Any]) -> Vocabulary:
     """Return what conditions in the data of a sound problem may speak of, and its hypotheses before any is split."""
     return _draft(data, FaultReport()).vocabulary
+
+
+def hypotheses_in(data: Mapping[str, Any]) -> Sequence[Hypothesis]:
+    """Return the hypotheses of a sound problem's data, one for each value of a spread, before any is split further."""
+    return _draft(data, FaultReport()).hypotheses
 
 
 def _draft(data: Mapping[str, Any], report: FaultReport, ages: Ages | None = None) -> Draft:

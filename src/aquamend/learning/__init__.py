@@ -10,11 +10,12 @@ from aquamend.learning.fitting import Learned, learned
 from aquamend.learning.journals import journal_records
 from aquamend.learning.mixtures import Part, PartEstimate, mixtures
 from aquamend.learning.readings import Law
-from aquamend.learning.records import Record, Records, read_records
+from aquamend.learning.records import InvalidRecords, Record, Records, read_records
 
 __all__ = [
     "Calibration",
     "Estimate",
+    "InvalidRecords",
     "Law",
     "Learned",
     "NormalEstimate",

@@ -8,27 +8,30 @@ thought so far. Records that a rule of a table covers are pooled for that rule. 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend.codec import FirstThatHolds
-from aquamend.errors import InvalidData, meant
-from aquamend.files import parse_problem, vocabulary_in
-from aquamend.learning.estimates import STRENGTH, Estimate, cost, rate, shares
-from aquamend.learning.readings import DIGITS, Law, learned_readings
-from aquamend.learning.records import Reading, Record, causes_in
+from aquamend.errors import BadArgument, meant
+from aquamend.files import hypotheses_in, parse_problem, vocabulary_in
+from aquamend.learning.answers import learn_answers
+from aquamend.learning.causes import learn_what_happens
+from aquamend.learning.estimates import STRENGTH, Estimate, cost
+from aquamend.learning.happened import Indices
+from aquamend.learning.readings import Law
+from aquamend.learning.records import MISSING, Faults, InvalidRecords, Record, causes_in
+from aquamend.learning.truths import learn_truths, nearest_parts, read_truths
+from aquamend.learning.work import InOrder, Work
 from aquamend.problem import Problem
-from aquamend.problem.building.following import follows
-from aquamend.problem.building.rules import Vocabulary, resolved
-from aquamend.text import named
+from aquamend.problem.building.rules import Vocabulary
+from aquamend.text import shown
 
-Indices = NDArray[np.intp]
-FEW = 5
-"""Records below which an estimate is mostly what was thought before."""
+WEAKEST, STRONGEST = 1e-6, 1e6
+"""How many records the template's own numbers may be worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,81 +47,145 @@ class Learned:
     """Records with a finding that the problem knows."""
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     """By probe whose kind of kernel was chosen: the mean log density of readings held back, by kind."""
-
-
-@dataclass(slots=True)
-class _Fit:
-    """The work in progress."""
-
-    data: dict[str, Any]
-    words: Vocabulary
-    records: list[Record]
-    """Those that tell what was found."""
-    truth: Indices
-    """Position of what was found among the hypotheses."""
-    strength: float
-    law: Law
-    scores: dict[str, dict[str, float]] = field(default_factory=dict)
-    found: dict[str, Estimate] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-
-    def note(self, where: str, estimate: Estimate) -> float:
-        """Keep an estimate; return its value as a file has it."""
-        self.found[where] = estimate
-        return float(f"{estimate.value:.{DIGITS}g}")
-
-    def rule_of(self, rules: Mapping[str, Any]) -> list[str | None]:
-        """Return, for every record, the key that decides about what was found; None where none does."""
-        found = resolved(FirstThatHolds(rules.items()) if isinstance(rules, _InOrder) else rules, self.words)
-        return [None if (i := int(found.chosen[s])) < 0 else found.conditions[i] for s in self.truth]
+    before: dict[str, float] = field(default_factory=dict)
+    """By place, what the template said."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """By place, why something stays as it was."""
+    after: dict[str, tuple[float, Estimate]] = field(default_factory=dict)
+    """Of all that may be found after an alarm: its share in the records, and what was learned."""
+    said: tuple[str, ...] = ()
+    """What was used of the records, what was not, and what was assumed."""
 
 
 def learned(
-    template: Mapping[str, Any], records: Sequence[Record], *, strength: float = STRENGTH, law: Law = Law.AS_WRITTEN
+    template: Mapping[str, Any],
+    records: Sequence[Record],
+    *,
+    strength: float = STRENGTH,
+    law: Law = Law.AS_WRITTEN,
+    skip_faulty: bool = False,
+    intervals: bool = True,
 ) -> Learned:
-    """Return the template with what the records say: priors, alarm, kernels and costs.
+    """Return the template with what the records say: what happens, alarms, kernels, spreads and costs.
 
-    ``law`` says as what the readings of probes that read numbers are learned.
-    ``InvalidProblem`` where the template is faulty, ``InvalidData`` where records do not fit it.
+    ``law`` says as what the readings of probes that read numbers are learned; ``skip_faulty`` leaves out what is
+    faulty; without ``intervals`` those that take long are not computed. ``InvalidProblem`` where the template is
+    faulty, ``InvalidRecords``, with every fault, where records do not fit it.
     """
-    parse_problem(template)
-    words = vocabulary_in(template)
-    labelled, truth, strangers = _found(words, records, causes="causes" in template)
-    fit = _Fit(_with_tables(_plain(template), _read_in_order), words, labelled, truth, strength, law)
+    if not WEAKEST <= strength <= STRONGEST:
+        raise BadArgument(f"strength is {strength!r}; give a number from {WEAKEST:g} to {STRONGEST:g}")
+    problem = parse_problem(template)
+    faults = Faults(skip=skip_faulty)
+    work = _begun(template, records, strength, law, intervals, faults)
+    beliefs = problem.graph.beliefs
+    read_truths(work, beliefs)
+    nearest_parts(work, beliefs)
+    _name_strangers(work, problem, records)
+    learn_answers(work, problem)
+    faults.check()
+    learn_truths(work, beliefs)
+    learn_what_happens(work)
+    _costs(work, records)
+    work.said += [f"left out: {fault}" for fault in faults.found]
+    data = _with_tables(work.data, _written_in_order)
+    return Learned(
+        data, parse_problem(data), work.found, tuple(dict.fromkeys(work.warnings)), len(work.records), work.scores,
+        work.before, work.kept, work.after, tuple(work.said),
+    )  # fmt: skip
+
+
+def _begun(
+    template: Mapping[str, Any], records: Sequence[Record], strength: float, law: Law, intervals: bool, faults: Faults
+) -> Work:
+    words, hypotheses = vocabulary_in(template), hypotheses_in(template)
+    data = _with_tables(_plain(template), _read_in_order)
+    labelled, truth, strangers = _found(words, data, records, faults)
+    work = Work(data, words, hypotheses, labelled, truth, strength, law, intervals, faults=faults)
+    unlabelled = sum(record.found is None for record in records)
+    if unlabelled:
+        work.said.append(f"{unlabelled} of {len(records)} records have no finding; they tell of costs alone")
     if strangers:
-        fit.warnings.append(f"{strangers} records found more causes at once than `together` allows; they are left out")
-    _priors(fit)
-    _alarm(fit)
-    for name, kernel in fit.data.get("kernels", {}).items():
-        _kernel(fit, name, kernel)
-    _costs(fit, records)
-    fit.data = _with_tables(fit.data, _written_in_order)
-    return Learned(fit.data, parse_problem(fit.data), fit.found, tuple(fit.warnings), len(labelled), fit.scores)
+        work.warnings.append(f"{strangers} records found more causes at once than `together` allows; they are left out")
+    if not labelled:
+        if faults.found:
+            raise InvalidRecords(faults.source, faults.found)
+        raise InvalidRecords(faults.source, ["none of them tells what was found"])
+    return work
 
 
-def _found(words: Vocabulary, records: Sequence[Record], *, causes: bool) -> tuple[list[Record], Indices, int]:
+def _found(
+    words: Vocabulary, data: Mapping[str, Any], records: Sequence[Record], faults: Faults
+) -> tuple[list[Record], Indices, int]:
     """Return the records with a finding, the hypothesis of each, and how many found what was left out."""
+    whole = words.whole or words.names
     position: dict[frozenset[str], int] = {}
-    for s, name in enumerate(words.whole or words.names):  # of what a spread stands for, the first part
-        position.setdefault(causes_in(name), s)
-    known = {part for name in words.whole or words.names for part in name.split(" + ")}
+    for s, names in enumerate(zip(whole, words.names, strict=True)):  # of what a spread stands for, the first part
+        for name in names:
+            position.setdefault(causes_in(name), s)
+    labels = _labels(data)
     kept, truth, strangers = [], [], 0
     for i, record in enumerate(records, start=1):
-        if record.found is None:
-            continue
-        at = position.get(causes_in(record.found))
+        parts = causes_in(record.found) if record.found is not None else frozenset()
+        at = position.get(parts)
+        if at is None and labels and parts and all(part in labels for part in parts):
+            at = _where_all(words, parts, labels)
+            strangers += at is None
+        elif at is None and record.found is not None and record.found.strip().lower() not in MISSING:
+            near = meant(record.found, [*whole, *labels])
+            hint = f"; did you mean {near!r}?" if near else ""
+            said = f"found is {shown(record.found)[:80]!r}, which the problem does not know{hint}"
+            faults.add(record.place or f"record {i}", "found", said)
         if at is not None:
             kept.append(record)
             truth.append(at)
-        elif causes and all(part in known for part in causes_in(record.found)):
-            strangers += 1
-        else:
-            near = meant(record.found, words.whole or words.names)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise InvalidData(f"record {i}", f"found is {record.found[:80]!r}, which the problem does not know{hint}")
-    if not kept:
-        raise InvalidData("records", "none of them tells what was found")
     return kept, np.array(truth, dtype=np.intp), strangers
+
+
+def _labels(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return what causes are called in findings, each with the name of its cause."""
+    return {
+        f"{cause['name']}={state}" if state else str(cause["name"]): str(cause["name"])
+        for cause in data.get("causes", ())
+        for state in cause.get("states") or {"": None}
+    }
+
+
+def _where_all(words: Vocabulary, parts: frozenset[str], labels: Mapping[str, str]) -> int | None:
+    """Return the first hypothesis under which exactly these causes are present; None where it was left out."""
+    holds = np.ones(len(words.names), dtype=bool)
+    for label, cause in labels.items():
+        own = words.where(label)
+        holds &= own if label in parts else ~own if cause not in {labels[p] for p in parts} else holds
+    found = np.flatnonzero(holds)
+    return int(found[0]) if len(found) else None
+
+
+def _name_strangers(work: Work, problem: Problem, records: Sequence[Record]) -> None:
+    """Say which columns belong to nothing in the problem."""
+    probes = list(problem.graph.probe_index)
+    beliefs = [belief.name for belief in problem.graph.beliefs]
+    declared = [belief.name for belief in problem.graph.beliefs if belief.declared is not None]
+    kinds: list[tuple[str, str, Sequence[str], Callable[[Record], Mapping[str, Any]]]] = [
+        ("", "probe", probes, lambda record: record.readings),
+        ("truth:", "belief that declares a value", declared, lambda record: record.truth),
+        ("age:", "belief", ["", *beliefs], lambda record: record.ages),
+        ("alarm:", "alarm", list(work.data.get("alarms") or {}), lambda record: record.rung),
+    ]
+    for prefix, kind, known, of in kinds:
+        for name in dict.fromkeys(name for record in records for name in of(record)):
+            if name in known:
+                continue
+            near = meant(name, [one for one in known if one])
+            hint = f"; did you mean {prefix}{near}?" if near else ""
+            said = f"the column '{prefix}{shown(name)}' is not used: the problem has no {kind} of that name{hint}"
+            work.said.append(said)
+            if near:
+                work.warnings.append(said)
+    unread = [probe for probe in probes if not any(probe in record.readings for record in records)]
+    if unread:
+        work.said.append(
+            f"no record tells what {', '.join(map(repr, unread[:8]))} read; their kernels stay as they were"
+        )
 
 
 def _plain(data: Any) -> Any:
@@ -132,26 +199,23 @@ def _plain(data: Any) -> Any:
     return copy.copy(data)
 
 
-class _InOrder(dict[str, Any]):
-    """Rows by condition, of which the first that holds decides: what a file writes as a list of pairs."""
-
-
 def _read_in_order(table: Any) -> Any:
     in_order = isinstance(table, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in table)
-    return _InOrder(FirstThatHolds((str(rule), row) for rule, row in table)) if in_order else table
+    return InOrder(FirstThatHolds((str(rule), row) for rule, row in table)) if in_order else table
 
 
 def _written_in_order(table: Any) -> Any:
-    return [[rule, row] for rule, row in table.items()] if isinstance(table, _InOrder) else table
+    return [[rule, row] for rule, row in table.items()] if isinstance(table, InOrder) else table
 
 
 def _with_tables(data: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the data with every table that is learned changed in its form."""
     alarm, kernels = data.get("alarm"), data.get("kernels", {})
-    places: list[tuple[Any, tuple[str, ...]]] = [(alarm, ("likelihood",))] if alarm else []
+    alarms = [one for one in (alarm, *(data.get("alarms") or {}).values()) if one]
+    places: list[tuple[Any, tuple[str, ...]]] = [(one, ("likelihood",)) for one in alarms]
     places += [(kernel, _TABLES) for kernel in kernels.values()]
     places += [
-        (state, ("prior",))
+        (state, ("prior", "rate"))
         for cause in data.get("causes", ())
         for state in (cause.get("states") or {"": cause}).values()
     ]
@@ -165,152 +229,38 @@ def _with_tables(data: dict[str, Any], changed: Callable[[Any], Any]) -> dict[st
 _TABLES = ("likelihood", "gaussian", "mixture", "samples")
 
 
-def _priors(fit: _Fit) -> None:
-    if "causes" in fit.data:
-        for c, cause in enumerate(fit.data["causes"]):
-            if any("rate" in state for state in (cause.get("states") or {"": cause}).values()):
-                said = "stays as it was: no record tells how old beliefs were"
-                fit.warnings.append(f"the rate of cause {cause['name']!r} {said}")
-            else:
-                _cause_prior(fit, f"causes[{c}]", cause)
-        return
-    hypotheses = fit.data["hypotheses"]
-    wrote = [causes_in(str(h["name"])) for h in hypotheses]
-    counts = np.array([sum(causes_in(str(r.found)) == name for r in fit.records) for name in wrote])
-    found = shares(counts, [h["prior"] for h in hypotheses], strength=fit.strength)
-    for i, (hypothesis, estimate, n) in enumerate(zip(hypotheses, found, counts, strict=True)):
-        hypothesis["prior"] = fit.note(f"hypotheses[{i}].prior", estimate)
-        _warn_few(fit, int(n), f"hypothesis {hypothesis['name']!r}")
-
-
-def _cause_prior(fit: _Fit, where: str, cause: dict[str, Any]) -> None:
-    """Learn the states of a cause together, under each of its rules: how often each was found, and none."""
-    name = cause["name"]
-    states = cause.get("states") or {"": cause}
-    own = {key: None for s in states.values() if isinstance(s["prior"], dict) for key in s["prior"]}
-    rules: dict[str, None] = {"default": None, **own}
-    if any(isinstance(s["prior"], _InOrder) for s in states.values()):
-        rules = _InOrder({**own, "default": None})
-    owner = fit.rule_of(rules)
-    counts = {rule: np.zeros(1 + len(states)) for rule in rules}
-    labels = [f"{name}={state}" if state else name for state in states]
-    present = [fit.words.where(label) for label in labels]
-    for record, rule in enumerate(owner):
-        at = next((i for i, holds in enumerate(present, start=1) if holds[fit.truth[record]]), 0)
-        counts[str(rule)][at] += 1
-    for rule, n in counts.items():
-        prior = [_prior_under(spec["prior"], rule) for spec in states.values()]
-        found = shares(n, [max(0.0, 1.0 - sum(prior)), *prior], strength=fit.strength)[1:]
-        for (state, spec), estimate in zip(states.items(), found, strict=True):
-            place = f"{where}.states.{state}.prior" if state else f"{where}.prior"
-            if not isinstance(spec["prior"], dict):
-                if rule == "default":
-                    spec["prior"] = fit.note(place, _alone(fit, counts, list(states).index(state) + 1, estimate, prior))
-            elif rule in spec["prior"]:
-                spec["prior"][rule] = fit.note(f"{place}.{rule}", estimate)
-    _warn_few(fit, round(sum(float(n[1:].sum()) for n in counts.values())), f"cause {name!r}")
-
-
-def _prior_under(prior: float | Mapping[str, float], rule: str) -> float:
-    """Return what a state's prior is under one of the rules."""
-    return float(prior.get(rule, prior.get("default", 0.0)) if isinstance(prior, Mapping) else prior)
-
-
-def _alone(fit: _Fit, counts: Mapping[str, Any], k: int, estimate: Estimate, prior: Sequence[float]) -> Estimate:
-    """Return the estimate of a state whose prior no rule splits: over all records, whatever rule they are under."""
-    if len(counts) == 1:
-        return estimate
-    total = sum(counts.values())
-    return rate(float(total[k]), float(total.sum()), prior[k - 1], strength=fit.strength)
-
-
-def _alarm(fit: _Fit) -> None:
-    alarm = fit.data.get("alarm")
-    if fit.data.get("alarms"):
-        fit.warnings.append("alarms by name stay as they were: no record tells which of them rang")
-    if alarm is None:
-        return
-    if all(record.alarm for record in fit.records):
-        # Then what was found already is what is found given an alarm: nothing is left for the alarm to tell.
-        alarm.pop("noisy_or", None)
-        alarm["likelihood"] = {"default": 1.0}
-        fit.warnings.append(
-            "every record is of an alarm: the priors learned are those after it, and the alarm tells nothing more; "
-            "add records of times without an alarm (alarm: false) to learn how likely it is"
-        )
-        return
-    if "noisy_or" in alarm:
-        fit.warnings.append("the alarm is given by noisy_or, of which nothing is learned; it stays as it was")
-        return
-    owner = fit.rule_of(alarm["likelihood"])
-    for rule, before in alarm["likelihood"].items():
-        own = [record.alarm for record, mine in zip(fit.records, owner, strict=True) if mine == rule]
-        estimate = rate(sum(own), len(own), float(before), strength=fit.strength)
-        alarm["likelihood"][rule] = fit.note(f"alarm.likelihood.{rule}", estimate)
-        _warn_few(fit, len(own), f"the alarm under {rule!r}")
-
-
-def _kernel(fit: _Fit, probe: str, kernel: dict[str, Any]) -> None:
-    if "noisy_or" in kernel:
-        fit.warnings.append(f"probe {probe!r} is given by noisy_or, of which nothing is learned; it stays as it was")
-        return
-    rows = next((rows for rows in kernel.values() if isinstance(rows, dict)), {})
-    if "of" in kernel or follows(list(rows.values())):
-        fit.warnings.append(f"probe {probe!r} follows the truth of a belief, which no record tells; it stays as it was")
-        return
-    readings: dict[str, list[Reading]] = {rule: [] for rule in rows}
-    for record, rule in zip(fit.records, fit.rule_of(rows), strict=True):
-        if rule is not None:
-            readings[rule] += record.readings.get(probe, ())
-    (_outcomes if "outcomes" in kernel else _numbers)(fit, probe, kernel, readings)
-    for rule, own in readings.items():
-        _warn_few(fit, len(own), f"probe {probe!r} under {rule!r}")
-
-
-def _outcomes(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[str, Sequence[Reading]]) -> None:
-    outcomes = [str(outcome) for outcome in kernel["outcomes"]]
-    for rule, own in readings.items():
-        said = [named(answer) for answer in own]
-        unknown = [answer for answer in said if answer not in outcomes]
-        if unknown:
-            near = meant(unknown[0], outcomes)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise InvalidData(f"probe {probe}", f"{unknown[0][:60]!r} is none of its outcomes{hint}")
-        found = shares([said.count(outcome) for outcome in outcomes], kernel["likelihood"][rule], strength=fit.strength)
-        where = f"kernels.{probe}.likelihood.{rule}"
-        kernel["likelihood"][rule] = [fit.note(f"{where}[{j}]", estimate) for j, estimate in enumerate(found)]
-
-
-def _numbers(fit: _Fit, probe: str, kernel: dict[str, Any], readings: Mapping[str, Sequence[Reading]]) -> None:
-    try:
-        own = {rule: np.array([float(answer) for answer in said]) for rule, said in readings.items()}
-    except ValueError as error:
-        raise InvalidData(f"probe {probe}", f"it reads numbers: {error}") from None
-    in_order = any(isinstance(rows, _InOrder) for rows in kernel.values())
-    found = learned_readings(kernel, own, law=fit.law, strength=fit.strength)
-    kernel.clear()
-    for key, value in found.kernel.items():
-        kernel[key] = _InOrder(value) if in_order and isinstance(value, dict) else value
-    for place, estimate in found.estimates.items():
-        fit.note(f"kernels.{probe}.{place}", estimate)
-    if found.scores:
-        fit.scores[probe] = found.scores
-
-
-def _costs(fit: _Fit, records: Sequence[Record]) -> None:
+def _costs(work: Work, records: Sequence[Record]) -> None:
     """Learn what things cost, from all records, also those of which nobody found out what was the case."""
-    amounts: dict[str, list[float]] = {}
+    amounts: dict[str, list[tuple[float, bool]]] = {}
     for record in records:
         for name, amount in record.costs.items():
-            amounts.setdefault(name, []).append(amount)
-    for where, entry, key, name in _priced(fit.data):
-        own = amounts.pop(name, None)
-        if own and isinstance(entry.get(key, 0.0), int | float):
-            before = float(entry.get(key, np.mean(own)))
-            entry[key] = fit.note(f"{where}.{key}" if where else key, cost(own, before, strength=fit.strength))
+            amounts.setdefault(name, []).append((amount, record.with_delay))
+    for where, entry, key, name in _priced(work.data):
+        said = amounts.pop(name, None)
+        if not said or not isinstance(entry.get(key, 0.0), int | float):
+            continue
+        late = _delay(work.data, entry, key)
+        own = [max(0.0, amount - late) if with_delay else amount for amount, with_delay in said]
+        before = float(entry.get(key, np.mean(own)))
+        if math.isfinite(before):
+            place = f"{where}.{key}" if where else key
+            entry[key] = work.note(place, cost(own, before, strength=work.strength), entry.get(key))
     if amounts:
-        listed = ", ".join(sorted(amounts)[:5])
-        fit.warnings.append(f"costs of {listed} belong to nothing in the problem, or to a loss given by rules")
+        unknown = sorted(amounts)
+        known = [name for _, _, _, name in _priced(work.data)]
+        hints = [
+            f"{name!r}, did you mean {near!r}?" if (near := meant(name, known)) else repr(name) for name in unknown
+        ]
+        listed = ", ".join(hints[:5])
+        work.warnings.append(f"costs of {listed} belong to nothing in the problem, or to a loss given by rules")
+
+
+def _delay(data: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> float:
+    """Return what the delay of something costs, which a receipt charges with its price."""
+    if entry is data:
+        return 0.0
+    takes = entry.get("redo_takes" if key == "redo" else "takes", 0.0)
+    return float(data.get("delay", 0.0)) * float(takes)
 
 
 def _priced(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str, str]]:
@@ -327,8 +277,3 @@ def _priced(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str, st
     for key in ("restart", "escalate"):
         if key in data:
             yield "", data, key, key
-
-
-def _warn_few(fit: _Fit, n: int, what: str) -> None:
-    if n < FEW:
-        fit.warnings.append(f"{what} rests on {n} record{'' if n == 1 else 's'}; mostly what the template said")

@@ -15,7 +15,8 @@ from aquamend.recovery.events import Alarmed, Done, Intended
 def journal_records(path: Path, labels: Mapping[str, str] | None = None) -> Records:
     """Return one record for every session; ``labels`` say, by session, what was found in the end.
 
-    A journal does not know the truth: a session without a label tells of costs alone.
+    A journal does not know the truth: a session without a label tells of costs alone. A cost counts where it was
+    measured: a receipt that charges just the price of the problem says nothing of it.
     """
     found = dict(labels or {})
     records = []
@@ -44,10 +45,12 @@ def _record(journal: Journal, session: str, found: str | None) -> Record:
             case Done(receipt=receipt, known=True) if receipt.succeeded and act is not None:
                 if isinstance(act, Measure) and receipt.finding is not None:
                     readings[act.probe] = (*readings.get(act.probe, ()), receipt.finding)
+                if receipt.cost == act.cost:
+                    continue  # the price that the problem has; nobody measured it
                 if isinstance(act, Measure | Undo | Follow):
                     costs[act.name] = receipt.cost
                 elif isinstance(act, Redo):
                     costs[f"redo {act.action}"] = receipt.cost
             case _:
                 pass
-    return Record(found, readings, costs, True, when)
+    return Record(found, readings, costs, True, when, with_delay=True, place=f"session {session}")

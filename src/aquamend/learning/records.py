@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from aquamend.errors import InvalidData, MissingLibrary
+from aquamend.errors import AquaMendError, InvalidData
+from aquamend.learning.sources import Row, Table, bytes_of, table_in
+from aquamend.problem.graph import Value
+from aquamend.text import shown
 
 Reading = str | float
-FOUND, ALARM, WHEN = "found", "alarm", "when"
-COST = "cost:"
-MOST_BYTES = 512 * 1024 * 1024
+FOUND, ALARM, WHEN, AGE = "found", "alarm", "when", "age"
+COST, TRUTH, OF_ALARM, OF_AGE = "cost:", "truth:", "alarm:", "age:"
+MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "nil", "none", "-", "--", "nat", "<na>"))
+"""What programs and people write where nothing is known; of a probe with an outcome of that name, it is the outcome."""
+MOST_TOLD = 50
+"""Most faults that one message lists."""
+
+
+class InvalidRecords(InvalidData):
+    """Records that cannot be meant: every fault, with its row and column."""
+
+    def __init__(self, source: str, faults: Sequence[str]) -> None:
+        self.where, self.faults = source, tuple(faults)
+        self.problem = "; ".join(self.faults[:1])
+        more = [f"and {len(faults) - MOST_TOLD} more faults"] if len(faults) > MOST_TOLD else []
+        AquaMendError.__init__(self, "\n".join(f"{source}: {said}" for said in [*faults[:MOST_TOLD], *more]))
+
+
+@dataclass(slots=True)
+class Faults:
+    """What is wrong with records: collected, and told all at once; or left out, where somebody wants that."""
+
+    source: str = "records"
+    skip: bool = False
+    """Leave out what is faulty, and only say so."""
+    found: list[str] = field(default_factory=list)
+
+    def add(self, place: str, column: str, problem: str) -> None:
+        """Note a fault in a cell, or in a row where no column is named."""
+        at = f"{place}, column {shown(column)!r}" if column else place
+        self.found.append(f"{at}: {problem}")
+
+    def check(self) -> None:
+        """Raise ``InvalidRecords`` with all faults, unless they are to be left out."""
+        if self.found and not self.skip:
+            raise InvalidRecords(self.source, self.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +69,16 @@ class Record:
     """Whether the alarm was raised."""
     when: float | None = None
     """When, in whatever unit, if anybody knows: for telling drift."""
+    truth: Mapping[str, Value] = field(default_factory=dict)
+    """What was really true of beliefs that declare a value: 45 g, floor 3."""
+    rung: Mapping[str, bool] = field(default_factory=dict)
+    """Of several monitors, whether each rang; one that is not named was not watching."""
+    ages: Mapping[str, float] = field(default_factory=dict)
+    """How long ago beliefs had been measured; under the empty name, all others."""
+    with_delay: bool = False
+    """Whether the costs include what the delay cost, as receipts do."""
+    place: str = ""
+    """Where it stands in its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +89,11 @@ class Records:
     source: str
     digest: str | None = None
     """Of the bytes they were read from, where it was a file that does not change."""
+    columns: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    """What was not used of the file, and why."""
+    dated: bool = False
+    """Whether times are seconds since 1970."""
 
 
 def causes_in(found: str) -> frozenset[str]:
@@ -51,134 +101,197 @@ def causes_in(found: str) -> frozenset[str]:
     return frozenset(part.strip() for part in found.split("+"))
 
 
-def read_records(path: Path) -> Records:
-    """Return the records of a CSV, JSON Lines or Parquet file, told apart by its name; ``InvalidData`` if it is none.
+def read_records(path: Path, *, skip_faulty: bool = False) -> Records:
+    """Return the records of a CSV, JSON Lines or Parquet file; ``InvalidRecords`` with every fault, by row and column.
 
-    A row has ``found``, and, where known, ``alarm`` (true or false), ``when``, a column for each probe with what it
-    read, and ``cost:NAME`` with what something cost. Empty cells are unknown. In JSON Lines a probe that was used
-    several times has a list.
+    A row has ``found``, and, where known, ``alarm`` (true or false; ``alarm:NAME`` of several monitors), ``when`` (a
+    number or an ISO time), a column for each probe with what it read, ``cost:NAME``, ``truth:BELIEF`` and ``age`` or
+    ``age:BELIEF``. Empty cells are unknown. In JSON Lines a probe that was used several times has a list.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InvalidData(str(path), f"it cannot be read ({error.strerror})") from None
-    if len(raw) > MOST_BYTES:
-        raise InvalidData(str(path), f"it is larger than {MOST_BYTES // 2**20} MB")
-    rows = _rows(path, raw)
-    records = tuple(_record(row, f"{path.name}, record {i}") for i, row in enumerate(rows, start=1))
-    if not records:
+    raw = bytes_of(path)
+    table = table_in(path, raw)
+    faults = Faults(path.name, skip_faulty, [f"{place}: {said}" for place, said in table.faults])
+    if table.rows and FOUND not in table.columns:
+        listed = ", ".join(repr(shown(name)) for name in table.columns[:12])
+        raise InvalidData(
+            str(path), f"the column {FOUND!r} is missing: what turned out to be the case; it has {listed}"
+        )
+    kept, dated = [], False
+    for row in table.rows:
+        before = len(faults.found)
+        record = _Cells(row, table, faults).record()
+        if not (skip_faulty and len(faults.found) > before):
+            kept.append(record)
+            dated = dated or isinstance(row.cells.get(WHEN), date) or _is_time(row.cells.get(WHEN))
+    faults.check()
+    if not kept:
         raise InvalidData(str(path), "it holds no record")
-    return Records(records, path.name, hashlib.sha256(raw).hexdigest()[:16])
+    said = tuple(f"left out: {fault}" for fault in faults.found[:MOST_TOLD])
+    return Records(tuple(kept), path.name, hashlib.sha256(raw).hexdigest()[:16], table.columns, said, dated)
 
 
-def _rows(path: Path, raw: bytes) -> Iterable[Mapping[str, Any]]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return _parquet(path, raw)
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidData(str(path), f"byte {error.start} is not UTF-8") from None
-    if suffix == ".csv":
-        return _csv(path, text)
-    if suffix in (".jsonl", ".ndjson", ".json"):
-        return list(_json_lines(path, text))
-    raise InvalidData(str(path), "records are .csv, .jsonl or .parquet")
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """One row, being read."""
+
+    row: Row
+    table: Table
+    faults: Faults
+
+    def record(self) -> Record:
+        given = {str(key).strip(): value for key, value in self.row.cells.items() if not _empty(value)}
+        own = {FOUND, ALARM, WHEN, AGE}
+        prefixes = (COST, TRUTH, OF_ALARM, OF_AGE)
+        probes = [k for k in given if k not in own and not k.startswith(prefixes)]
+        costs = {k.removeprefix(COST): self._at_least_0(k, v, "cost") for k, v in self._under(COST, given)}
+        rung = {k.removeprefix(OF_ALARM): self._flag(k, v) for k, v in self._under(OF_ALARM, given)}
+        truth = {
+            k.removeprefix(TRUTH): v
+            for k in given
+            if k.startswith(TRUTH) and (v := self._reading(k, given[k])) is not None
+        }
+        ages = {k.removeprefix(OF_AGE): self._at_least_0(k, v, "age") for k, v in self._under(OF_AGE, given)}
+        if not _missing(given.get(AGE)):
+            ages[""] = self._at_least_0(AGE, given[AGE], "age")
+        alarm = any(rung.values()) if rung else True
+        return Record(
+            found=self._text(FOUND, given[FOUND]) if FOUND in given else None,
+            readings={probe: read for probe in probes if (read := tuple(self._readings(probe, given[probe])))},
+            costs=costs,
+            alarm=alarm if _missing(given.get(ALARM)) else self._flag(ALARM, given[ALARM]),
+            when=None if _missing(given.get(WHEN)) else self._when(given[WHEN]),
+            truth=truth,
+            rung=rung,
+            ages=ages,
+            place=self.row.place,
+        )
+
+    def _under(self, prefix: str, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        return [(k, v) for k, v in given.items() if k.startswith(prefix) and not _missing(v)]
+
+    def _fault(self, column: str, problem: str) -> None:
+        self.faults.add(self.row.place, column, problem)
+
+    def _text(self, column: str, value: Any) -> str:
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return f"{value:g}" if isinstance(value, float) else str(value).strip()
+        self._fault(column, f"{_told(value)} is no text")
+        return ""
+
+    def _readings(self, column: str, value: Any) -> Iterator[Reading]:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if not _empty(one) and (read := self._reading(column, one)) is not None:
+                yield read
+
+    def _reading(self, column: str, value: Any) -> Reading | None:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", errors="replace")
+        if isinstance(value, str):
+            text = value.strip()
+            return text.replace(",", ".") if self.table.decimal_commas and _is_decimal_comma(text) else text
+        if isinstance(value, timedelta):
+            return value.total_seconds()
+        if isinstance(value, int | float | Decimal):
+            return self._number(column, value)
+        self._fault(column, f"{_told(value)} is neither a number nor the name of an outcome")
+        return None
+
+    def _number(self, column: str, value: Any) -> float:
+        """Return a number, finite or not; 0 in the place of what is none."""
+        if isinstance(value, str) and self.table.decimal_commas and _is_decimal_comma(value.strip()):
+            value = value.replace(",", ".")
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            self._fault(column, f"{_told(value)} is not a number")
+            return 0.0
+
+    def _at_least_0(self, column: str, value: Any, kind: str) -> float:
+        value = value.total_seconds() if isinstance(value, timedelta) else value
+        number = self._number(column, value)
+        if not 0.0 <= number < math.inf:
+            self._fault(column, f"{_told(value)} is not {'an age' if kind == 'age' else 'a cost'}")
+            return 0.0
+        return number
+
+    def _flag(self, column: str, value: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        said = str(value).strip().lower().removesuffix(".0")
+        if said not in _FLAGS:
+            self._fault(column, f"{_told(value)} is neither true nor false")
+        return _FLAGS.get(said, True)
+
+    def _when(self, value: Any) -> float | None:
+        if isinstance(value, date):
+            return _seconds(value)
+        if isinstance(value, str) and (moment := _moment(value)) is not None:
+            return moment
+        if isinstance(value, str) and _as_number(value) is None and not self.table.decimal_commas:
+            self._fault(WHEN, f"{_told(value)} is not a number, and no time such as 2026-03-01T14:05:00")
+            return None
+        number = self._number(WHEN, value)
+        if not math.isfinite(number):
+            self._fault(WHEN, f"{_told(value)} is not finite")
+            return None
+        return number
 
 
-def _csv(path: Path, text: str) -> list[dict[str, Any]]:
-    try:
-        reader = csv.DictReader(io.StringIO(text), strict=True)
-        rows = list(reader)
-    except csv.Error as error:
-        raise InvalidData(str(path), f"it is no CSV: {error}") from None
-    names = [name for name in reader.fieldnames or () if name]
-    if len(set(names)) != len(names):
-        raise InvalidData(str(path), "a column is given twice")
-    if any(None in row for row in rows):
-        raise InvalidData(str(path), "a row has more cells than there are columns")
-    return rows
-
-
-def _json_lines(path: Path, text: str) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
-                raise InvalidData(f"{path}, line {number}", f"it is no JSON: {error}") from None
-            if not isinstance(row, dict):
-                raise InvalidData(f"{path}, line {number}", "it is no mapping")
-            yield row
-
-
-def _parquet(path: Path, raw: bytes) -> list[dict[str, Any]]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingLibrary("pyarrow", "learn", "or write the records as CSV or JSON Lines") from None
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InvalidData(str(path), f"it is no Parquet file: {error}") from None
-    return rows
-
-
-def _record(row: Mapping[str, Any], where: str) -> Record:
-    given = {str(key).strip(): value for key, value in row.items() if not _empty(value)}
-    if FOUND not in given:
-        raise InvalidData(where, f"the column {FOUND!r} is missing or empty: what turned out to be the case")
-    probes = {k: v for k, v in given.items() if k not in (FOUND, ALARM, WHEN) and not k.startswith(COST)}
-    return Record(
-        found=str(given[FOUND]).strip(),
-        readings={probe: tuple(_readings(value, f"{where}, {probe}")) for probe, value in probes.items()},
-        costs={k.removeprefix(COST): _cost(v, f"{where}, {k}") for k, v in given.items() if k.startswith(COST)},
-        alarm=_flag(given.get(ALARM, True), f"{where}, {ALARM}"),
-        when=_number(given[WHEN], f"{where}, {WHEN}") if WHEN in given else None,
-    )
+_FLAGS = {"true": True, "1": True, "yes": True, "y": True, "t": True, "on": True} | {
+    "false": False, "0": False, "no": False, "n": False, "f": False, "off": False
+}  # fmt: skip
 
 
 def _empty(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, list) and not value)
+    return (
+        value is None
+        or (isinstance(value, str) and not value.strip())
+        or (isinstance(value, list | tuple) and not value)
+        or (isinstance(value, float) and math.isnan(value))
+    )
 
 
-def _readings(value: Any, where: str) -> Iterator[Reading]:
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, bool):
-            yield "true" if one else "false"
-        elif isinstance(one, str):
-            yield one.strip()
-        else:
-            yield _number(one, where)
+def _missing(value: object) -> bool:
+    return _empty(value) or (isinstance(value, str) and value.strip().lower() in MISSING)
 
 
-def _number(value: Any, where: str) -> float:
+def _told(value: object) -> str:
+    return f"{shown(str(value)[:60])!r}"
+
+
+def _as_number(text: str) -> float | None:
     try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidData(where, f"{str(value)[:60]!r} is not a number") from None
-    if not math.isfinite(number):
-        raise InvalidData(where, f"{number!r} is not finite")
-    return number
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
-def _cost(value: Any, where: str) -> float:
-    number = _number(value, where)
-    if number < 0.0:
-        raise InvalidData(where, f"{number!r} is not a cost")
-    return number
+def _is_decimal_comma(text: str) -> bool:
+    whole, comma, rest = text.partition(",")
+    return bool(comma) and _as_number(f"{whole or '0'}.{rest or '0'}") is not None
 
 
-def _flag(value: Any, where: str) -> bool:
-    if isinstance(value, bool):
-        return value
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    said = str(value).strip().lower()
-    said = said.removesuffix(".0")
-    if said not in known:
-        raise InvalidData(where, f"{str(value)[:60]!r} is neither true nor false")
-    return known[said]
+def _moment(text: str) -> float | None:
+    """Return an ISO time in seconds since 1970; without a zone it is taken for UTC."""
+    text = text.strip()
+    if _as_number(text) is not None:
+        return None
+    try:
+        return _seconds(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _seconds(moment: date) -> float:
+    full = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
+    return (full if full.tzinfo else full.replace(tzinfo=UTC)).timestamp()
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, str) and _moment(value) is not None
 
 
 def in_order(records: Sequence[Record]) -> list[Record]:

@@ -35,6 +35,8 @@ POLL_S = 0.2
 
 CANNOT_STOP = "the robot has no stop()"
 CANNOT_VERIFY = "the robot has no verify()"
+NOBODYS = -1
+"""The number of a request that no session has made."""
 
 _Call = Callable[[Any], Any]
 _ToCall = RunProbe | Perform | Stop | Verify
@@ -111,26 +113,30 @@ def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recove
     patience, changed = time.monotonic() + wait_s, threading.Event()
     calls, started = dict[int, Future[Any]](), set[int]()
     acting = -1  # the number of the last act that was begun here
-    with _listening(session, changed.set):
-        while not isinstance(request := session.tick(), End):
-            changed.clear()
-            if isinstance(request, Decide):
-                session.decide()
-            elif isinstance(request, Stop) and acting in calls and calls[acting].cancel():
-                del calls[acting]
-                with contextlib.suppress(StaleReply):
-                    session.reply(request.act.failed("it was not begun", cost=0.0), to=acting)
-            elif isinstance(request, _ToCall) and request.number not in started:
-                started.add(request.number)
-                acting = request.number if isinstance(request, RunProbe | Perform) else acting
-                calls[request.number] = _called(robot, request)
-            elif (answered := next((n for n, one in calls.items() if one.done()), None)) is not None:
-                _reply(session, answered, calls.pop(answered))
-            elif _waits_for_a_person(request) and time.monotonic() >= patience:
-                return session.recovery
-            else:
-                _wait(session, robot, request, calls, changed, patience)
-        return session.recovery
+    try:
+        with _listening(session, changed.set):
+            while not isinstance(request := session.tick(), End):
+                changed.clear()
+                if isinstance(request, Decide):
+                    session.decide()
+                elif isinstance(request, Stop) and acting in calls and calls[acting].cancel():
+                    del calls[acting]
+                    with contextlib.suppress(StaleReply):
+                        session.reply(request.act.failed("it was not begun", cost=0.0), to=acting)
+                elif isinstance(request, _ToCall) and request.number not in started:
+                    started.add(request.number)
+                    acting = request.number if isinstance(request, RunProbe | Perform) else acting
+                    calls[request.number] = _called(robot, request)
+                elif (answered := next((n for n, one in calls.items() if one.done()), None)) is not None:
+                    _reply(session, answered, calls.pop(answered))
+                elif _waits_for_a_person(request) and time.monotonic() >= patience:
+                    return session.recovery
+                else:
+                    _wait(session, request, calls, changed, patience)
+            return session.recovery
+    except BaseException as error:
+        _stop_before_leaving(session, robot, calls, error)
+        raise
 
 
 def _waits_for_a_person(request: Request) -> bool:
@@ -178,32 +184,48 @@ def _reply(session: Session, number: int, answer: Future[Any]) -> None:
 
 
 def _wait(
-    session: Session,
-    robot: Robot,
-    request: Request,
-    calls: dict[int, Future[Any]],
-    changed: threading.Event,
-    patience: float,
+    session: Session, request: Request, calls: dict[int, Future[Any]], changed: threading.Event, patience: float
 ) -> None:
     """Wait until a call returns, somebody has something else to say, or time has something to say."""
     for one in calls.values():
         one.add_done_callback(lambda _: changed.set())
     pause = _pause(session, request, patience)
-    try:
-        changed.wait(None if math.isinf(pause) else min(pause, threading.TIMEOUT_MAX))
-    except KeyboardInterrupt:
-        _stop_before_leaving(session, robot)
-        raise
+    changed.wait(None if math.isinf(pause) else min(pause, threading.TIMEOUT_MAX))
 
 
-def _stop_before_leaving(session: Session, robot: Robot) -> None:
-    """Have the act under way stopped, since nobody will wait for it any more."""
-    request = session.interrupt("the program was interrupted")
-    if isinstance(request, Stop) and isinstance(robot, Stoppable):
-        stopped = _called(robot, request)
-        wait_for([stopped], request.timeout_s if math.isfinite(request.timeout_s) else None)
-        if stopped.done():
+def _stop_before_leaving(session: Session, robot: Robot, calls: dict[int, Future[Any]], error: BaseException) -> None:
+    """Have the act under way stopped, since nobody will wait for it any more, even if that cannot be written down."""
+    left = {number: one for number, one in calls.items() if not (one.cancel() or one.done())}
+    request = _last_request(session, error) if left and isinstance(robot, Stoppable) else None
+    if request is None:
+        return
+    stopped = left.get(request.number) or _called(robot, request)
+    wait_for([stopped], request.timeout_s if math.isfinite(request.timeout_s) else None)
+    if stopped.done():
+        with contextlib.suppress(Exception):  # what led here matters more
             _reply(session, request.number, stopped)
+
+
+def _last_request(session: Session, error: BaseException) -> Stop | None:
+    """Return what the robot is asked before its driver goes; None where nothing is under way."""
+    act, why = session.recovery.act, _why_leaving(error)
+    try:
+        request = session.interrupt(why)
+    except BaseException:  # noqa: BLE001 - a log that is full, or somebody else's by now, lets nothing go on moving
+        request = None
+    if isinstance(request, Stop):
+        return request
+    return None if act is None else Stop(NOBODYS, act, why, session.recovery.rules.stop_s)
+
+
+def _why_leaving(error: BaseException) -> str:
+    match error:
+        case KeyboardInterrupt() | SystemExit():
+            return "the program was interrupted"
+        case asyncio.CancelledError():
+            return "its task was cancelled"
+        case _:
+            return f"its driver has failed: {type(error).__name__}: {error}"
 
 
 async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: float = math.inf) -> Recovery:
@@ -228,8 +250,8 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
                 else:
                     await _wait_async(session, request, tasks, changed, patience)
             return session.recovery
-    except asyncio.CancelledError:
-        await _stop_before_leaving_async(session, robot)
+    except BaseException as error:
+        await _stop_before_leaving_async(session, robot, tasks, error)
         raise
     finally:
         for task in tasks.values():
@@ -287,15 +309,19 @@ async def _wait_async(
         told.cancel()
 
 
-async def _stop_before_leaving_async(session: Session, robot: AsyncRobot | Robot) -> None:
-    """Have the act under way stopped, since nobody will wait for it any more; a second cancellation does not wait."""
-    request = session.interrupt("its task was cancelled")
-    if not isinstance(request, Stop) or not isinstance(robot, Stoppable):
+async def _stop_before_leaving_async(
+    session: Session, robot: AsyncRobot | Robot, tasks: dict[int, asyncio.Future[Any]], error: BaseException
+) -> None:
+    """Do what ``_stop_before_leaving`` does; a second cancellation does not wait."""
+    left = {number: task for number, task in tasks.items() if not task.done()}
+    request = _last_request(session, error) if left else None
+    if request is None or not isinstance(robot, Stoppable):
         return
-    stopping = _begun(robot.stop, request.act)
+    stopping = left.get(request.number) or _begun(robot.stop, request.act)
     await asyncio.wait([stopping], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
     if stopping.done():
-        _reply_async(session, request.number, stopping)
+        with contextlib.suppress(Exception):  # what led here matters more
+            _reply_async(session, request.number, stopping)
     else:
         stopping.cancel()
 

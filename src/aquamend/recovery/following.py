@@ -63,9 +63,12 @@ def lapsed(allowed: Approved, rules: Rules, clock: Instant) -> str:
 
 
 def token_of(act: Act, now: Recovery, number: int) -> str:
-    """Return a digest of an act and of what it rests on: what was done, heard and declared before event ``number``."""
+    """Return a digest of an act and of what it rests on: what was done, heard and declared before event ``number``.
+
+    A session of the same name, begun at another time, asks other questions.
+    """
     rests_on = [
-        now.session, number, write(act, Act, complete=True), now.state.alarms,
+        now.session, write(now.began, complete=True), number, write(act, Act, complete=True), now.state.alarms,
         [str(o) for o in now.state.evidence], [str(new) for new in now.declared.values()], len(now.receipts),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(rests_on, default=str).encode()).hexdigest()[:12]

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, get_args
 
 from aquamend.belief import InformationState
-from aquamend.codec import Form, dump, form_of, load
+from aquamend.codec import Form, Whole, dump, form_of, load
 from aquamend.codec.forms import SHARED, Schema
 from aquamend.errors import InvalidData
 from aquamend.files import parse_problem, problem_to_data
 from aquamend.problem import Problem, Redeclared
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.events import Alarmed, Event
+from aquamend.recovery.events import Alarmed, Entry, Event
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.replies import Reply
 from aquamend.recovery.requests import Request
@@ -46,6 +46,32 @@ class _Begun:
     began: Instant
     attended: bool
     """Whether there is somebody who can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How an event is told."""
+
+    title: str
+    text: str
+    bad: bool
+    """Whether something went wrong."""
+    seconds: float | None
+    """How long it took; null where that makes no sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an event stands, as it is exported, and how it is told."""
+
+    session: str
+    """The name of the session."""
+    number: Whole
+    """1, 2, 3 ... within the session."""
+    time: float
+    """When it was written, in seconds since 1970."""
+    told: _Told | None = None
+    """How it is told; null where the story has no line."""
 
 
 def request_to_data(request: Request) -> dict[str, Any]:
@@ -82,17 +108,40 @@ def session_schema() -> Schema:
     for kind in kinds[1:]:
         events = events | kind
     parts = {"request": form_of(Request), "reply": form_of(Reply), "event": form_of(events)}
+    schemas = {name: form.schema() for name, form in parts.items()}
+    schemas["line"] = {"anyOf": [_line_schema(kind) for kind in schemas["event"]["anyOf"]]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "AquaMend session",
-        "description": "What a session asks for (request), is answered (reply) and keeps (event).",
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in parts],
+        "description": "What a session asks for (request), is answered (reply), keeps (event), and exports (line).",
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in schemas],
         "$defs": {
             **SHARED,
-            **{name: form.schema() for name, form in parts.items()},
+            **schemas,
             "Receipt": form_of(Receipt).schema(),
         },
     }
+
+
+def _line_schema(event: Schema) -> Schema:
+    """Return the schema of an event with the place where it stands."""
+    place = form_of(_Place).schema()
+    properties = {**place["properties"], **event["properties"]}
+    return {**event, "properties": properties, "required": [*place["required"], *event["required"]]}
+
+
+def line_to_data(session: str, entry: Entry) -> dict[str, Any]:
+    """Return an event as plain data, with its session, number and time: a line of what is exported."""
+    return {"session": session, "number": entry.number, "time": entry.time, **event_to_data(entry.event)}
+
+
+def line_from_data(data: object) -> tuple[str, Entry]:
+    """Return the session and the entry that a line of an export describes; how it is told there does not count."""
+    items = data if isinstance(data, Mapping) else {}
+    own = {field.name: items[field.name] for field in fields(_Place) if field.name in items}
+    place: _Place = load(_Place, {"told": None, **own}, "line")
+    event = event_from_data({name: value for name, value in items.items() if name not in own})
+    return place.session, Entry(place.number, place.time, event)
 
 
 def event_to_data(event: Event) -> dict[str, Any]:

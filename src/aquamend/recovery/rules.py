@@ -21,7 +21,9 @@ class Rules:
     decisions: Whole = 10_000
     """How many steps may be chosen before the recovery is handed over to a person."""
     seconds: Amount = math.inf
-    """How long it may take from the alarm on, waiting for people and crashes included, before it is handed over."""
+    """How long it may take from the alarm on, waiting for people and crashes included, before it is handed over.
+
+    It is looked at before each decision: what was decided before is carried out."""
     timeout_s: Amount = math.inf
     """How long one probe or act may take before the robot is asked to stop it."""
     timeouts: Mapping[str, Amount] = field(default_factory=dict)

@@ -107,6 +107,8 @@ class Session:
         """How many events are in the log, and those that are not there yet."""
         self._taken: list[tuple[Act, Receipt]] = []
         """What the tracker is to be told of once it is in the log."""
+        self._over: set[str] = set()
+        """Acts that have ended here: a receipt of one of them may come twice, or late."""
         self._clock = self._since = self._act_began = recovery.began
         """The time; when what is asked for was first asked for; and when the act under way began."""
         self._number = self._act_number = 0
@@ -284,7 +286,8 @@ class Session:
         That is the receipt of the act, also where it was to be stopped or verified; or, where there is none, what the
         robot raised, ``NoReceipt`` or None. ``to`` is the number of the request that is answered, the present one
         unless given. The receipt of an act under way is welcome whatever is asked meanwhile, however late; a reply that
-        nobody waits for any more is refused (``StaleReply``).
+        nobody waits for any more is refused (``StaleReply``), and so is the receipt of an act that was done before,
+        where ``to`` does not say that it is meant.
         """
         with self._lock:
             number = self._request.number if to is None else to
@@ -294,7 +297,7 @@ class Session:
 
             def take() -> None:
                 nonlocal awaited
-                awaited = self._replied(understood, number)
+                awaited = (to is not None or not self._of_another(understood)) and self._replied(understood, number)
 
             request = self._call(at, take)
             if not awaited:
@@ -323,6 +326,11 @@ class Session:
                 raise
             answer = error
         return self.reply(answer, to=thought.number, at=at)
+
+    def _of_another(self, answer: Reply) -> bool:
+        """Whether a receipt is of an act that has ended already, and so comes late; nothing else may begin on it."""
+        act = self._now.act
+        return isinstance(answer, Receipt) and act is not None and answer.what != str(act) and answer.what in self._over
 
     def _replied(self, answer: Reply, to: int) -> bool:
         """Take in an answer to the request of this number; return whether anybody waited for it."""
@@ -397,6 +405,7 @@ class Session:
             receipt = replace(receipt, succeeded=False, finding=f"{receipt.finding!r}: {error}")
             self._note(Done(receipt, known))
         self._taken.append((act, receipt))
+        self._over.add(str(act))
         if receipt.alarm:
             self._take_alarm(None, interrupt=False)
 
@@ -419,7 +428,8 @@ class Session:
         """Return a receipt with times, by our clock where the robot gave none; a simulation needs none."""
         if self.log is None or receipt.start_s is not None or receipt.end_s is not None:
             return receipt
-        return replace(receipt, start_s=self._act_began.wall, end_s=self._clock.wall)
+        start = self._act_began
+        return replace(receipt, start_s=start.wall, end_s=start.wall + self._clock.seconds_since(start))
 
     def _interrupt(self, why: str) -> None:
         if self._now.act is not None and self._now.phase is Phase.UNDER_WAY:

@@ -1,0 +1,186 @@
+"""Who does the acts of a session for a tree: a robot, called in threads, or behaviours, ticked one at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from py_trees.behaviour import Behaviour
+from py_trees.common import Access, Status
+
+from aquamend.adapters.trees.board import ANSWERS, key_of
+from aquamend.errors import BadArgument, StaleReply
+from aquamend.problem import RESTART, Problem
+from aquamend.recovery import NoReceipt, Perform, Receipt, Robot, RunProbe, Session, Stop, Stoppable, Verify, Verifying
+from aquamend.recovery.acts import Act, Finish, Redo
+from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY
+from aquamend.recovery.thinking import settled
+from aquamend.text import listed
+
+T = TypeVar("T")
+
+Do = RunProbe | Perform
+About = Stop | Verify
+
+
+class Hands(Protocol):
+    """What does the acts of a session."""
+
+    def serve(self, session: Session) -> None:
+        """Do the acts of this session from now on."""
+
+    def begin(self, request: Do) -> None:
+        """Begin an act, or go on with it; the same number is the same act."""
+
+    def attend(self, request: About) -> None:
+        """Stop or verify an act; may be called at any time."""
+
+    def poll(self) -> None:
+        """Pass on what has come meanwhile."""
+
+
+class Calls:
+    """Calls a robot in threads; what comes of a call goes to the session by itself, also between ticks."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot: Any = robot
+        self._begun = set[int]()
+
+    def serve(self, session: Session) -> None:
+        """Do the acts of this session from now on."""
+        self._session = session
+        self._begun.clear()
+
+    def poll(self) -> None:
+        """Do nothing: what comes is passed on by itself."""
+
+    def begin(self, request: Do) -> None:
+        """Call the robot, once for each request."""
+        if isinstance(request.act, Finish):
+            self._session.reply(request.act.done(), to=request.number)
+        else:
+            self._call(self._robot.measure if isinstance(request, RunProbe) else self._robot.perform, request)
+
+    def attend(self, request: About) -> None:
+        """Have the robot stop or verify an act, where it can."""
+        if isinstance(request, Stop):
+            able = isinstance(self._robot, Stoppable)
+            self._call(self._robot.stop if able else lambda act: NoReceipt(CANNOT_STOP), request)
+        else:
+            able = isinstance(self._robot, Verifying)
+            self._call(self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY), request)
+
+    def _call(self, method: Callable[[Any], Any], request: Do | About) -> None:
+        if request.number in self._begun:
+            return
+        self._begun.add(request.number)
+        answer = thought(partial(method, request.act), name=str(request.act))
+        answer.add_done_callback(partial(self._came, self._session, request.number))
+
+    def _came(self, session: Session, number: int, answer: Future[Any]) -> None:
+        """Pass on what a robot has returned or raised; to stop or verify may come next, and begins nothing."""
+        error = answer.exception()
+        with contextlib.suppress(StaleReply):
+            following = session.reply(answer.result() if error is None else error, to=number)
+            if isinstance(following, Stop | Verify) and session is self._session:
+                self.attend(following)
+
+
+class Subtrees:
+    """Ticks behaviours, each for one act; one at a time."""
+
+    def __init__(
+        self,
+        owner: Behaviour,
+        acts: Mapping[str, Behaviour],
+        moving: Callable[[], bool] | None,
+        verify: Callable[[Act], Receipt | None] | None,
+    ) -> None:
+        self._acts, self._moving, self._verify = dict(acts), moving, verify
+        self._number = -1
+        self._stopping: About | None = None
+        self._answers = owner.attach_blackboard_client(owner.name)
+        for name in acts:
+            for access in (Access.READ, Access.WRITE):
+                self._answers.register_key(key_of(ANSWERS, name), access=access)
+
+    def serve(self, session: Session) -> None:
+        """Do the acts of this session from now on."""
+        self._session, self._number, self._stopping = session, -1, None
+
+    def begin(self, request: Do) -> None:
+        """Tick the behaviour for an act, and reply once it has ended."""
+        act, number = request.act, request.number
+        child = self._acts.get(str(act))
+        if child is None:  # to declare moves nothing, and the rest is left to the tree
+            self._session.reply(act.done(), to=number)
+            return
+        answer = key_of(ANSWERS, str(act))
+        if number != self._number:
+            self._number = number
+            self._answers.set(answer, None)
+        child.tick_once()
+        if child.status is Status.RUNNING:
+            return
+        found = self._answers.get(answer)
+        if child.status is not Status.SUCCESS:
+            tip = child.tip()
+            receipt = act.failed((tip or child).feedback_message or f"{child.name} has failed")
+        elif isinstance(request, RunProbe) and found is None:
+            receipt = act.failed(f"{child.name} has written nothing to {answer}")
+        else:
+            receipt = act.done(found)
+        self._session.reply(receipt, to=number)
+
+    def attend(self, request: About) -> None:
+        """Stop the behaviour for an act, or have somebody verify what became of it."""
+        child = self._acts.get(str(request.act))
+        if isinstance(request, Verify):
+            self._session.reply(self._verify(request.act) if self._verify is not None else None, to=request.number)
+            return
+        if child is not None and child.status is Status.RUNNING:
+            child.stop(Status.INVALID)
+        self._stopping = request
+        self.poll()
+
+    def poll(self) -> None:
+        """Say that an act was stopped, once nothing moves any more."""
+        if self._stopping is None or (self._moving is not None and self._moving()):
+            return
+        request, self._stopping = self._stopping, None
+        receipt = request.act.failed("it was stopped half-way")
+        with contextlib.suppress(StaleReply):
+            self._session.reply(receipt, to=request.number)
+
+
+def check_complete(problem: Problem, acts: Mapping[str, Behaviour]) -> None:
+    """Refuse behaviours that leave out something which a policy may decide to do."""
+    graph = problem.graph
+    undoing = [
+        f"undo: {operation}"
+        for action in graph.actions
+        if action.reversible
+        for operation in action.operations or (action.name,)
+    ]
+    plans = [*([] if problem.restart is None else [RESTART]), *(plan.name for plan in problem.plans)]
+    wanted = dict.fromkeys([*graph.probe_index, *undoing, *plans])
+    if missing := [name for name in wanted if name not in acts]:
+        raise BadArgument(f"no behaviour for {listed([repr(name) for name in missing])}; give one for each")
+    if unknown := sorted(set(acts) - set(wanted) - redone(problem)):
+        raise BadArgument(f"behaviours for what no recovery does: {listed([repr(name) for name in unknown])}")
+
+
+def redone(problem: Problem) -> set[str]:
+    """Return the texts of the acts that do actions again."""
+    return {f"{Redo.kind}: {action.name}" for action in problem.graph.actions}
+
+
+def thought(call: Callable[[], T], name: str | None = None) -> Future[T]:
+    """Call in a thread of its own."""
+    answer: Future[T] = Future()
+    threading.Thread(target=settled, args=(call, answer), name=name, daemon=True).start()
+    return answer

@@ -1,0 +1,210 @@
+"""A recovery as a behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Final, cast
+from weakref import WeakKeyDictionary, WeakSet
+
+from py_trees.behaviour import Behaviour
+from py_trees.common import Status
+
+from aquamend.adapters.trees.board import QUESTION, Board, client_of
+from aquamend.adapters.trees.hands import Calls, Hands, Subtrees, check_complete, redone, thought
+from aquamend.belief import InformationState
+from aquamend.policies import Policy
+from aquamend.recovery import (
+    Decide,
+    End,
+    Ending,
+    Log,
+    Perform,
+    Receipt,
+    Robot,
+    Rules,
+    RunProbe,
+    Session,
+    Stop,
+    Thinking,
+    Tracker,
+    Verify,
+    Wait,
+)
+from aquamend.recovery.acts import Act, Declare, Finish, HandOver, Redo
+from aquamend.recovery.replies import Time
+from aquamend.text import quantity
+
+PREEMPTED: Final = "the tree has gone elsewhere"
+
+RECOVERIES: WeakKeyDictionary[Tracker, WeakSet[RecoverBeliefs]] = WeakKeyDictionary()
+"""The recoveries beside each tracker: while one is under way, nothing that is tracked begins."""
+
+
+class RecoverBeliefs(Behaviour):
+    """A recovery as a behaviour: RUNNING while it goes on, SUCCESS where it finished, else FAILURE.
+
+    What it does is done by a robot, in threads of its own, or by behaviours of yours, by the text of the act
+    (``"weigh"``, ``"undo: grasp"``, ``"redo: grasp"``); a behaviour for a probe writes what it has found to
+    ``/answers/weigh``. To finish the task is left to the tree; to do an action again too, unless there is a behaviour
+    for it: the tracker then says that it is planned.
+
+    Preempted, it has the act under way stopped and begins nothing more. The next time it is ticked, it goes on where it
+    was, once nothing moves. ``moving`` tells whether something does, where a behaviour that was stopped may still come
+    to rest; unless given, one that was stopped stands still.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tracker: Tracker,
+        acts: Robot | Mapping[str, Behaviour],
+        *,
+        policy: Policy | str = "best",
+        rules: Rules | None = None,
+        log: Log | None = None,
+        resume: str | None = None,
+        attended: bool | None = None,
+        rung: str | Iterable[str] | Callable[[], Iterable[str]] = (),
+        silent: str | Iterable[str] = (),
+        moving: Callable[[], bool] | None = None,
+        verify: Callable[[Act], Receipt | None] | None = None,
+    ) -> None:
+        """``resume`` names a session of the log to take up first; ``rung`` may be asked when the recovery begins."""
+        super().__init__(name)
+        self.tracker, self.policy, self.rules, self.log = tracker, policy, rules, log
+        self.attended, self.rung, self.silent = attended, rung, silent
+        self.start: InformationState | None = None
+        """Where the next recovery begins, if not with an alarm; a guard says so."""
+        self.session: Session | None = None
+        """The recovery of now, or the last one; its ``alarm``, ``answer`` and ``cancel`` may be called at any time."""
+        self._resume = resume
+        self._beginning: Future[Session] | None = None
+        self._thinking: Thinking | None = None
+        self._hands: Hands
+        if isinstance(acts, Mapping):
+            check_complete(tracker.problem(), acts)
+            self._hands = Subtrees(self, acts, moving, verify)
+            self.children.extend(acts.values())
+            for child in acts.values():
+                child.parent = self
+        else:
+            self._hands = Calls(acts)
+        self._leaves_redo = frozenset(redone(tracker.problem()) - set(acts)) if isinstance(acts, Mapping) else ()
+        self._question = client_of(self, QUESTION)
+        self._board = Board(self, tracker)
+        self._question.set(QUESTION, None)
+        RECOVERIES.setdefault(tracker, WeakSet()).add(self)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a recovery has begun and not ended, preempted or not."""
+        return self._beginning is not None or (self.session is not None and self.session.recovery.ending is None)
+
+    @property
+    def moving(self) -> bool:
+        """Whether something that the recovery has begun may still move."""
+        self._hands.poll()
+        act = None if self.session is None else self.session.recovery.act
+        return act is not None and not isinstance(act, Declare | HandOver)
+
+    @property
+    def left_to_do(self) -> tuple[str, ...]:
+        """Actions that the last recovery has undone and left to the tree."""
+        names = () if self.session is None else self.session.recovery.undone
+        return tuple(name for name in names if f"{Redo.kind}: {name}" in self._leaves_redo)
+
+    def initialise(self) -> None:
+        """Begin a recovery, or go on with the one that was preempted."""
+        if not self.under_way:
+            self.session = self._thinking = None
+            self._beginning = thought(self._begun)
+
+    def _begun(self) -> Session:
+        """Begin or resume a session, which tells the tracker of what it does."""
+        if self._resume is not None and self.log is not None:
+            name, self._resume = self._resume, None
+            policy = None if isinstance(self.policy, str) else self.policy
+            session = Session.resume(self.log, name, policy=policy, decide_apart=True)
+        else:
+            rung = self.rung() if callable(self.rung) else self.rung
+            rung, silent = ((names,) if isinstance(names, str) else tuple(names) for names in (rung, self.silent))
+            start = self.tracker.alarm(*rung, silent=silent) if self.start is None else self.start
+            session = Session.begin(
+                start, self.policy, log=self.log, rules=self.rules, attended=self.attended, decide_apart=True
+            )
+        session.tracker = cast("Tracker", Telling(self.tracker, frozenset(self._leaves_redo)))
+        return session
+
+    def update(self) -> Status:
+        """Do what is wanted now, without waiting for anything."""
+        if self._thinking is None:
+            if self._beginning is None or not self._beginning.done():
+                return self._says("taking in what has happened")
+            self.session = self._beginning.result()
+            self._thinking, self._beginning = Thinking(self.session), None
+            self._hands.serve(self.session)
+        session = self._thinking.session
+        self._hands.poll()
+        request = self._thinking.tick()
+        self._ask(request if isinstance(request, Wait) and request.token else None)
+        match request:
+            case Decide():
+                return self._says("deciding")
+            case RunProbe(act=act) | Perform(act=act):
+                self._hands.begin(request)
+                return self._says(str(act))
+            case Stop(act=act, reason=reason) | Verify(act=act, reason=reason):
+                self._hands.attend(request)
+                return self._says(f"{request.kind} {str(act)!r}: {reason}")
+            case Wait(act=act, reason=reason, token=token):
+                return self._says(f"a person has to allow this: {act} ({reason})" if token else f"{act}: {reason}")
+            case End(ending=ending, reason=reason):
+                cost = quantity(session.recovery.cost, session.recovery.start.problem.unit)
+                self._says(f"{ending}: {reason}" if reason else f"{ending}, which cost {cost}")
+                return Status.SUCCESS if ending is Ending.FINISHED else Status.FAILURE
+
+    def terminate(self, new_status: Status) -> None:
+        """Where the tree goes elsewhere, have the act under way stopped; nothing else is begun."""
+        if new_status is Status.INVALID and self.session is not None and self.session.recovery.ending is None:
+            request = self.session.interrupt(PREEMPTED)
+            if isinstance(request, Stop | Verify):
+                self._hands.attend(request)
+        self._board.write()
+
+    def _says(self, text: str) -> Status:
+        self.feedback_message = text
+        self._board.write()
+        return Status.RUNNING
+
+    def _ask(self, question: Wait | None) -> None:
+        self._question.set(QUESTION, question)
+
+
+class Still(Behaviour):
+    """RUNNING while something that a recovery has begun may still move, then SUCCESS: for what preempts it."""
+
+    def __init__(self, name: str, recovery: RecoverBeliefs) -> None:
+        super().__init__(name)
+        self.recovery = recovery
+
+    def update(self) -> Status:
+        """Say whether anything moves."""
+        moving = self.recovery.moving
+        self.feedback_message = "something still moves" if moving else "nothing moves"
+        return Status.RUNNING if moving else Status.SUCCESS
+
+
+class Telling:
+    """Tells a tracker what a recovery has done; what is left to the tree, the tree says itself."""
+
+    def __init__(self, tracker: Tracker, left: frozenset[str]) -> None:
+        self._tracker, self._left = tracker, left
+
+    def apply(self, act: Act, receipt: Receipt | None = None, *, at: Time = None) -> None:
+        """Take in an act."""
+        if isinstance(act, Finish):
+            act = replace(act, actions=())  # what was measured and kept is young again; nothing has been done
+        if str(act) not in self._left:
+            self._tracker.apply(act, receipt, at=at)
