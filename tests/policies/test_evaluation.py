@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from aquamend import deadline
 from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import IllegalProbe, NotDiscrete, TooLarge
 from aquamend.policies import POLICIES, AquaMend, Evaluation, evaluate, evaluation, policy_named
+from aquamend.policies.evaluation import upper_bound
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Discrete, Gaussian, Hypothesis, JointModel
@@ -234,3 +236,29 @@ def test_a_policy_that_probes_a_thousand_times_does_not_exhaust_the_stack():
     seen = evaluate(Fixed(1200, Continue(), CORRECT), lid(sure, uses=math.inf))
     assert seen.expected_probes == 1200
     assert seen.expected_loss == pytest.approx(600 + 0.4 * 4)
+
+
+class Interrupted:
+    def next_step(self, state):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_the_program_unless_somebody_hears_how_far_it_has_come():
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Interrupted(), lid())
+    with pytest.raises(TooLarge, match="interrupted"):
+        evaluate(Interrupted(), lid(), told=lambda visited, finished: None)
+
+
+def test_the_deadline_of_whoever_waits_for_an_evaluation_is_theirs():
+    with deadline.ends_at(deadline.clock() - 1.0), pytest.raises(deadline.OutOfTime):
+        evaluate(Fixed(1, Continue(), CORRECT), lid())
+    with pytest.raises(TooLarge, match="not finished after 0 s"):
+        evaluate(Fixed(1, Continue(), CORRECT), lid(), deadline_s=0.0)
+
+
+def test_the_bound_of_a_policy_has_its_first_probe():
+    looks = upper_bound(Fixed(1, Continue(), CORRECT), lid())
+    assert (looks.probe, looks.bounds.upper) == ("look", pytest.approx(0.5 + 0.08 * 10 + 0.38 * 4))
+    stops = upper_bound(Fixed(0, Continue(), CORRECT), lid())
+    assert (stops.probe, stops.bounds.upper) == (None, pytest.approx(4.0))

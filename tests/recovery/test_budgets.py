@@ -216,6 +216,18 @@ def test_an_approval_goes_by_the_clock_that_says_more(begun):
         assert (session.tick(Instant(BEGAN + wall, 7.0 + steady, "monday")).kind == "perform") == holds
 
 
+@pytest.mark.parametrize(("ahead", "holds"), [(0.9, True), (1.0, True), (1.1, False), (1.9, False)])
+def test_an_approval_from_a_clock_that_is_ahead_holds_within_a_second(begun, ahead, holds):
+    session = begun(Continue(), reversible=False)
+    approve(session.log, "s", token=session.request.token, by="Ada", at=BEGAN + 5 + ahead)
+    assert (session.tick(BEGAN + 5).kind == "perform") == holds
+
+
+def test_a_clock_that_is_not_known_says_nothing():
+    for one, other in (((9.0, 4.0), (7.0, None)), ((9.0, None), (7.0, 3.0)), ((9.0, None), (7.0, None))):
+        assert Instant(*one).seconds_since(Instant(*other)) == 2.0
+
+
 # Drivers, by a clock that moves only where somebody waits.
 
 

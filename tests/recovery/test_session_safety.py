@@ -402,3 +402,22 @@ def test_no_act_takes_less_than_no_time_where_the_calendar_is_set_back(begun):
     session = begun(CORRECT_LEVEL)
     session.reply(session.request.act.done(), at=-3_600.0)
     assert session.recovery.receipts[0].seconds == 0.0
+
+
+def test_who_is_asked_after_a_crash_hears_of_it_and_may_answer_for_the_act_by_its_own_number(begun, scripted):
+    session = begun(CORRECT_LEVEL)
+    begins = session.request
+    later = Session.resume(session.log, "s", policy=scripted.Steps([]), at=5.0)
+    assert later.request.kind == "verify"
+    assert later.request.reason == "the program that had begun it ended before its receipt came"
+    assert later.request.number > begins.number
+    with pytest.raises(StaleReply):
+        later.reply(begins.act.done(), to=begins.number - 1, at=6.0)
+    later.reply(begins.act.done(), to=begins.number, at=6.0)
+    assert later.recovery.receipts[0].succeeded
+
+
+def test_an_alarm_withdraws_a_hand_over_that_a_policy_has_chosen_and_it_decides_again(begun):
+    session = begun(Escalate(), Continue(), again={"nothing": 0.5, "moved": 0.6, "added": 0.6})
+    assert session.request.act.kind == "hand over"
+    assert str(session.alarm(at=1.0).act) == "finish the task"

@@ -125,7 +125,7 @@ class Trial:
         self.state, self.seed, self.rng = state, seed, random.Random(seed)
         self.journal, self.deeds = folder / "j.db", folder / "deeds"
         self.acknowledged, self.wrong = folder / "acknowledged", folder / "wrong"
-        self.kills, self.seen = 0, []
+        self.kills, self.seen, self.how = 0, [], Counter()
 
     # In the children.
 
@@ -206,6 +206,7 @@ class Trial:
         status = ended(child)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         self.kills += killed
+        self.how["killed at a point" if when == "point" else "killed at any time"] += killed
         assert killed or status == 0, self.wrong.read_text()
         self.check()
         return killed
@@ -296,7 +297,7 @@ def test_a_session_in_company_survives_every_kill(part, table):
             except Exception as error:
                 raise AssertionError(f"session {seed}: {error}") from error
         kills, seed = kills + trial.kills, seed + PARTS
-        seen += trial.counts
+        seen += trial.counts + trial.how
         seen["sessions"] += 1
     seen["kills"] = kills
     keep("kills", str(part), f"{part}, {part + PARTS}, … up to {seed - PARTS}", seen)
