@@ -120,3 +120,11 @@ def test_what_cannot_be_corrected_says_why(run, tmp_path):
     said = run("decide", pouring(tmp_path), "--before", "pour").stdout
     assert "impossible: nothing to undo" in said
     assert "Not available: roll back cup (nothing that was done rests on it)" in said
+
+
+def test_how_old_beliefs_are_is_said_where_it_matters(run, decided, lid):
+    said = decided(DELIVERY, "--before", "hand_over", "--age", "map=7200")
+    assert said["ages"] == {"map": 7200.0, "recipient": 3600.0}
+    assert "ages" not in decided(lid)
+    text = run("decide", DELIVERY, "--before", "hand_over", "--age", "map=7200").stdout
+    assert "measured so long ago: map 7,200 · recipient 3,600" in text

@@ -26,6 +26,7 @@ def decision_json(report: DecisionReport, *, file: str, robustness: bool = False
     """
     state = report.state
     names = labels(state.problem.declarations)
+    ageing = state.problem.ageing
     asked = {} if report.advice is None else {"before": state.problem.before, "advice": report.advice.value}
     return {
         "format": FORMAT,
@@ -34,6 +35,7 @@ def decision_json(report: DecisionReport, *, file: str, robustness: bool = False
         "unit": state.problem.unit,
         "policy": report.policy,
         **asked,
+        **({} if ageing is None else {"ages": dict(ageing.overtaken)}),
         "alarms": [{"alarm": m.monitor, "rang": m.rang} for m in state.monitored],
         "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in state.evidence],
         "surprises": surprises_json(report),

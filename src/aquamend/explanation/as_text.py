@@ -201,6 +201,9 @@ def _evidence(report: DecisionReport) -> Group:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_row(Text("Likely cause", style=HEADING), Text(why))
     grid.add_row(Text("Evidence", style=HEADING), Text(earlier + (" · ".join(seen) or "none: this is the prior")))
+    if state.problem.ageing is not None and (ages := state.problem.ageing.overtaken):
+        old = " · ".join(f"{shown(belief)} {age:,g}" for belief, age in ages.items())
+        grid.add_row(Text("Age", style=HEADING), Text(f"measured so long ago: {old}"))
     for one in surprises(state, below=report.surprising):
         said = f"{shown(one.observation)} was surprising: {chance(one.chance)} by this model, whatever is true. "
         said += "Is a hypothesis missing, or the kernel too narrow?"

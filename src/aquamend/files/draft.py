@@ -49,6 +49,14 @@ class Ageing:
     """Those of the problem made of it last."""
 
     @property
+    def overtaken(self) -> dict[str, float]:
+        """How old each belief is that a cause with a rate makes wrong by itself."""
+        causes = self.file.causes or ()
+        states = [state for cause in causes for state in ((cause.states or {}).values() or (cause,))]
+        names = dict.fromkeys(b for state in states if state.rate is not None for b in (*state.failed, *state.truth))
+        return {belief: age for belief in names if (age := self.ages.of(belief)) is not None}
+
+    @property
     def at_rest(self) -> tuple[str, ...]:
         """The causes with a rate that cannot have come at these ages."""
         causes = Draft(self.file, FaultReport(), self.ages, lenient=True).causes or ()

@@ -88,6 +88,11 @@ class Ageing(Protocol):
         ...
 
     @property
+    def overtaken(self) -> Mapping[str, float]:
+        """How old each belief is that a cause with a rate makes wrong by itself."""
+        ...
+
+    @property
     def at_rest(self) -> Sequence[str]:
         """The causes with a rate that cannot have come at these ages."""
         ...
