@@ -73,6 +73,8 @@ from aquamend.recovery.plain import (
     event_from_data,
     event_to_data,
     from_json,
+    message_from_data,
+    message_to_data,
     reply_from_data,
     reply_to_data,
     request_from_data,
@@ -80,6 +82,7 @@ from aquamend.recovery.plain import (
     session_schema,
     to_json,
 )
+from aquamend.recovery.replies import Alarm, Answer, Cancel, Observe, Settle
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 
@@ -465,6 +468,13 @@ requests = st.one_of(
     st.builds(End, st.integers(0, 99), st.sampled_from(Ending), names),
 )
 replies = st.one_of(any_receipt, st.builds(NoReceipt, names), st.builds(Decided, steps, names))
+messages = st.one_of(
+    st.builds(Answer, st.booleans(), names, names, names),
+    st.builds(Settle, st.booleans(), names, names),
+    st.builds(Alarm, st.none() | names),
+    st.builds(Observe, names, values),
+    st.builds(Cancel, names),
+)
 SCHEMA = jsonschema.Draft202012Validator(session_schema())
 
 
@@ -482,6 +492,22 @@ def test_every_reply_is_too(reply):
     assert data["kind"] == reply.kind
 
 
+@given(replies | messages)
+def test_every_message_is_too_and_so_is_a_reply_among_them(message):
+    data = from_json(to_json(message_to_data(message)))
+    assert message_from_data(data) == message
+    assert data["kind"] == message.kind
+
+
+def test_of_a_message_only_what_has_no_default_need_be_said():
+    assert message_from_data({"kind": "alarm"}) == Alarm()
+    assert message_from_data({"kind": "answer", "granted": True, "by": "Ada", "token": "t"}) == Answer(True, "Ada", "t")
+    with pytest.raises(InvalidData, match=r"message\.token"):
+        message_from_data({"kind": "answer", "granted": True, "by": "Ada"})
+    with pytest.raises(InvalidData, match=r"message\.granted"):
+        message_from_data({"kind": "answer", "granted": "no", "by": "Ada", "token": "t"})
+
+
 def test_of_a_receipt_only_what_is_uncommon_need_be_said():
     data = {"kind": "receipt", "charge": "rollback", "what": "undo: lift", "cost": 2.5}
     assert reply_from_data(data) == Receipt(Charge.ROLLBACK, "undo: lift", 2.5)
@@ -491,16 +517,17 @@ def test_of_a_receipt_only_what_is_uncommon_need_be_said():
         reply_from_data({"kind": "reciept"})
 
 
-@given(requests | replies | events)
+@given(requests | replies | messages | events)
 def test_the_schema_allows_all_that_is_written(message):
-    write = {True: request_to_data, False: reply_to_data}
+    write = {True: request_to_data, False: message_to_data}
     data = event_to_data(message) if isinstance(message, Event) else write[isinstance(message, Request)](message)
     SCHEMA.validate(from_json(to_json(data)))
 
 
-@given(requests | events, st.data())
+@given(requests | messages | events, st.data())
 def test_the_schema_refuses_what_is_misspelt_or_missing(message, data):
-    said = event_to_data(message) if isinstance(message, Event) else request_to_data(message)
+    write = {True: request_to_data, False: message_to_data}
+    said = event_to_data(message) if isinstance(message, Event) else write[isinstance(message, Request)](message)
     key = data.draw(st.sampled_from(sorted(said)))
     assert not SCHEMA.is_valid({**said, "surplus": 1})
     if key == "kind":

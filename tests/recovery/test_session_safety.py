@@ -24,6 +24,7 @@ from aquamend.recovery import (
     settle,
 )
 from aquamend.recovery.events import Intended, Resumed
+from aquamend.recovery.plain import message_from_data, reply_to_data
 
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
 
@@ -421,3 +422,37 @@ def test_an_alarm_withdraws_a_hand_over_that_a_policy_has_chosen_and_it_decides_
     session = begun(Escalate(), Continue(), again={"nothing": 0.5, "moved": 0.6, "added": 0.6})
     assert session.request.act.kind == "hand over"
     assert str(session.alarm(at=1.0).act) == "finish the task"
+
+
+@pytest.mark.parametrize("where", ["methods", "data"])
+def test_what_is_sent_as_data_means_what_the_method_of_its_name_means(begun, where):
+    session = begun(Reprobe("look"), CORRECT_LEVEL, again={"nothing": 0.5, "moved": 0.7, "added": 0.6}, attended=True)
+
+    def say(kind, *, to=None, at, **keys):
+        if where == "data":
+            return session.receive(message_from_data({"kind": kind, **keys}), to=to, at=at)
+        return getattr(session, kind)(*keys.values(), at=at) if kind != "answer" else session.answer(**keys, at=at)
+
+    look = session.request
+    say("observe", probe="weigh", value="18", at=1.0)
+    say("alarm", name=None, at=2.0)
+    receipt = look.act.done("there")
+    if where == "data":
+        session.receive(message_from_data(reply_to_data(receipt)), to=look.number, at=3.0)
+    else:
+        session.reply(receipt, to=look.number, at=3.0)
+    if session.request.kind == "perform":
+        session.reply(RuntimeError("bump"), at=4.0)
+    question = session.reply(NoReceipt("it cannot tell"), at=5.0)
+    with pytest.raises(AquaMendError, match="the answer is to question"):
+        say("answer", granted=True, by="Ada", token="of another", at=6.0)
+    if where == "data":
+        say("settle", done=True, by="Ada", at=7.0)
+    else:
+        session.settle(done=True, by="Ada", at=7.0)
+    say("cancel", why="lunch", at=8.0)
+    assert question.token
+    assert [event.kind for event in events(session)] == [
+        "alarmed", "decided", "intended", "observed", "alarmed again", "stopping", "done", "decided", "intended",
+        "lost", "unknown", "asked", "settled", "intended", "cancelled", "stopping",
+    ]  # fmt: skip

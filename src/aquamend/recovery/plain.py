@@ -20,7 +20,7 @@ from aquamend.problem import Problem, Redeclared
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Entry, Event
 from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.replies import Reply
+from aquamend.recovery.replies import Message, Reply
 from aquamend.recovery.requests import Request
 from aquamend.recovery.rules import Rules
 
@@ -101,19 +101,35 @@ def reply_from_data(data: object) -> Reply:
     return reply
 
 
+def message_to_data(message: Message | Reply) -> dict[str, Any]:
+    """Return what somebody says to a session, a reply or not, as plain data."""
+    data: dict[str, Any] = dump(message, Message | Reply, "message")
+    return data
+
+
+def message_from_data(data: object) -> Message | Reply:
+    """Return the message or reply that plain data describe, for ``session.receive``; ``InvalidData`` if there is none.
+
+    What has a default may be left out.
+    """
+    message: Message | Reply = load(Message | Reply, data, "message", complete=False)
+    return message
+
+
 def session_schema() -> Schema:
-    """Return the JSON Schema (draft 2020-12) of all requests, replies and events of a session."""
+    """Return the JSON Schema (draft 2020-12) of all requests, replies, messages and events of a session."""
     kinds = [_Begun if kind is Alarmed else kind for kind in get_args(Event)]
     events = kinds[0]
     for kind in kinds[1:]:
         events = events | kind
-    parts = {"request": form_of(Request), "reply": form_of(Reply), "event": form_of(events)}
-    schemas = {name: form.schema() for name, form in parts.items()}
+    parts = {"request": Request, "reply": Reply, "message": Message, "event": events}
+    schemas = {name: form_of(part).schema() for name, part in parts.items()}
     schemas["line"] = {"anyOf": [_line_schema(kind) for kind in schemas["event"]["anyOf"]]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "AquaMend session",
-        "description": "What a session asks for (request), is answered (reply), keeps (event), and exports (line).",
+        "description": "What a session asks for (request), is answered (reply), is told at any time (message), "
+        "keeps (event) and exports (line).",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in schemas],
         "$defs": {
             **SHARED,

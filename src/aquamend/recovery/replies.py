@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from aquamend.errors import ForeignSession
 from aquamend.recovery.clock import Instant, as_instant
 from aquamend.recovery.events import Approved, Decided, Settled
@@ -15,6 +18,63 @@ Time = float | Instant | None
 
 Reply = Receipt | NoReceipt | Decided
 """What came of an act, that nothing is known of it, or a decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person answers a question."""
+
+    kind: ClassVar[str] = "answer"
+
+    granted: bool
+    by: str
+    token: str
+    """Of the question."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """A person says what became of an act of which nobody knew."""
+
+    kind: ClassVar[str] = "settle"
+
+    done: bool
+    by: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A monitor rings."""
+
+    kind: ClassVar[str] = "alarm"
+
+    name: str | None = None
+    """Which one; null: the only one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """Something was observed that nobody had asked for."""
+
+    kind: ClassVar[str] = "observe"
+
+    probe: str
+    value: str | float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The recovery is called off."""
+
+    kind: ClassVar[str] = "cancel"
+
+    why: str = "it was called off"
+
+
+Message = Answer | Settle | Alarm | Observe | Cancel
+"""What may be said to a session at any time, whatever it asks for."""
 
 
 def understood_as(reply: object, asked: str) -> Reply:

@@ -58,7 +58,7 @@ from aquamend.recovery.following import closing, lapsed, time_limit, token_of
 from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.log import Log
 from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.replies import Reply, Time, understood_as
+from aquamend.recovery.replies import Alarm, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
 from aquamend.recovery.requests import (
     Decide,
     End,
@@ -275,6 +275,22 @@ class Session:
     def settle(self, *, done: bool, by: str, note: str = "", at: Time = None) -> Request:
         """Take in what a person says of an act of which nobody knew what became: done, or not."""
         return self._call(at, lambda: self._note(Settled(done, by, note)))
+
+    def receive(self, message: Message | Reply, *, to: int | None = None, at: Time = None) -> Request:
+        """Take in whatever was sent as data: a message by its method, and a reply to the request of number ``to``."""
+        match message:
+            case Answer(granted, by, token, note):
+                return self.answer(granted=granted, by=by, token=token, note=note, at=at)
+            case Settle(done, by, note):
+                return self.settle(done=done, by=by, note=note, at=at)
+            case Alarm(name):
+                return self.alarm(name, at=at)
+            case Observe(probe, value):
+                return self.observe(probe, value, at=at)
+            case Cancel(why):
+                return self.cancel(why, at=at)
+            case _:
+                return self.reply(message, to=to, at=at)
 
     # What is asked for.
 
