@@ -22,10 +22,10 @@ from aquamend_lab.pouring.task import (
     Stage,
     binding,
     cups_of,
-    heft,
     look,
     quantity,
     weigh,
+    weigh_in_hand,
 )
 
 TASK = fresh_task((100.0, 130.0, 170.0))
@@ -149,20 +149,20 @@ def test_a_cup_can_be_weighed_in_place_only_where_it_stands_on_a_scale():
 
 
 def test_scales_that_may_be_off_are_a_source_that_costs_nothing_by_itself():
-    task = replace(TASK, instruments=Instruments(scales_may_be_off=True, hefting=True))
+    task = replace(TASK, instruments=Instruments(scales_may_be_off=True, weighing_in_hand=True))
     assert (probes(TASK)[weigh("A")].source, probes(task)[weigh("A")].source) == (None, SCALES)
-    assert probes(task)[heft("A")].source is None
+    assert probes(task)[weigh_in_hand("A")].source is None
     graph = task.graph()
     (belief,) = [b for b in graph.beliefs if b.name == SCALES]
     assert (belief.residual, belief.declared) == (0.0, SOUND)
-    assert set(graph.supporting_probes[SCALES]) == {heft(cup) for cup in "ABC"}, "the hand checks the scales"
-    assert {weigh("A"), heft("A")} <= set(graph.supporting_probes[CAMERA]), "and both check the camera"
+    assert set(graph.supporting_probes[SCALES]) == {weigh_in_hand(cup) for cup in "ABC"}, "the hand checks the scales"
+    assert {weigh("A"), weigh_in_hand("A")} <= set(graph.supporting_probes[CAMERA]), "and both check the camera"
     assert SCALES not in {d.belief for d in task.declarations()}
     assert SCALES not in TASK.values(TASK.declared)
 
 
 def test_weighing_in_the_hand_is_a_probe_of_its_own_price_where_there_is_a_hand_to_weigh_with():
-    task = replace(TASK, instruments=Instruments(hefting=True), prices=Prices(heft=13.0))
-    assert task.measurements[heft("C")] == Measurement(Sense.HEFT, "C")
-    assert (probes(task)[heft("C")].cost, probes(task)[heft("C")].modality) == (13.0, "hand")
-    assert heft("C") not in TASK.measurements
+    task = replace(TASK, instruments=Instruments(weighing_in_hand=True), prices=Prices(hand=13.0))
+    assert task.measurements[weigh_in_hand("C")] == Measurement(Sense.HAND, "C")
+    assert (probes(task)[weigh_in_hand("C")].cost, probes(task)[weigh_in_hand("C")].modality) == (13.0, "hand")
+    assert weigh_in_hand("C") not in TASK.measurements

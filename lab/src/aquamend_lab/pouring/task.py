@@ -60,7 +60,7 @@ class Sense(StrEnum):
     """The camera reads how much is in a cup."""
     WEIGH = "weigh"
     """The scale under a place does, for whatever stands there."""
-    HEFT = "heft"
+    HAND = "hand"
     """The hand lifts a cup and feels what it weighs."""
     LOCALISE = "localise"
     """Where every cup stands, by the markers on them."""
@@ -68,7 +68,7 @@ class Sense(StrEnum):
     """The camera's self test."""
 
 
-MODALITY = {Sense.WEIGH: "scale", Sense.HEFT: "hand"}
+MODALITY = {Sense.WEIGH: "scale", Sense.HAND: "hand"}
 """What measures; the camera where not said."""
 
 
@@ -100,9 +100,9 @@ def weigh(cup: str) -> str:
     return Measurement(Sense.WEIGH, cup).name
 
 
-def heft(cup: str) -> str:
+def weigh_in_hand(cup: str) -> str:
     """Return the name of weighing a cup in the hand."""
-    return Measurement(Sense.HEFT, cup).name
+    return Measurement(Sense.HAND, cup).name
 
 
 def quantity(cup: str) -> str:
@@ -127,7 +127,7 @@ class Prices:
     look: float = 1.0
     weigh: float = 1.5
     localise: float = 1.0
-    heft: float = 12.0
+    hand: float = 12.0
     check_camera: float = 1.2
     undo: Mapping[str, float] = field(default_factory=lambda: {LIFT: 3.0, MOVE: 2.5, POUR: 6.0, PLACE: 3.0})
     redo: Mapping[str, float] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Instruments:
     """The cups that stand on a scale, as far as is known; None for all of them."""
     scales_may_be_off: bool = False
     """Whether the scales are a source that can be rejected, as the camera is."""
-    hefting: bool = False
+    weighing_in_hand: bool = False
     """Whether a cup can be weighed in the hand."""
 
 
@@ -223,7 +223,7 @@ class PouringTask:
     @property
     def measurements(self) -> dict[str, Measurement]:
         """Every probe, by its name."""
-        senses = (Sense.LOOK, Sense.WEIGH, *([Sense.HEFT] if self.instruments.hefting else []))
+        senses = (Sense.LOOK, Sense.WEIGH, *([Sense.HAND] if self.instruments.weighing_in_hand else []))
         each = [Measurement(sense, cup) for sense in senses for cup in self.cups]
         return {m.name: m for m in [*each, Measurement(Sense.LOCALISE), Measurement(Sense.CHECK_CAMERA)]}
 
@@ -286,9 +286,9 @@ class PouringTask:
         ]
         edges: list[tuple[str, str, str]] = []
         if self.instruments.scales_may_be_off:  # where one instrument may be off, each checks the other
-            weighing = [m for m in self.measurements.values() if m.sense in (Sense.WEIGH, Sense.HEFT)]
+            weighing = [m for m in self.measurements.values() if m.sense in (Sense.WEIGH, Sense.HAND)]
             edges += [(m.name, CAMERA, "aggregation") for m in weighing]
-            edges += [(m.name, SCALES, "aggregation") for m in weighing if m.sense is Sense.HEFT]
+            edges += [(m.name, SCALES, "aggregation") for m in weighing if m.sense is Sense.HAND]
         if self.camera_was_sound:
             probes.append(Probe(SURVEY, len(self.cups) * self.prices.look, modality="vision", max_uses=0))
             edges += [(SURVEY, quantity(x), "aggregation") for x in self.cups]

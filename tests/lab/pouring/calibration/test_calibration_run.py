@@ -62,7 +62,7 @@ def test_a_run_uses_every_probe_that_there_is_and_times_skills(run):
     _, found = run
     weighed = sum(found.heard.scale_at.values())
     read = [name.split("_")[0] for name in found.readings]
-    assert [read.count(sense) for sense in ("look", "weigh", "heft")] == [3, weighed, 3]
+    assert [read.count(sense) for sense in ("look", "weigh", "hand")] == [3, weighed, 3]
     assert {"localise", "check_camera"} <= set(found.readings)
     assert {what for what, _, _ in found.durations} <= set(TIMED)
     assert set(found.failed) == {f"binding_{cup}" for cup in "ABC" if f"binding_{cup}" in found.failed}

@@ -20,7 +20,7 @@ DECLARED_G = {"A": 18.0, "B": 16.4, "C": 30.0}
     ("step", "words"),
     [
         (Reprobe("look_A"), "look at A"),
-        (Reprobe("heft_C"), "weigh C in the hand"),
+        (Reprobe("hand_C"), "weigh C in the hand"),
         (Reprobe("localise"), "find the cups"),
         (Continue(), "go on as planned"),
         (Escalate(), "stop safely, call a person"),

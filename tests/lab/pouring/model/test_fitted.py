@@ -94,7 +94,7 @@ def test_a_look_at_water_poured_since_scatters_as_such_and_other_senses_do_not_c
     readings = FITTED.readings
     assert [readings.sd_g(Sense.LOOK, disturbed=new) for new in (False, True)] == [0.6, 1.0]
     assert [readings.sd_g(Sense.WEIGH, disturbed=new) for new in (False, True)] == [0.9, 0.9]
-    assert [readings.sd_g(Sense.HEFT, disturbed=new) for new in (False, True)] == [0.8, 0.8]
+    assert [readings.sd_g(Sense.HAND, disturbed=new) for new in (False, True)] == [0.8, 0.8]
 
 
 def test_before_calibration_every_report_is_alike_and_every_skill_has_some_duration(tmp_path):

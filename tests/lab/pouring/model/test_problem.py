@@ -200,7 +200,7 @@ def test_a_cup_can_be_weighed_in_place_where_it_was_seen_on_a_scale():
 
 def test_every_cup_can_be_weighed_in_the_hand_whatever_stands_on_a_scale():
     legal = heard(model(scale_at=dict.fromkeys("ABC", False))).legal_probes
-    assert {f"heft_{cup}" for cup in "ABC"} <= set(legal)
+    assert {f"hand_{cup}" for cup in "ABC"} <= set(legal)
     assert not any(name.startswith("weigh") for name in legal)
 
 
@@ -226,7 +226,7 @@ def test_a_failed_self_test_points_at_a_frozen_or_mixed_up_camera():
     assert after.posterior[found].sum() > 2 * before.posterior[found].sum()
 
 
-@pytest.mark.parametrize("probe", ["weigh_B", "heft_B"])
+@pytest.mark.parametrize("probe", ["weigh_B", "hand_B"])
 def test_a_weight_that_agrees_with_a_far_fuller_look_clears_the_camera(probe):
     state = heard(model()).after(Observation("look_B", 33.0)).after(Observation(probe, 33.0))
     assert most_likely(model(), state) == configuration(Happened.MUCH)
@@ -235,7 +235,7 @@ def test_a_weight_that_agrees_with_a_far_fuller_look_clears_the_camera(probe):
 
 def test_a_scale_that_disagrees_with_hand_and_camera_is_off():
     state = heard(model())
-    for probe, grams in (("look_A", 28.0), ("weigh_A", 36.5), ("heft_A", 28.0)):
+    for probe, grams in (("look_A", 28.0), ("weigh_A", 36.5), ("hand_A", 28.0)):
         state = state.after(Observation(probe, grams))
     assert share(model(), state, lambda c: c.scales is Scales.OFF) > 0.95
 
@@ -272,14 +272,14 @@ def test_undoing_late_costs_pouring_back_and_pouring_again():
 
 
 def test_to_weigh_in_the_hand_costs_putting_away_what_it_holds():
-    costs = {stage: heft_cost(stage) for stage in STAGES}
-    assert costs[Stage.DECIDED] == S["heft"]
-    assert costs[Stage.LIFTED] == S["heft"] + S["put back"] + S["fetch"]
+    costs = {stage: hand_cost(stage) for stage in STAGES}
+    assert costs[Stage.DECIDED] == S["weigh in hand"]
+    assert costs[Stage.LIFTED] == S["weigh in hand"] + S["put back"] + S["fetch"]
     assert costs[Stage.BESIDE] == costs[Stage.POURED] == costs[Stage.LIFTED] + S["move"]
 
 
-def heft_cost(stage):
-    return next(p.cost for p in graph(stage).probes if p.name == "heft_A")
+def hand_cost(stage):
+    return next(p.cost for p in graph(stage).probes if p.name == "hand_A")
 
 
 def test_restarting_costs_what_is_undone_and_done_again_and_four_measurements():

@@ -22,7 +22,7 @@ from tests.lab.pouring.mujoco.tables import (
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, drive
-from aquamend_lab.pouring.mujoco.composing import fetch, heft, pour_back, put_back, regrasp, safe_stop
+from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, regrasp, safe_stop, weigh_in_hand
 from aquamend_lab.pouring.mujoco.faults import Faults
 from aquamend_lab.pouring.mujoco.handling import grasp, place
 from aquamend_lab.pouring.mujoco.measuring import localise
@@ -155,17 +155,17 @@ def situation(body: Body) -> tuple[object, ...]:
 
 
 @cache
-def hefted(start: Callable[[], Body], cup: str) -> tuple[Body, float]:
+def weighed_in_hand(start: Callable[[], Body], cup: str) -> tuple[Body, float]:
     """Return a body that has weighed a cup in the hand, and what it felt."""
     body = start().branch()
-    finding = drive(body, heft(body, cup, Charge.SENSING))
+    finding = drive(body, weigh_in_hand(body, cup, Charge.SENSING))
     assert finding.succeeded, finding.told
     return body, float(finding.value)
 
 
 @pytest.mark.parametrize(("start", "cup"), [(ready, "C"), (carrying, "A"), (beside, "B")])
 def test_weighing_in_the_hand_tells_what_is_in_a_cup_and_restores_the_situation(start, cup) -> None:
-    body, felt = hefted(start, cup)
+    body, felt = weighed_in_hand(start, cup)
     assert felt == pytest.approx(GRAMS[cup], abs=2)
     assert situation(body) == situation(start())
     place_x = dim.PLACES_X["ABC".index(cup)]
@@ -174,7 +174,7 @@ def test_weighing_in_the_hand_tells_what_is_in_a_cup_and_restores_the_situation(
 
 
 def test_all_of_weighing_in_the_hand_is_charged_as_sensing_without_a_gap() -> None:
-    body, _ = hefted(carrying, "A")
+    body, _ = weighed_in_hand(carrying, "A")
     leaves = body.leaves[len(carrying().leaves) :]
     assert [leaf.what for leaf in leaves] == [
         "place pitcher", "retreat", "grasp A", "lift A", "place A", "retreat", "grasp pitcher", "lift pitcher",
@@ -191,7 +191,7 @@ def test_a_cup_seen_elsewhere_is_weighed_there_and_believed_where_it_was() -> No
     believed = body.believed_m["A"], body.believed_m["C"]
     body.believed_m |= {"A": believed[1], "C": believed[0]}
     drive(body, localise(body, believe=False))
-    finding = drive(body, heft(body, "A", Charge.SENSING))
+    finding = drive(body, weigh_in_hand(body, "A", Charge.SENSING))
     assert finding.value == pytest.approx(GRAMS["A"], abs=2)
     assert body.believed_m["A"] == believed[1]
     assert body.simulation.position("A")[:2] == pytest.approx((dim.PLACES_X[0], 0), abs=0.005)
@@ -200,7 +200,7 @@ def test_a_cup_seen_elsewhere_is_weighed_there_and_believed_where_it_was() -> No
 def test_a_cup_that_is_found_only_at_the_second_look_is_set_down_where_it_was_gripped() -> None:
     body = ready().branch()
     body.seen_m["A"] = (0.11, 0.0)  # nearest to B's place, where A must not be set down
-    finding = drive(body, heft(body, "A", Charge.SENSING))
+    finding = drive(body, weigh_in_hand(body, "A", Charge.SENSING))
     assert finding.value == pytest.approx(GRAMS["A"], abs=2)
     assert body.simulation.position("A")[:2] == pytest.approx((dim.PLACES_X[0], 0), abs=0.005)
     assert body.simulation.position("B")[:2] == pytest.approx(ready().simulation.position("B")[:2], abs=0.002)
@@ -210,7 +210,7 @@ def test_a_cup_that_cannot_be_gripped_has_no_weight_and_the_pitcher_is_fetched_a
     body = carrying().branch()
     body.believed_m["A"], body.seen_m = (-0.11, 0.0), {}
     body.faults = Faults(hidden=("A",))
-    finding = drive(body, heft(body, "A", Charge.SENSING))
+    finding = drive(body, weigh_in_hand(body, "A", Charge.SENSING))
     assert not finding.succeeded
     assert body.holding == "pitcher"
     assert body.simulation.hand == pytest.approx(carrying().simulation.hand)

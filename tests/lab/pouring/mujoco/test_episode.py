@@ -34,7 +34,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
 )
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.reports import ROUTINE, Signal
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, heft, look, weigh
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, look, weigh, weigh_in_hand
 
 pytestmark = pytest.mark.slow
 
@@ -299,7 +299,7 @@ def test_the_true_configuration_says_what_is_wrong_and_what_localisation_and_sel
 
 @pytest.mark.parametrize("kind", ["swap third", "mixed up"])
 def test_the_true_configuration_predicts_what_the_hand_feels(kind):
-    assert disagreements(of_kind(kind), [heft("C")]) == {}
+    assert disagreements(of_kind(kind), [weigh_in_hand("C")]) == {}
 
 
 @pytest.mark.parametrize("kind", ["rival", "bias"])

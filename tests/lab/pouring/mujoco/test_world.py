@@ -42,7 +42,7 @@ from aquamend_lab.pouring.mujoco.faults import Faults
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, FrozenCamera, Occlusion, SwapCups
 from aquamend_lab.pouring.mujoco.world import PouringRobot
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SAFE_STOP, Stage, heft, look, weigh
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SAFE_STOP, Stage, look, weigh, weigh_in_hand
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ class EveryProbe(Taking):
     """Run every probe but those of the hand, then end the recovery."""
 
     def next_step(self, state):
-        wanted = [probe for probe in state.legal_probes if not probe.startswith("heft")]
+        wanted = [probe for probe in state.legal_probes if not probe.startswith("hand")]
         return Reprobe(wanted[0]) if wanted else super().next_step(state)
 
 
@@ -83,10 +83,10 @@ def swap():
 
 
 @pytest.fixture(scope="module")
-def hefting():
+def weighing_in_hand():
     """Return a robot that weighed A in the hand, and the receipt."""
     robot = entered(OCCLUSION, Stage.BESIDE)
-    return robot, robot.measure(Measure(heft("A")))
+    return robot, robot.measure(Measure(weigh_in_hand("A")))
 
 
 def leaves(found):
@@ -187,7 +187,7 @@ def test_a_policy_declares_an_amount_that_is_right_only_once_it_has_been_read(qu
     declared = {cup: robot.hands.said[f"quantity_{cup}"] for cup in "ABC"}
     before = dict(zip("ABC", robot.alarmed.declared.quantity_g, strict=True))
     assert {cup for cup in "ABC" if declared[cup] != before[cup]} == {"B"}
-    assert {e.probe for e in found.recovery.evidence} & {look("B"), weigh("B"), heft("B")}
+    assert {e.probe for e in found.recovery.evidence} & {look("B"), weigh("B"), weigh_in_hand("B")}
     assert declared["B"] == pytest.approx(robot.alarmed.before_pouring_g["B"], abs=3.0)
 
 
@@ -265,8 +265,8 @@ def test_an_amount_is_told_without_what_the_robot_has_poured_itself():
     assert answer(robot, weigh("A")) == pytest.approx(28.0, abs=2.0)
 
 
-def test_weighing_in_the_hand_is_sensing_through_and_through_and_restores_the_situation(hefting):
-    robot, receipt = hefting
+def test_weighing_in_the_hand_is_sensing_through_and_through_and_restores_the_situation(weighing_in_hand):
+    robot, receipt = weighing_in_hand
     before = robot.alarmed.body
     assert receipt.succeeded
     assert receipt.finding == pytest.approx(15.0, abs=2.5)
@@ -279,8 +279,8 @@ def test_weighing_in_the_hand_is_sensing_through_and_through_and_restores_the_si
     assert {cup: robot.body.simulation.grams(cup) for cup in "ABC"} == robot.alarmed.before_pouring_g
 
 
-def test_after_weighing_in_the_hand_probes_see_the_table_as_it_is_now(hefting):
-    robot, _ = hefting
+def test_after_weighing_in_the_hand_probes_see_the_table_as_it_is_now(weighing_in_hand):
+    robot, _ = weighing_in_hand
     assert robot._seen is robot.body
     assert answer(robot, look("A")) == pytest.approx(15.0, abs=3.0)
 

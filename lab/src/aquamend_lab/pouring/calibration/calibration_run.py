@@ -21,7 +21,7 @@ from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
 from aquamend_lab.pouring.model.problem import AlarmModel, Heard
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, Skill, drive, nearest_place
-from aquamend_lab.pouring.mujoco.composing import fetch, heft, pour_back, put_back
+from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, weigh_in_hand
 from aquamend_lab.pouring.mujoco.drawing import Kind, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, located_as, until_alarm
 from aquamend_lab.pouring.mujoco.handling import draw_back, move
@@ -30,9 +30,9 @@ from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, 
 from aquamend_lab.pouring.mujoco.pouring import pour
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera
 from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, Stage, Statement
-from aquamend_lab.pouring.task import heft as hefting
 from aquamend_lab.pouring.task import look as looking
 from aquamend_lab.pouring.task import weigh as weighing
+from aquamend_lab.pouring.task import weigh_in_hand as weighing_probe
 
 SEED = 7_270_002
 """Seeds of calibration begin with this number, which no suite uses."""
@@ -159,9 +159,9 @@ def _use(alarmed: Alarmed) -> Generator[None, None, tuple[dict[str, float | str]
     yield from time("put back", put_back(body, charge))
     if heard.stage is Stage.LIFTED:
         for cup in dim.CUPS:
-            felt = yield from time("heft", heft(body, cup, charge))
+            felt = yield from time("weigh in hand", weigh_in_hand(body, cup, charge))
             if felt.value is not None and felt.succeeded:
-                readings[hefting(cup)] = round(felt.value, 1)
+                readings[weighing_probe(cup)] = round(felt.value, 1)
     return readings, timed
 
 

@@ -98,7 +98,7 @@ def _readings(records: Sequence[CalibrationRecord], fitted: Fitted) -> Readings:
         look_same_sd_g=_rms(errors[Sense.LOOK, False]),
         look_new_sd_g=_rms(errors[Sense.LOOK, True]),
         weigh_sd_g=_rms(errors[Sense.WEIGH, False]),
-        heft_sd_g=_rms(errors[Sense.HEFT, False]),
+        hand_sd_g=_rms(errors[Sense.HAND, False]),
         localise_right=_share(right),
         finds_faulty={kind: _share(found) for kind, found in faulty.items()},
         scale_off=_share([record.scale_off_g > 0 for record in records]),

@@ -210,7 +210,7 @@ class _Telling:
         robot, teller = self.robot, self.teller
         teller.declared_g = self._declared_g()
         known = robot.task.measurements.get(step.probe)
-        if known is not None and known.sense is Sense.HEFT:
+        if known is not None and known.sense is Sense.HAND:
             robot.body.listener = teller.did
         receipt = robot.measure(step)
         robot.body.listener = None

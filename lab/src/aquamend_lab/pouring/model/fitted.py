@@ -16,7 +16,7 @@ from aquamend_lab.pouring.model.alarms import KINDS, cells
 from aquamend_lab.pouring.model.configurations import CAMERA_KINDS, Amount, Shifts
 from aquamend_lab.pouring.task import Sense
 
-TIMED = ("fetch", "move", "draw back", "pour", "put back", "pour back", "heft")
+TIMED = ("fetch", "move", "draw back", "pour", "put back", "pour back", "weigh in hand")
 """Skills that every recovery is priced by."""
 FORMAT = "aquamend-pouring-model/2"
 SHIPPED = Path(__file__).parent / "fitted.json"
@@ -45,7 +45,7 @@ class Readings:
     """A look at water that was poured since."""
     weigh_sd_g: float
     """The declared amount was read by the camera, so its own error is in here."""
-    heft_sd_g: float
+    hand_sd_g: float
     localise_right: float
     """Share of the times that the camera tells rightly who stands where."""
     finds_faulty: Mapping[str, float]
@@ -61,7 +61,7 @@ class Readings:
             case Sense.WEIGH:
                 return self.weigh_sd_g
             case _:
-                return self.heft_sd_g
+                return self.hand_sd_g
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,13 +113,13 @@ def prices(fitted: Fitted, stage: Stage) -> Prices:
     """
     s = fitted.seconds
     held, beside = bool(stage.executed), MOVE in stage.executed
-    heft = s("heft") + (s("put back") + s("fetch") if held else 0.0) + (s("move") if beside else 0.0)
+    weigh_in_hand = s("weigh in hand") + (s("put back") + s("fetch") if held else 0.0) + (s("move") if beside else 0.0)
     return Prices(
         look=PROBE_S,
         weigh=PROBE_S,
         localise=PROBE_S,
         check_camera=PROBE_S,
-        heft=heft,
+        hand=weigh_in_hand,
         undo={LIFT: s("put back"), MOVE: s("draw back"), POUR: s("pour back"), PLACE: s("fetch")},
         redo={LIFT: s("fetch"), MOVE: s("move"), POUR: s("pour"), PLACE: s("put back")},
         put_down=s("put back"),
@@ -136,7 +136,7 @@ def task_of(declared: Statement, heard: Heard, fitted: Fitted) -> PouringTask:
         declared,
         heard.stage,
         camera_was_sound=True,
-        instruments=Instruments(weighable, scales_may_be_off=True, hefting=True),
+        instruments=Instruments(weighable, scales_may_be_off=True, weighing_in_hand=True),
         prices=prices(fitted, heard.stage),
     )
 

@@ -62,7 +62,7 @@ def put_back(body: Body, charge: Charge, at: int | None = None) -> Skill:
     return retreated if placed.succeeded else placed
 
 
-def heft(body: Body, cup: str, charge: Charge) -> Skill:
+def weigh_in_hand(body: Body, cup: str, charge: Charge) -> Skill:
     """Lift a cup where it was last seen, feel what is in it, set it down again, and go back to what was being done.
 
     What the hand held is put away for it and fetched again. Where a cup was seen need not be where it is believed to

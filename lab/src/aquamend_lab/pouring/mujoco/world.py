@@ -27,7 +27,7 @@ from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.acting import Hands
 from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, drive, nearest_place
-from aquamend_lab.pouring.mujoco.composing import heft
+from aquamend_lab.pouring.mujoco.composing import weigh_in_hand
 from aquamend_lab.pouring.mujoco.episode import Alarmed, located_as
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of
 from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
@@ -87,7 +87,7 @@ class PouringRobot:
         before, start = len(self.body.leaves), self.body.simulation.time_s
         finding = drive(self.body, self._reading(measurement, noise))
         parts, end = tuple(self.body.leaves[before:]), self.body.simulation.time_s
-        if measurement.sense is Sense.HEFT:  # the table has been touched
+        if measurement.sense is Sense.HAND:  # the table has been touched
             self._seen = self.body
         if not finding.succeeded:
             return step.failed(finding.told, start_s=start, end_s=end, parts=parts)
@@ -98,8 +98,8 @@ class PouringRobot:
     def _reading(self, measurement: Measurement, noise: np.random.Generator) -> Skill:
         sense, cup, seen = measurement.sense, measurement.cup or "", self._seen
         match sense:
-            case Sense.HEFT:
-                return heft(self.body, cup, Charge.SENSING)
+            case Sense.HAND:
+                return weigh_in_hand(self.body, cup, Charge.SENSING)
             case Sense.LOCALISE:
                 skill = localise(seen, believe=False, noise=noise)
             case Sense.CHECK_CAMERA:
