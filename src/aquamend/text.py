@@ -21,6 +21,11 @@ def shown(name: object) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
 
 
+def mermaid_text(text: str) -> str:
+    """Return text that Mermaid shows as it is: its own syntax and HTML written as entities."""
+    return "".join(c if c.isalnum() or c in " _-.,:%/" else f"#{ord(c)};" for c in shown(text))
+
+
 def capital(text: str) -> str:
     """Return a text that begins with a capital letter, and is otherwise as it was."""
     return text[:1].upper() + text[1:]

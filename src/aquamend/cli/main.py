@@ -15,6 +15,7 @@ from aquamend.cli.command import Command, added_commands
 
 COMMANDS = {
     "decide": Command("aquamend.cli.decide:decide", "Decide what to do next, and say why."),
+    "plan": Command("aquamend.cli.plan:plan", "Print what a policy will do, answer by answer."),
     "evaluate": Command("aquamend.cli.evaluate:evaluate", "Compare policies by expected loss."),
     "learn": Command("aquamend.cli.learn:learn", "Learn a problem's numbers from past alarms."),
     "session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries."),

@@ -101,6 +101,14 @@ def advice(step: Step) -> Advice:
             assert_never(step)
 
 
+def but_for_numbers(step: Step) -> object:
+    """Return what tells a step apart from those that do not only declare other numbers."""
+    if not isinstance(step, RollBack):
+        return step
+    said = tuple((new.belief, new.value if isinstance(new.value, str) else None) for new in step.declare)
+    return step.correct, step.undo, step.plan, said
+
+
 def step_to_data(step: Step) -> dict[str, Any]:
     """Return a step as plain data, in the words of the decision format."""
     always: dict[str, Any] = {"correct": [], "undo": []} if isinstance(step, RollBack | Continue) else {}

@@ -14,7 +14,7 @@ from aquamend.belief import InformationState, joint, rejected
 from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, probe_values
-from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step
+from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step, but_for_numbers
 from aquamend.decision.terminal import Stop, best_terminal, correction_stops, declarable, may_be_kept, price
 from aquamend.explanation.report import DecisionReport
 from aquamend.problem import Plan
@@ -170,20 +170,12 @@ def _answers(state: InformationState, probe: str, names: Sequence[str] | None = 
 
 
 def _joined(every: Sequence[Answer], cuts: NDArray[np.float64], sharpest: float) -> Iterator[Answer]:
-    runs = [list(run) for _, run in groupby(every, key=lambda answer: _but_for_numbers(answer.stop.decision))]
+    runs = [list(run) for _, run in groupby(every, key=lambda answer: but_for_numbers(answer.stop.decision))]
     starts = np.cumsum([len(run) for run in runs])[:-1]
     for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
         whole = math.fsum(answer.probability for answer in run)
         decision = _from_to(run[0].stop.decision, run[-1].stop.decision)
         yield Answer(label, whole, Stop(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole))
-
-
-def _but_for_numbers(decision: Decision) -> object:
-    """Return what tells two decisions apart that do not only declare other numbers."""
-    if not isinstance(decision, RollBack):
-        return decision
-    said = tuple((new.belief, new.value if isinstance(new.value, str) else None) for new in decision.declare)
-    return decision.correct, decision.undo, decision.plan, said
 
 
 def _from_to(first: Decision, last: Decision) -> Decision:

@@ -19,7 +19,7 @@ from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import PlanTable, solve
 from aquamend.planning.limits import Limits
-from aquamend.planning.plan_tree import PlanTree
+from aquamend.planning.searched_plan import SearchedPlan
 from aquamend.planning.sensors import discrete_answers, less_informed, reads_numbers
 from aquamend.planning.work import cell_work
 
@@ -84,7 +84,7 @@ class WholePlan:
 class PartPlan:
     """The steps at those evidence states that a search has looked at."""
 
-    tree: PlanTree
+    tree: SearchedPlan
     ends_there: bool = False
     """Whether to stop at states that it knows of and has not looked at; else they are outside."""
 
@@ -117,7 +117,7 @@ def planned(state: InformationState, limits: Limits, *, stops: bool, work: float
         return WholePlan(table)
     if not stops and state.problem.coverage is not None:
         return None  # a screen may apply, and then a search does not know where the one-step policy goes
-    tree = PlanTree(state, discrete_answers(state), apart=True)
+    tree = SearchedPlan(state, discrete_answers(state), apart=True)
     covered = tree.cover(lambda own: own.work > FOR_ONE_STEP * work or limits.reached(own.bounds))
     if not (stops or covered):
         return None
@@ -136,11 +136,11 @@ def orders_meet(state: InformationState) -> bool:
 
 def _for_readings(state: InformationState, limits: Limits, work: float) -> PartPlan | None:
     """Return a plan that goes by intervals of readings, if it costs less than stopping."""
-    tree = PlanTree(state, less_informed(state, READING_CUTS))
+    tree = SearchedPlan(state, less_informed(state, READING_CUTS))
     _search(tree, limits, READING_SHARE * work)
     return PartPlan(tree) if tree.bounds.upper < best_terminal(state).loss - TIE else None
 
 
-def _search(tree: PlanTree, limits: Limits, work: float) -> None:
+def _search(tree: SearchedPlan, limits: Limits, work: float) -> None:
     while tree.work < work and tree.memory < limits.memory and not limits.reached(tree.bounds) and tree.grow():
         pass

@@ -27,7 +27,7 @@ from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
-from aquamend.planning.plan_tree import PlanTree
+from aquamend.planning.searched_plan import SearchedPlan
 from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
 from aquamend.planning.work import Pace, cells_within
 from aquamend.problem.model.kernels import Outcomes
@@ -182,7 +182,7 @@ class Evidence:
 
         Then after every round, until memory or the tree itself is exhausted.
         """
-        pace, tree = Pace(), PlanTree(state, discrete_answers(state))
+        pace, tree = Pace(), SearchedPlan(state, discrete_answers(state))
         begun, most = limits.left_s, self.for_one_step * limits.memory
         tree.cover(lambda own: own.memory > most or limits.left_s < self.for_one_step * begun)
         yield CertifiedPlan(tree.best_probe(), tree.bounds)
@@ -220,11 +220,11 @@ class Readings:
         """
         ruled, pace = endings_of(state.problem).ruled, Pace()  # with rules, being told more need not help
         below = _Side(
-            lambda n: PlanTree(state, better_informed(state, n), relaxed=ruled),
+            lambda n: SearchedPlan(state, better_informed(state, n), relaxed=ruled),
             int(self.more_below * self.first_cuts),
             self.finest,
         )
-        above = _Side(lambda n: PlanTree(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
+        above = _Side(lambda n: SearchedPlan(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
         yield CertifiedPlan(above.tree.best_probe(), Bounds(below.tree.bounds.lower, above.tree.bounds.upper))
         yield self._one_step(state, limits)
         reached = Bounds(-math.inf, math.inf)
@@ -246,7 +246,7 @@ class Readings:
     def _one_step(self, state: InformationState, limits: Limits) -> CertifiedPlan:
         """Return what one step ahead costs at most, told the intervals of readings, of which there are few."""
         begun, most = limits.left_s, self.for_one_step * limits.memory
-        tree = PlanTree(state, less_informed(state, self.few_cuts))
+        tree = SearchedPlan(state, less_informed(state, self.few_cuts))
         tree.cover(lambda own: own.memory > most or limits.left_s < (1.0 - self.for_one_step) * begun)
         return CertifiedPlan(tree.best_probe(), Bounds(-math.inf, tree.bounds.upper))
 
@@ -255,7 +255,7 @@ class Readings:
 class _Side:
     """One of the two trees, with so many cuts, which may be doubled so often."""
 
-    planted: Callable[[int], PlanTree]
+    planted: Callable[[int], SearchedPlan]
     cuts: int
     doublings: int
     slack: float = 1.0

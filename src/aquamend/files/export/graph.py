@@ -10,7 +10,7 @@ from aquamend.decision.steps import NewDeclaration, Reprobe, Restart, RollBack, 
 from aquamend.decision.terminal import best_terminal
 from aquamend.explanation.wording import Wording, told
 from aquamend.problem.graph import EdgeKind
-from aquamend.text import percent, shown
+from aquamend.text import mermaid_text, percent, shown
 
 DOT_STYLE = {
     "probe": {"shape": "ellipse", "color": "#4a6fa5"},
@@ -95,7 +95,7 @@ class MarkedGraph:
         lines = [f"%% {shown(self.title)}", "flowchart LR"]
         for node in self.nodes:
             before, after = MERMAID_SHAPE[node.marks[0]]
-            label = "<br/>".join(_mermaid_text(line) for line in (node.name, *node.notes))
+            label = "<br/>".join(mermaid_text(line) for line in (node.name, *node.notes))
             lines.append(f"  {ids[node.name]}{before}{label}{after}")
         for link in self.links:
             arrow = "-->" if link.line == "solid" else "-.->"
@@ -188,8 +188,3 @@ def _dot_style(node: Node) -> str:
 def _dot_text(text: str) -> str:
     lines = [shown(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
     return '"' + "\\n".join(lines) + '"'
-
-
-def _mermaid_text(text: str) -> str:
-    """Return text that Mermaid shows as it is: its own syntax and HTML written as entities."""
-    return "".join(c if c.isalnum() or c in " _-.,:%/" else f"#{ord(c)};" for c in shown(text))

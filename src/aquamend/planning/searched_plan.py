@@ -20,7 +20,7 @@ from aquamend.planning.evidence_tree import LOWER, STOP, UPPER, EvidenceTree
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Ends = Callable[["PlanTree"], bool]
+Ends = Callable[["SearchedPlan"], bool]
 """Whether to stop working on a tree."""
 
 WORK_AT_ONCE = 1e7
@@ -29,7 +29,7 @@ MOST_BACKUPS = 1_000
 """Where evidence can lead back to the same state, bounds settle after some rounds."""
 
 
-class PlanTree(EvidenceTree):
+class SearchedPlan(EvidenceTree):
     """A tree of evidence whose plan can be followed."""
 
     def cover(self, ends: Ends) -> bool:
