@@ -84,7 +84,7 @@ def test_readings_within_an_interval_lead_to_its_step_and_outside_to_another():
     assert [a.below for a in first[:-1]] == [b.above for b in first[1:]]
     for node in first:
         for end, sign in ((node.above, 1.0), (node.below, -1.0)):
-            reading = node.at if end is None else end + sign * 1e-2 * abs(node.at - end)
+            reading = node.at if end is None else end + sign * 5e-2 * abs(node.at - end)
             step = policy.next_step(state.after(Observation(tree.root.step.probe, reading)))
             assert isinstance(step, Reprobe) == isinstance(node.step, Reprobe)
 

@@ -3,7 +3,8 @@
 ``plan_tree`` follows a policy through the answers that it may get, the likeliest first, until the tree is as large as
 asked for. What it costs at a node is what the steps below cost on average. A probe that reads a number has a branch
 for every interval of readings that leads to another step (or, before a further look, would lead to another ending
-without it); what follows in one is the policy's plan after the reading in the middle of it. ``parted`` says where two such trees part.
+without it); what follows in one is the policy's plan after the reading in the middle of it. ``two_plans`` says where
+two such trees part.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from aquamend.problem.model.kernels import Outcomes, Readings
 FORMAT: Final = "aquamend-plan/1"
 SLICES = 16
 """Intervals of equal probability into which readings are cut to see where the step changes."""
-SHARPEST = 0.02
+SHARPEST = 0.005
 """How closely such a change is looked for, in standard deviations of the sharpest reading."""
 NEVER = 1e-12
 """Probability of answers that are left out."""
