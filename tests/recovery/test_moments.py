@@ -289,6 +289,13 @@ def test_a_check_answers_with_prices_and_the_explanation_of_decide():
     assert (fresh.advice, fresh.step) == (Advice.GO_ON, Continue())
 
 
+def test_measuring_first_is_advised_at_a_price_below_that_of_going_on_also_where_one_look_alone_does_not_pay():
+    check = Tracker(DELIVERY, at=0).check("drive_to_ward", at=1)
+    assert (check.advice, check.step) == (Advice.MEASURE_FIRST, Reprobe("look_around"))
+    assert check.report.loss_of(check.step) > check.loss_of_going_on > check.loss
+    assert check.loss == check.report.bounds.upper
+
+
 def test_an_action_that_is_under_way_or_unknown_cannot_be_checked():
     tracker = delivered()
     with pytest.raises(AquaMendError, match="'drive_to_ward' is executed already; check it before it begins"):

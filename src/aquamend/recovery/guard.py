@@ -19,6 +19,7 @@ from aquamend.errors import AquaMendError
 from aquamend.explanation.report import DecisionReport, decision_report
 from aquamend.explanation.wording import Wording
 from aquamend.policies import Best, Policy
+from aquamend.policies.policy import CertifyingPolicy
 from aquamend.problem import Problem
 from aquamend.problem.building.guard import before_action, leading_to
 from aquamend.problem.graph import Edge, RecoveryGraph
@@ -48,8 +49,10 @@ class Check:
 
     @property
     def loss(self) -> float:
-        """What that costs, in expected loss."""
-        return 0.0 if self.report is None else self.report.loss
+        """What that costs, in expected loss: what the policy guarantees where it can, also by what it does next."""
+        if self.report is None:
+            return 0.0
+        return self.report.bounds.upper if self.report.certified else self.report.loss
 
     @property
     def loss_of_going_on(self) -> float:
@@ -83,7 +86,9 @@ def checked(problem: Problem, action: str, *, silent: Sequence[str] = (), policy
     """Return whether an action may be done now, in the problem of this moment."""
     state = InformationState.alarmed(before_action(problem, action), (), silent=silent)
     by = Best() if policy is None else policy
-    return Check(action, decision_report(state, by, name=type(by).__name__, bounded=False))
+    # Who certifies has its bounds from deciding; they cost nothing more.
+    bounded = isinstance(by, CertifyingPolicy)
+    return Check(action, decision_report(state, by, name=type(by).__name__, bounded=bounded))
 
 
 def may_matter(graph: RecoveryGraph, action: str, unsaid: Iterable[Edge] = ()) -> bool:
