@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.analysis.figures.appearance import described_by
+from aquamend_lab.analysis.figures.appearance import described_by, looks_in
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.plots import mean_dots
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, PUBLISHED
-from aquamend_lab.cli.looks import look_named
 from aquamend_lab.records import Run, load_run
 
 ROOT = Path(__file__).parent.parent
@@ -31,18 +30,21 @@ def committed(suite: str) -> Run:
 
 def picture(suite: str) -> bytes:
     """Return the drawing of a suite's means beside the paper's, as SVG."""
-    figure = mean_dots(suite, summarise(table_of(committed(suite))), paper_table(suite))
+    run = committed(suite)
+    with described_by(looks_in([run.manifest])):
+        figure = mean_dots(suite, summarise(table_of(run)), paper_table(suite))
     if figure is None:
         raise SystemExit(f"there is nothing to draw of {suite}")
     return figure.svg
 
 
 def main() -> None:
-    """Write the pages anew, with the tables between their markers, and the pictures."""
+    """Write the pages again, with the tables between their markers, and the pictures."""
     for page, suites in PAGES.items():
         path = ROOT / page
         runs = [committed(suite) for suite in suites]
-        text = with_tables(path.read_text(encoding="utf-8"), runs, former=MADE_WITH_FORMER_MEANING)
+        with described_by(looks_in(run.manifest for run in runs)):
+            text = with_tables(path.read_text(encoding="utf-8"), runs, former=MADE_WITH_FORMER_MEANING)
         write_atomically(path, text.encode())
     for name, suite in PICTURES.items():
         if not (ROOT / "results" / suite).is_dir():
@@ -51,5 +53,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with described_by(look_named):
-        main()
+    main()

@@ -201,7 +201,7 @@ def test_policies_of_ones_own_take_part_with_settings_and_keep_their_titles(tmp_
     names = ("settled:Settled", "settled:Settled(over=True)")
     run = run_suite("m1-v1", tmp_path / "run", asked=Asked(names, 2, 1), jobs=1)
     assert {(r["policy"], r["ending"]) for r in run.records} == {(names[0], "continue"), (names[1], "restart")}
-    assert [look["title"] for look in run.manifest["own_looks"].values()] == ["Settled", "Settled (over=True)"]
+    assert [look["title"] for look in run.manifest["looks"].values()] == ["Settled", "Settled (over=True)"]
 
 
 def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tmp_path):

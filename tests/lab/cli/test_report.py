@@ -1,10 +1,13 @@
 """``aquamend report``: what it writes, where, and what it says about bad folders."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
+from aquamend_lab.benchmarks.catalogue import M1
+from aquamend_lab.benchmarks.looks import looks_of
 from aquamend_lab.records import write_lines
 
 
@@ -12,8 +15,9 @@ from aquamend_lab.records import write_lines
 def folder(tmp_path):
     path = tmp_path / "m1"
     manifest = {"format": "aquamend-run/1", "suite": "m1-v1", "policies": ["aquamend", "exact"]}
+    manifest |= {"scenarios": 2, "seeds": 1, "looks": looks_of(M1, manifest["policies"])}
     path.mkdir()
-    (path / "manifest.json").write_text(json.dumps(manifest | {"scenarios": 2, "seeds": 1}), encoding="utf-8")
+    (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     records = [
         {"suite": "m1-v1", "scenario": i, "seed": 0, "policy": name, "group": {}, "loss": loss, "success": 1.0}
         for name, losses in (("aquamend", [2.0, 4.0]), ("exact", [2.0, 3.0]))
@@ -165,13 +169,27 @@ def test_runs_of_one_suite_make_one_table(run, folder, tmp_path):
 )
 def test_a_users_own_policy_has_the_title_that_its_run_has_kept(run, folder, look, told):
     name = "my:Policy(floor=0.2)"
-    mine = with_policy(folder, "mine", name, own_looks={name: look})
+    mine = with_policy(folder, "mine", name, looks={name: look})
     assert told in run("report", str(mine), columns=120).stdout
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_manifest_with_forged_looks_and_units_is_no_trouble(run, folder, tmp_path):
-    for k, forged in enumerate(({"own_looks": [1], "unit": [1]}, {"own_looks": "x", "unit": {"n": 3}})):
+    for k, forged in enumerate(({"looks": [1], "unit": [1]}, {"looks": "x", "unit": {"n": 3}})):
         mine = with_policy(folder, f"mine{k}", "my:Policy", **forged)
         assert run("report", str(mine)).exit_code == 0
         assert run("report", str(folder), str(mine), "--out", str(tmp_path / "both")).exit_code == 0
+
+
+def test_a_report_loads_no_robot_and_no_suite(folder):
+    code = (
+        "import sys; from aquamend_lab.records import load_run; from aquamend_lab.analysis.report.build import *\n"
+        "from aquamend_lab.analysis.figures.appearance import described_by, looks_in\n"
+        f"run = load_run({str(folder)!r})\n"
+        "with described_by(looks_in([run.manifest])):\n"
+        "    assert 'AquaMend' in as_html(report_of(analysed_runs([run])))\n"
+        "heavy = ('aquamend_lab.pouring', 'aquamend_lab.benchmarks', 'mujoco')\n"
+        "print([name for name in sys.modules if name.startswith(heavy)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

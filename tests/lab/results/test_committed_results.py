@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.figures.appearance import described_by
+from aquamend_lab.analysis.figures.appearance import described_by, looks_in
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, NOT_RUN_YET, PUBLISHED, SUITES
 from aquamend_lab.benchmarks.environment import code_fingerprint
-from aquamend_lab.cli.looks import look_named
 from aquamend_lab.records import as_line, load_run
 
 ROOT = Path(__file__).parents[3]
@@ -81,8 +80,8 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
 def test_the_pages_show_these_results(page, suites):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert "<!-- results:begin -->" in text
-    with described_by(look_named):
-        runs = [load_run(ROOT / "results" / name) for name in suites]
+    runs = [load_run(ROOT / "results" / name) for name in suites]
+    with described_by(looks_in(run.manifest for run in runs)):
         assert with_tables(text, runs, former=MADE_WITH_FORMER_MEANING) == text
 
 

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import platform
 import subprocess
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,8 +14,6 @@ from typing import Any
 
 import aquamend
 import aquamend_lab
-from aquamend.errors import UnknownName
-from aquamend.policies import DescribedPolicy, policy_named
 from aquamend_lab.benchmarks.problem_folder import fingerprint
 
 LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
@@ -67,25 +64,6 @@ def code_fingerprint() -> str:
 def own_policies(names: list[str]) -> dict[str, str]:
     """Return a hash of the module of every policy that is not ours (``module:Class``)."""
     return {name: _module_hash(name) for name in names if ":" in name}
-
-
-def own_looks(names: list[str]) -> dict[str, dict[str, str]]:
-    """Return title, colour and marker of every policy that is not ours and describes itself.
-
-    Reports import no policy of a user's own, so what it says of itself is kept with the run.
-    Settings are part of the title.
-    """
-    found = {}
-    for name in names:
-        policy = None
-        if ":" in name:
-            with suppress(UnknownName):  # a suite of somebody's own may have names of its own
-                policy = policy_named(name)
-        if isinstance(policy, DescribedPolicy):
-            about, (_, bracket, settings) = policy.description, name.partition("(")
-            title = f"{about.title} ({settings}" if bracket and settings != ")" else about.title
-            found[name] = {"title": title, "colour": about.colour, "marker": about.marker}
-    return found
 
 
 def own_suite(source: str) -> str | None:

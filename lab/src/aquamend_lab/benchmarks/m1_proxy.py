@@ -58,6 +58,11 @@ class ProxySuite:
     seeds = 5
     policies = ESTIMATORS
     groups: ClassVar[Mapping[str, str]] = {"mode": SIZE, "support": SIZE}
+    looks: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "independent": {"title": "Independence", "colour": "#d55e00", "marker": "o"},
+        "beam-32": {"title": "Beam-32", "colour": "#0077bb", "marker": "s"},
+        "monte-carlo-500": {"title": "Monte Carlo (500)", "colour": "#009e73", "marker": "v"},
+    }
 
     def check_policies(self, names: list[str]) -> None:
         """Raise where a name is no estimator."""

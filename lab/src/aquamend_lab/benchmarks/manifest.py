@@ -9,7 +9,8 @@ from typing import Any
 
 from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.benchmarks.environment import computing_environment, own_looks, own_policies, own_suite, session
+from aquamend_lab.benchmarks.environment import computing_environment, own_policies, own_suite, session
+from aquamend_lab.benchmarks.looks import looks_of
 from aquamend_lab.benchmarks.suite import Suite
 from aquamend_lab.records import KINDS, USUAL_KINDS
 from aquamend_lab.records.run_folder import FORMAT, RunFolder, load_manifest
@@ -44,7 +45,7 @@ def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, r
     changed = [name for name, before in manifest["own_policies"].items() if hashes.get(name) != before]
     if changed:
         _refuse_to_mix(folder, f"the module of {changed[0]} has changed since")
-    return manifest | {"own_suite": made_of, "own_policies": hashes, "own_looks": own_looks(manifest["policies"])}
+    return manifest | {"own_suite": made_of, "own_policies": hashes, "looks": looks_of(suite, manifest["policies"])}
 
 
 def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:

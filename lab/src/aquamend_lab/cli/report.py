@@ -12,8 +12,7 @@ from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
 from aquamend.errors import AquaMendError
-from aquamend_lab.analysis.figures.appearance import described_by
-from aquamend_lab.cli.looks import looks_in
+from aquamend_lab.analysis.figures.appearance import described_by, looks_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +58,7 @@ def report(
             return
         from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
 
-        with described_by(looks_in(runs)):
+        with described_by(looks_in(run.manifest for run in runs)):
             found = analysed_runs(runs)
             written = write_report(report_of(found), folder)
     except AquaMendError as error:
@@ -105,7 +104,7 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
     from aquamend_lab.analysis.report.tables import compact_table
     from aquamend_lab.analysis.report.terminal import print_table
 
-    with described_by(looks_in(one.run for one in found)):
+    with described_by(looks_in(one.run.manifest for one in found)):
         for one in found:
             console.print(one.title, style="bold")
             for notice in notices(one.run):

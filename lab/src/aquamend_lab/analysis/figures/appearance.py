@@ -1,16 +1,17 @@
 """One title, one colour and one marker for each policy, the same in every table and drawing.
 
-Policies describe themselves, and records know only their names: whoever makes a report says with ``described_by`` who
-is who. A policy that nobody describes is called by its name and gets a look from it.
+Policies describe themselves; the manifest of a run keeps what they say, so that a report runs no code of theirs. A
+policy that nobody describes is called by its name and gets a look from it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 from zlib import crc32
 
 INK = "#1b1c1e"
@@ -29,6 +30,9 @@ class Look:
     colour: str
     marker: str
 
+
+MARKERS = frozenset(".,ov^<>12348spP*hH+xXDd|_")
+"""Those of matplotlib that a policy may have."""
 
 Describe = Callable[[str], Look | None]
 """From a policy's name to how it looks; None where that is not known."""
@@ -50,20 +54,25 @@ def described_by(describe: Describe) -> Iterator[None]:
         _describe.reset(token)
 
 
+def looks_in(manifests: Iterable[Mapping[str, Any]]) -> Describe:
+    """Return how policies look by what these runs have kept of them; of two with one title, neither has it."""
+    kept = [looks for manifest in manifests if isinstance(looks := manifest.get("looks"), dict)]
+    found = {name: look for looks in kept for name, data in looks.items() if (look := _look(data)) is not None}
+    titles = [look.title for look in found.values()]
+    return {name: look for name, look in found.items() if titles.count(look.title) == 1}.get
+
+
+def _look(kept: object) -> Look | None:
+    """Return a look as a run has kept it; None where it is none, since runs may come from anywhere."""
+    data = kept if isinstance(kept, dict) else {}
+    title, colour, marker = (str(data.get(name, "")) for name in ("title", "colour", "marker"))
+    sound = title and re.fullmatch("#[0-9a-fA-F]{6}", colour) and marker in MARKERS
+    return Look(title, colour, marker) if sound else None
+
+
 def look_of(name: str) -> Look:
     """Return how a policy or an estimator is called and drawn; one that nobody knows gets a look from its name."""
     describe = _describe.get()
-    known = _estimator(name) or (None if describe is None else describe(name))
+    known = None if describe is None else describe(name)
     number = crc32(name.encode())  # not hash(): that differs between processes
     return known or Look(name, _OTHERS[number % len(_OTHERS)], _MARKERS[number // 8 % len(_MARKERS)])
-
-
-def _estimator(name: str) -> Look | None:
-    """Return how an estimator of the rollback risk looks: the three kinds are no policies, so none describes itself."""
-    if name == "independent":
-        return Look("Independence", "#d55e00", "o")
-    if found := re.fullmatch(r"(beam|monte-carlo)-(\d+)", name):
-        beam = found[1] == "beam"
-        title = f"Beam-{found[2]}" if beam else f"Monte Carlo ({found[2]})"
-        return Look(title, *(("#0077bb", "s") if beam else ("#009e73", "v")))
-    return None

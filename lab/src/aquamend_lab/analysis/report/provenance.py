@@ -14,7 +14,7 @@ _FIRST = (
     "format", "suite", "policies", "scenarios", "seeds", "records", "errors", "aquamend", "commit", "code", "python",
     "numpy", "libraries", "machine", "started", "finished",
 )  # fmt: skip
-_ELSEWHERE = ("description",)
+_ELSEWHERE = ("description", "looks")
 
 
 def expected_records(run: Run) -> int | None:
