@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from aquamend.recovery import Journal, Recovery
     from aquamend.recovery.events import Entry
-    from aquamend.recovery.journal import SessionLine
+    from aquamend.recovery.stored import SessionLine
     from aquamend.story.retelling import Retold
     from aquamend.story.telling import Line
 

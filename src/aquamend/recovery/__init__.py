@@ -12,7 +12,7 @@ from aquamend.recovery.drivers import (
 )
 from aquamend.recovery.guard import Check, Guard, NotNow
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.journal import Journal, SessionLine, Status
+from aquamend.recovery.journal import Journal
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
 from aquamend.recovery.log import Log, MemoryLog
 from aquamend.recovery.receipts import Charge, Receipt, charged
@@ -32,6 +32,7 @@ from aquamend.recovery.requests import (
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.rules import UNATTENDED, Rules
 from aquamend.recovery.session import Session
+from aquamend.recovery.stored import SessionLine, Status
 from aquamend.recovery.task_record import ActionStatus
 from aquamend.recovery.thinking import Thinking
 from aquamend.recovery.tracker import Tracker

@@ -13,80 +13,37 @@ import os
 import sqlite3
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
-from functools import reduce
+from functools import partial, reduce
 from operator import attrgetter, xor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
-from aquamend.files import parse_problem
 from aquamend.problem import Problem
 from aquamend.recovery import journal_file, seals
 from aquamend.recovery.clock import EARLIEST, LATEST
 from aquamend.recovery.events import (
     Alarmed,
-    Approved,
-    Asked,
-    Decided,
-    Done,
-    Ended,
     Entry,
     Event,
-    Intended,
-    Settled,
 )
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
-from aquamend.recovery.receipts import charged
+from aquamend.recovery.plain import event_from_data, from_json
 from aquamend.recovery.seals import Mark
-
-KEPT_PROBLEMS = 8
-"""Problems that are kept as they were last read, with all that was computed from them."""
-READ_AT_ONCE = 500
-LONGEST_NAME = 200
-
-
-class Status(StrEnum):
-    """How a session stands."""
-
-    RUNNING = "running"
-    """Something is to be decided or begun, by whoever conducts it or resumes it."""
-    WAITING = "waiting"
-    """A person has to answer."""
-    IN_DOUBT = "in doubt"
-    """An act has begun, and its receipt is not there yet: it is under way, or somebody has to find out."""
-    FINISHED = "finished"
-    HANDED_OVER = "handed over"
-    STOPPED = "stopped"
-    CANCELLED = "cancelled"
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing will come any more."""
-        return self not in (Status.RUNNING, Status.WAITING, Status.IN_DOUBT)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionLine:
-    """One session in short."""
-
-    name: str
-    problem: str
-    """The name of its problem."""
-    policy: str
-    status: Status
-    started: float
-    """This and the next in seconds since 1970."""
-    updated: float
-    events: int
-    cost: float
-    """What it has cost so far."""
+from aquamend.recovery.stored import (
+    READ_AT_ONCE,
+    Problems,
+    SessionLine,
+    Status,
+    cost_after,
+    digest_of,
+    status_after,
+    storable,
+)
 
 
 @dataclass(slots=True)
@@ -146,7 +103,7 @@ class Journal:
         """Open a journal; ``timeout_s`` is how long to wait while somebody else writes."""
         self.path, self.read_only, self.timeout_s = Path(path), read_only, timeout_s
         self._lock = threading.RLock()
-        self._problems: OrderedDict[str, Problem] = OrderedDict()
+        self._problems = Problems()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._left_behind: list[sqlite3.Connection] = []
@@ -188,13 +145,13 @@ class Journal:
         """Add events behind number ``after`` of a session, all or none, and have them on disk."""
         if not events:
             return
-        texts, problem = self._texts(events)
+        texts, problem = self._problems.texts(session, after, events)
         when = time.time() if at is None else float(at)
         with self._lock:
             with self._transaction() as connection:
                 mark, row = self._found(session)
                 if row is None:
-                    if after > 0:
+                    if not isinstance(events[0], Alarmed):
                         raise self._unknown(session)
                     row, before = self._begin(connection, session, events[0], problem, when), 0
                 else:
@@ -250,29 +207,10 @@ class Journal:
 
     # Writing.
 
-    def _texts(self, events: Sequence[Event]) -> tuple[list[str], str | None]:
-        """Return events as JSON, and the problem that the first of them brings, which is kept apart."""
-        texts, problem = [], None
-        for event in events:
-            data = event_to_data(event)
-            if isinstance(event, Alarmed):
-                problem = to_json(data["problem"])
-                data["problem"] = _digest(problem)
-                # What could not be read again must not be begun.
-                event_from_data(data, problem=self._problem_of(data["problem"], problem))
-            texts.append(to_json(data))
-        return texts, problem
-
-    def _begin(
-        self, connection: sqlite3.Connection, session: str, first: Event, problem: str | None, when: float
-    ) -> _Row:
-        if not isinstance(first, Alarmed) or problem is None:
-            raise AquaMendError(f"a session begins with its alarm, not with {type(first).__name__!r}")
-        if not 0 < len(session) <= LONGEST_NAME or not session.isprintable():
-            raise AquaMendError(f"a session is named in one line of at most {LONGEST_NAME} letters, not {session!r}")
-        digest, now, cost = _digest(problem), when, Recovery.begun(first).cost
+    def _begin(self, connection: sqlite3.Connection, session: str, first: Alarmed, problem: str, when: float) -> _Row:
+        digest, now, cost = digest_of(problem), when, Recovery.begun(first).cost
         connection.execute("INSERT OR IGNORE INTO problems VALUES (?, ?)", (digest, problem))
-        names = (session, digest, _storable(first.state.problem.name), _storable(first.policy))
+        names = (session, digest, storable(first.state.problem.name), storable(first.policy))
         row = _Row(0, *names, Status.RUNNING.value, now, now, 0, float(cost), "")
         values = [getattr(row, column) for column in _COLUMNS[1:]]
         places = ", ".join("?" * len(values))
@@ -284,19 +222,13 @@ class Journal:
         self, connection: sqlite3.Connection, row: _Row, events: Sequence[Event], texts: Sequence[str], when: float
     ) -> None:
         row.updated = when
-        of_person = any(isinstance(event, Approved | Settled) for event in events)
-        cost = Recovery.of((*self._events_of(row), *events)).cost if of_person else None
+        row.cost = cost_after(row.cost, events, partial(self._events_of, replace(row)))
         for event, text in zip(events, texts, strict=True):
-            if isinstance(event, Alarmed) and row.events > 0:
-                raise AquaMendError("a session begins with its alarm; a second one needs a session of its own")
             row.events += 1
             row.seal = _seal(row.seal, row.name, row.events, row.updated, text)
-            row.status = _status_after(event, Status(row.status)).value
-            row.cost += charged([event.receipt]) if isinstance(event, Done) else 0.0
+            row.status = status_after(event, Status(row.status)).value
             values = (row.id, row.events, row.updated, text, row.seal)
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", values)
-        if cost is not None:  # who says what became of an act, or takes over from it, says what it cost
-            row.cost = float(cost)
         connection.execute(
             "UPDATE sessions SET status = ?, updated = ?, events = ?, cost = ?, seal = ? WHERE id = ?",
             (row.status, row.updated, row.events, row.cost, row.seal, row.id),
@@ -365,12 +297,12 @@ class Journal:
 
     def _found(self, session: str) -> tuple[Mark, _Row | None]:
         """Return the mark of the database and the line of a session; ``BadJournal`` where the seals know of more."""
-        acknowledged, found = self._moment(self._query, f"{_SESSIONS} ON sessions.name = ?", _storable(session))
+        acknowledged, found = self._moment(self._query, f"{_SESSIONS} ON sessions.name = ?", storable(session))
         mark = self._sealed(found[0][0] if found else None, acknowledged)
         if found[0][1] is None:
             return mark, None
         row = _Row(*found[0][1:])
-        if len(found) > 1 or row.name != _storable(session) or not row.sound:
+        if len(found) > 1 or row.name != storable(session) or not row.sound:
             raise self._damaged(f"the line of session {session!r} makes no sense")
         return mark, row
 
@@ -474,23 +406,12 @@ class Journal:
             raise self._damaged(f"event {number} of session {row.name!r}: {error}") from error
 
     def _problem(self, row: _Row, digest: str) -> Problem:
-        with self._lock:
-            if digest in self._problems:
-                return self._problem_of(digest, "")
-        for (text,) in self._query("SELECT data FROM problems WHERE digest = ?", _storable(digest)):
-            if isinstance(text, str) and _digest(text) == digest:
-                return self._problem_of(digest, text)
+        if (known := self._problems.known(digest)) is not None:
+            return known
+        for (text,) in self._query("SELECT data FROM problems WHERE digest = ?", storable(digest)):
+            if isinstance(text, str) and digest_of(text) == digest:
+                return self._problems.of(digest, text)
         raise self._broken(row, f"the problem {digest[:12]} is not what was written")
-
-    def _problem_of(self, digest: str, text: str) -> Problem:
-        """Return a problem, read once for as long as it is among the last few."""
-        with self._lock:
-            if digest not in self._problems:
-                self._problems[digest] = parse_problem(from_json(text))
-            self._problems.move_to_end(digest)
-            while len(self._problems) > KEPT_PROBLEMS:
-                self._problems.popitem(last=False)
-            return self._problems[digest]
 
     def _unknown(self, session: str) -> UnknownName:
         names = self._query("SELECT name FROM sessions ORDER BY id DESC LIMIT 21")
@@ -498,20 +419,6 @@ class Journal:
 
     def _damaged(self, what: str) -> BadJournal:
         return BadJournal(self.path, f"is damaged ({what})", "restore it from a copy")
-
-
-def _status_after(event: Event, before: Status) -> Status:
-    match event:
-        case Asked():
-            return Status.WAITING
-        case Intended():
-            return Status.IN_DOUBT
-        case Ended(ending):
-            return Status(ending.value)
-        case Alarmed() | Decided() | Approved() | Settled() | Done():
-            return Status.RUNNING
-        case _:
-            return before
 
 
 def _hash(columns: tuple[Any, ...]) -> int:
@@ -527,15 +434,6 @@ def _seal(before: str, session: str, number: int, when: object, text: str) -> st
     """Return what an event and all before it come to: any change, gap or exchange gives another."""
     said = f"{before}\n{session}\n{number}\n{when!r}\n{text}"
     return hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def _storable(text: str) -> str:
-    """Return a text without what no file can hold: halves of characters."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
