@@ -106,8 +106,7 @@ class Support:
         if len(hanging):
             unusable = unusable.copy()
             unusable[hanging] |= sums.T[self.source[hanging]] >= REJECT_AT * sums[:, 0]
-        ends = [*self.first.tolist(), len(self.probe)]
-        return np.array([unusable[ends[k] : ends[k + 1]].all(axis=0) for k in self.wanting])
+        return np.asarray(np.logical_and.reduceat(unusable, self.first, axis=0)[self.wanting])
 
     def barred(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Bools:
         """Return which options may not be taken in each branch, ``(n_options, n_branches)``.

@@ -14,6 +14,7 @@ from aquamend.belief.support import spoken, spoken_by
 from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
 from aquamend.errors import TooLarge
+from aquamend.planning.bounds import informed_losses
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +23,9 @@ MOST_WORK = 3e9
 
 MOST_WEIGHTS = 4_000_000
 """Joint weights (branches times hypotheses) held at once; larger batches are worked through in pieces."""
+
+NEGLIGIBLE = 1e-13
+"""A branch in which further probes could save no more of the expected loss than this is taken to stop."""
 
 
 Said = dict[int, Floats]
@@ -36,6 +40,8 @@ class _Lookahead:
     views: tuple[ProbeView, ...]
     likelihood: tuple[Floats, ...]
     """One ``(n_outcomes, n_hypotheses)`` for each probe."""
+    informed: Floats
+    """What each hypothesis costs at least, however much is found out, ``(n_hypotheses,)``."""
     budget: float
 
     def value(self, weights: Floats, used: tuple[int, ...], spent: float, depth: int, said: Said) -> Floats:
@@ -44,8 +50,14 @@ class _Lookahead:
         best = self.endings.values(sums, self._speaks(len(weights), said))
         if depth == 0:
             return best
-        for probe in range(len(self.views)):
-            best = np.minimum(best, self.probe_loss(weights, sums[:, 0], used, spent, depth, probe, said))
+        least, mass = weights @ self.informed, sums[:, 0]
+        for probe, view in enumerate(self.views):
+            # Where knowing everything would save no more than the probe costs, it cannot be the better choice.
+            open_ = np.flatnonzero(best - least > mass * view.cost + NEGLIGIBLE)
+            if len(open_):
+                heard = {m: likelihood[open_] for m, likelihood in said.items()}
+                loss = self.probe_loss(weights[open_], mass[open_], used, spent, depth, probe, heard)
+                best[open_] = np.minimum(best[open_], loss)
         return best
 
     def _speaks(self, n_rows: int, said: Said) -> NDArray[np.bool_]:
@@ -75,7 +87,10 @@ class _Lookahead:
             own = weights[low : low + piece]
             masses = joint(own[:, None, :], rows[None, :, :]).reshape(-1, n_hypotheses)
             heard = self._heard(said, slice(low, low + piece), len(own), probe)
-            after.append(self.value(masses, grown, spent + view.cost, depth - 1, heard))
+            loss, alive = np.zeros(len(masses)), np.flatnonzero(masses.any(axis=1))
+            heard = {m: likelihood[alive] for m, likelihood in heard.items()}
+            loss[alive] = self.value(masses[alive], grown, spent + view.cost, depth - 1, heard)
+            after.append(loss)
         return np.asarray(mass * view.cost + np.concatenate(after).reshape(len(weights), n_outcomes).sum(axis=1))
 
     def _heard(self, said: Said, own: slice, n_rows: int, probe: int) -> Said:
@@ -106,7 +121,7 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
             "plan fewer probes ahead, or use exact, which has a deadline"
         )
     budget = state.problem.sensing_budget
-    search = _Lookahead(state, endings_of(state.problem), views, tuple(rows), budget)
+    search = _Lookahead(state, endings_of(state.problem), views, tuple(rows), informed_losses(state), budget)
     weights, used, one = state.posterior[None, :], (0,) * len(views), np.ones(1)
     return np.array(
         [search.probe_loss(weights, one, used, state.spent, depth, probe, {})[0] for probe in range(len(views))]
