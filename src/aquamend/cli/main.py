@@ -19,6 +19,7 @@ COMMANDS = {
     "evaluate": Command("aquamend.cli.evaluate:evaluate", "Compare policies by expected loss."),
     "learn": Command("aquamend.cli.learn:learn", "Learn a problem's numbers from past alarms."),
     "session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries."),
+    "serve": Command("aquamend.cli.serve:serve", "Serve decisions and sessions over HTTP.", needs_arguments=False),
     "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
     "validate": Command("aquamend.cli.validate:validate", "Check problem files for faults."),
     "lint": Command("aquamend.cli.lint:lint", "Say what looks odd in sound files, and what it costs."),

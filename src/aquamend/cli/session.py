@@ -179,7 +179,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
     """
     from aquamend.policies import policy_named
-    from aquamend.story.retelling import retold
+    from aquamend.story.retelling import retold, retold_data
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
@@ -188,7 +188,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
             happened = _recovery(list(opened.read(full)), full)
         other = retold(happened, policy_named(policy))
         if as_json:
-            print_json(_retold_data(happened, other, policy))
+            print_json(retold_data(happened, other, policy))
         else:
             print_text(lambda console: _print_retold(console, happened, other, policy))
     complaints.exit()
@@ -463,25 +463,3 @@ def _print_retold(console: Console, happened: Recovery, other: Retold, policy: s
     else:
         cost = quantity(expected_loss_of(happened), unit)
         console.print(f"{shown(happened.policy)} has cost {cost}, with what it is expected to have left wrong.")
-
-
-def _retold_data(happened: Recovery, other: Retold, policy: str) -> dict[str, object]:
-    from aquamend.codec import json_number
-    from aquamend.decision.steps import step_to_data
-    from aquamend.story.retelling import expected_loss_of
-
-    return {
-        "session": happened.session,
-        "policy": policy,
-        "steps": [step_to_data(step) for step in other.steps],
-        "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in other.evidence],
-        "unanswered": other.unanswered,
-        "sensing": json_number(other.sensing),
-        "expected_loss": json_number(other.loss),
-        "happened": {
-            "policy": happened.policy,
-            "ended": happened.ending is not None,
-            "cost": json_number(happened.cost),
-            "expected_loss": None if happened.ending is None else json_number(expected_loss_of(happened)),
-        },
-    }

@@ -74,8 +74,11 @@ def policy_named(name: str) -> Policy:
 
     ``module:Class`` is imported, and may be given settings: ``module:Class(floor=0.2)``.
     """
-    if ":" in name:
-        return _imported(name)
+    return _imported(name) if ":" in name else registered(name)
+
+
+def registered(name: str) -> Policy:
+    """Return a new policy that is known here by name; nothing is imported for it, so anybody may name it."""
     lookahead = re.fullmatch(r"lookahead-([1-9][0-9]*)", name)
     if lookahead:
         return Lookahead(int(lookahead[1]))

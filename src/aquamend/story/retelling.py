@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 from aquamend.belief import InformationState, Observation
-from aquamend.decision.steps import Continue, Decision, Reprobe, Step
+from aquamend.codec import json_number
+from aquamend.decision.steps import Continue, Decision, Reprobe, Step, step_to_data
 from aquamend.decision.terminal import expected_loss, price
 from aquamend.policies.policy import Policy
 from aquamend.recovery.history import Recovery
@@ -79,3 +81,22 @@ def expected_loss_of(session: Recovery) -> float:
 def _known(session: Recovery) -> InformationState:
     """Return the state at the alarm with all that was measured since, and nothing done."""
     return reduce(InformationState.after, session.evidence, session.start)
+
+
+def retold_data(happened: Recovery, other: Retold, policy: str) -> dict[str, Any]:
+    """Return how a policy would have decided, beside what happened, as plain data."""
+    return {
+        "session": happened.session,
+        "policy": policy,
+        "steps": [step_to_data(step) for step in other.steps],
+        "evidence": [{"probe": o.probe, "outcome": o.outcome} for o in other.evidence],
+        "unanswered": other.unanswered,
+        "sensing": json_number(other.sensing),
+        "expected_loss": json_number(other.loss),
+        "happened": {
+            "policy": happened.policy,
+            "ended": happened.ending is not None,
+            "cost": json_number(happened.cost),
+            "expected_loss": None if happened.ending is None else json_number(expected_loss_of(happened)),
+        },
+    }

@@ -1,0 +1,92 @@
+"""``aquamend serve``: decisions and sessions over HTTP."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aquamend.cli.complaints import Complaints
+from aquamend.cli.session import DEFAULT, JournalFile
+from aquamend.errors import AquaMendError
+
+TOKEN = "AQUAMEND_TOKEN"
+"""The variable of the environment that may hold the token."""
+
+
+def serve(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="[FILE]...", help="Problem files to keep, by their names without the ending."),
+    ] = [],  # noqa: B006 - typer copies it
+    *,
+    journal: JournalFile = DEFAULT,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0: one that is free.")] = 8642,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"A file with the token that requests must bear; without one, {TOKEN} of the environment.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        list[str],
+        typer.Option(metavar="HOST", help="Another name of this machine, as requests give it. Repeat it."),
+    ] = [],  # noqa: B006
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A certificate, to be asked by https.", show_default=False)
+    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="And its key.", show_default=False)] = None,
+    seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long one question or decision may take.")
+    ] = 10.0,
+    sessions: Annotated[int, typer.Option(metavar="N", min=1, help="Most sessions under way here at once.")] = 1_000,
+) -> None:
+    """Serve problems, decisions, sessions, approvals and live events over HTTP, until it is interrupted.
+
+    Only programs on this machine can reach it unless another --host is given, which needs a token. What can be asked
+    is described at /api/openapi.json and in docs/service.md.
+    """
+    complaints = Complaints()
+    with complaints.at("aquamend serve"):
+        import logging
+
+        from aquamend.files import load_problem
+        from aquamend.files.text import text_at
+        from aquamend.recovery import Journal
+        from aquamend.serve.running import Place
+        from aquamend.serve.running import serve as run
+        from aquamend.serve.service import Limits
+
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        place = Place(host, port, name, _token(token_file), certificate, key)
+        place.check()
+        kept = {}
+        for file in files:
+            with complaints.at(file):
+                load_problem(file)
+                kept[Path(file).stem] = text_at(file)
+        complaints.exit()
+        with Journal(journal) as opened:
+            run(opened, place, limits=Limits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
+    complaints.exit()
+
+
+def _say(address: str) -> None:
+    typer.echo(f"AquaMend listens at {address} (Ctrl-C ends it)")
+    sys.stdout.flush()
+
+
+def _token(file: Path | None) -> str | None:
+    if file is None:
+        return os.environ.get(TOKEN) or None
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AquaMendError(f"the token in {file} cannot be read: {error}") from None

@@ -1,0 +1,159 @@
+"""The application: requests are read and checked, handed to their routes, and answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aquamend.errors import InvalidData, MissingLibrary
+
+try:
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.routing import Route as Path
+    from starlette.types import ASGIApp
+except ImportError:
+    raise MissingLibrary("starlette", "serve", "or use the commands of `aquamend`") from None
+
+from aquamend.codec import load
+from aquamend.codec.records import entries
+from aquamend.recovery.plain import from_json, to_json
+from aquamend.serve.description import description
+from aquamend.serve.faults import MEDIA_TYPE, Refusal, Refused, refusal, refusal_of
+from aquamend.serve.guarding import Door, Guard
+from aquamend.serve.routes import ROUTES, Asked, Route
+from aquamend.serve.service import Service
+from aquamend.serve.work import NotAnswered
+
+log = logging.getLogger("aquamend.serve")
+
+Pages = Sequence[BaseRoute]
+"""More that is served behind the same door."""
+BODY_S = 20.0
+"""How long a request may take to arrive."""
+_NUMBER = re.compile(r"\d{1,15}(\.\d{0,9})?")
+
+
+def application(service: Service, own: Door, *, more: Pages = ()) -> ASGIApp:
+    """Return the service as an ASGI application; ``more`` are pages beside it, behind the same door."""
+
+    @asynccontextmanager
+    async def running(app: Starlette) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.close()
+
+    described = to_json(description(ROUTES))
+
+    async def openapi(request: Request) -> Response:
+        return Response(described, media_type="application/json")
+
+    by_path: dict[str, dict[str, Route]] = {}
+    for route in ROUTES:
+        by_path.setdefault(route.path, {})[route.method] = route
+    paths = [Path(path, _Endpoint(service, routes)) for path, routes in by_path.items()]
+    handlers: Any = {HTTPException: _not_found, Exception: _broken}
+    app = Starlette(
+        routes=[Path("/api/openapi.json", openapi), *paths, *more], lifespan=running, exception_handlers=handlers
+    )
+    app.router.redirect_slashes = False
+    return Guard(app, own)
+
+
+class _Endpoint:
+    """Answers what can be asked under one path."""
+
+    def __init__(self, service: Service, routes: Mapping[str, Route]) -> None:
+        self._service, self._routes = service, routes
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        route = self._routes.get("GET" if request.method == "HEAD" else request.method)
+        if route is None:
+            allowed = ", ".join(self._routes)
+            refused = refusal(405, "wrong-method", f"{request.method} is not possible here; use {allowed}")
+            response = _refused(refused, {"allow": allowed})
+        else:
+            response = await self._answered(route, request)
+        await response(scope, receive, send)
+
+    async def _answered(self, route: Route, request: Request) -> Response:
+        try:
+            data = {} if route.body is None else await _sent(request, self._service.limits.body)
+            body = None if route.body is None else load(route.body, data, "request", complete=False)
+            asked = Asked(self._service, request, body, data, _query(route.query, request), request.path_params)
+            answer = await route.handle(asked)
+            if isinstance(answer, Response):
+                return answer
+            return Response(to_json(answer), route.status, media_type="application/json")
+        except (ClientDisconnect, asyncio.CancelledError):
+            raise
+        except NotAnswered as error:
+            return _refused(error.refusal)
+        except Exception as error:
+            found = refusal_of(error)
+            if found.status >= 500 and not isinstance(error, Refused):
+                log.exception("%s %s", request.method, request.url.path)
+            return _refused(found)
+
+
+async def _sent(request: Request, most: int) -> Mapping[str, Any]:
+    """Return the JSON object that was sent, if it is no larger than allowed and comes in time."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refused(415, "wrong-type", f"the body is {kind[:100]!r}; send 'application/json'")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise Refused(413, "too-large", f"a request may have at most {most:,} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise Refused(408, "too-slow", f"the request has not come within {BODY_S:g} s") from None
+    data = from_json(b"".join(parts))
+    if not isinstance(data, Mapping):
+        raise InvalidData("request", "it is no JSON object; give keys and values")
+    return data
+
+
+def _query(kind: type | None, request: Request) -> Any:
+    """Return what stands behind the question mark of an address; numbers are all there can be."""
+    known = {} if kind is None else entries(kind)
+    given: dict[str, Any] = {}
+    for name, text in request.query_params.multi_items():
+        if name not in known or name in given:
+            listed = ", ".join(known) or "none"
+            raise InvalidData("query", f"{name[:100]!r} has no meaning here, or is given twice; the keys are: {listed}")
+        if not _NUMBER.fullmatch(text):
+            raise InvalidData(f"query.{name}", f"{text[:100]!r} is no number of at least 0")
+        given[name] = float(text) if "." in text else int(text)
+    return None if kind is None else load(kind, given, "query", complete=False)
+
+
+def _refused(found: Refusal, headers: Mapping[str, str] | None = None) -> Response:
+    more = dict(headers or {})
+    if found.retry_after_s is not None:
+        more["retry-after"] = str(found.retry_after_s)
+    return Response(to_json(found.to_data()), found.status, more, media_type=MEDIA_TYPE)
+
+
+async def _not_found(request: Request, error: HTTPException) -> Response:
+    kinds = {404: ("no-such-address", f"there is nothing at {request.url.path[:200]!r}; see /api/openapi.json")}
+    kind, detail = kinds.get(error.status_code, ("http", error.detail))
+    return _refused(refusal(error.status_code, kind, detail), error.headers)
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    return _refused(refusal_of(error))

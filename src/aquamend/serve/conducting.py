@@ -1,0 +1,205 @@
+"""The sessions that this service conducts: each decides in a thread of its own, and lives in the log alone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from aquamend import deadline
+from aquamend.belief import InformationState
+from aquamend.errors import AquaMendError, ForeignSession, StaleReply, UsedName
+from aquamend.policies.registry import registered
+from aquamend.recovery import Journal, Recovery, Rules, Session
+from aquamend.recovery.events import Alarmed
+from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
+from aquamend.recovery.thinking import settled
+from aquamend.serve.faults import Refused
+
+log = logging.getLogger("aquamend.serve")
+
+LOOK_S = 0.2
+"""How often it is looked whether time, or a person in another process, has something to say."""
+GRACE_S = 1.0
+"""How much longer than its time a decision may take before a person is called instead."""
+
+
+class Conducted:
+    """One session under way here."""
+
+    def __init__(self, session: Session, *, seconds: float) -> None:
+        self.session, self._seconds = session, seconds
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._looked = time.monotonic()
+        self._thinking: asyncio.Task[None] | None = None
+        self._number = -1
+        session.on_change = self._changes
+        self._follow()
+
+    def _changes(self) -> None:
+        self._loop.call_soon_threadsafe(self._follow)
+
+    def _follow(self) -> None:
+        """Wake whoever waits, and let the policy decide where that is asked for."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+        request = self.session.request
+        if isinstance(request, Decide) and request.number != self._number:
+            self._number = request.number
+            self._thinking = asyncio.create_task(self._decide(request.number))
+
+    async def _decide(self, number: int) -> None:
+        """Reply with what the policy decides; where that takes too long, the session calls a person."""
+        thought: Future[Any] = Future()
+        threading.Thread(target=settled, args=(self._deliberated, thought), daemon=True).start()
+        try:
+            async with asyncio.timeout(self._seconds + GRACE_S):
+                answer: Any = await asyncio.wrap_future(thought)
+        except TimeoutError:
+            answer = NoReceipt(f"it has not decided within {self._seconds:g} s")
+        except Exception as error:  # noqa: BLE001 - whatever a policy does, the session goes on with a person
+            answer = error
+        try:
+            await asyncio.to_thread(self.session.reply, answer, to=number)
+        except StaleReply:
+            pass  # an alarm or an observation came in between
+        except Exception:
+            log.exception("session %r: the decision could not be written down", self.session.name)
+
+    def _deliberated(self) -> Any:
+        with deadline.ends_at(deadline.clock() + self._seconds):
+            return self.session.deliberation.compute()
+
+    def look(self) -> None:
+        """Let time pass, where something may follow from that."""
+        now, request = time.monotonic(), self.session.request
+        asked = isinstance(request, Wait) and request.token
+        if asked or now - self._looked >= self.session.due:
+            self._looked = now
+            self.session.tick()
+
+    async def next_request(self, *, after: int | None, seconds: float) -> Request:
+        """Return what is wanted, as soon as it is another than that of number ``after`` and is for the robot."""
+        until = time.monotonic() + seconds
+        while True:
+            changed, request = self._changed, self.session.request
+            waits = isinstance(request, Decide) or request.number == after
+            left = until - time.monotonic()
+            if not waits or isinstance(request, End) or left <= 0:
+                return request
+            try:
+                async with asyncio.timeout(left):
+                    await changed.wait()
+            except TimeoutError:
+                return self.session.request
+
+    async def call(self, said: Callable[[Session], object]) -> None:
+        """Say something to the session."""
+        self._looked = time.monotonic()
+        await asyncio.to_thread(said, self.session)
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """All that a session begins with."""
+
+    state: InformationState
+    policy: str
+    name: str | None
+    rules: Rules
+    attended: bool
+
+
+class Conductor:
+    """The sessions of one log that are under way here."""
+
+    def __init__(self, journal: Journal, *, most: int, seconds: float) -> None:
+        self.journal, self._most, self._seconds = journal, most, seconds
+        self._conducted: dict[str, Conducted] = {}
+        self._beginning: set[str] = set()
+        self._closing = threading.Event()
+        self._watch = threading.Thread(target=self._watching, name="sessions", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look after the sessions."""
+        self._watch.start()
+
+    async def close(self) -> None:
+        """Leave all sessions to whoever resumes them; nothing is lost, since all that happened is in the log."""
+        self._closing.set()
+        await asyncio.to_thread(self._watch.join)
+
+    def find(self, name: str) -> Conducted | None:
+        """Return a session if it is conducted here."""
+        return self._conducted.get(name)
+
+    @property
+    def count(self) -> int:
+        """How many are conducted here."""
+        return len(self._conducted)
+
+    async def begin(self, start: Begin) -> Conducted:
+        """Begin a session."""
+        policy = registered(start.policy)
+        made = await self._taken_up(
+            start.name,
+            lambda: Session.begin(
+                start.state, policy, log=self.journal, name=start.name, rules=start.rules,
+                attended=start.attended, decide_apart=True,
+            ),
+        )  # fmt: skip
+        log.info("session %r begun by %s", made.session.name, start.policy)
+        return made
+
+    async def resume(self, name: str) -> Conducted:
+        """Take up a session that nobody conducts any more; whoever did is refused from then on."""
+        made = await self._taken_up(name, lambda: self._resumed(name))
+        log.info("session %r resumed", name)
+        return made
+
+    def _resumed(self, name: str) -> Session:
+        first = next(self.journal.read(name)).event
+        if not isinstance(first, Alarmed):
+            raise AquaMendError(f"session {name!r} does not begin with an alarm")
+        ended = Recovery.of([entry.event for entry in self.journal.read(name)], name).ending
+        if ended is not None:
+            raise Refused(409, "ended", f"session {name!r} has ended ({ended}); there is nothing to resume")
+        return Session.resume(self.journal, name, policy=registered(first.policy), decide_apart=True)
+
+    async def _taken_up(self, name: str | None, make: Callable[[], Session]) -> Conducted:
+        if name is not None and (name in self._conducted or name in self._beginning):
+            raise UsedName(name, "it is conducted here")
+        if len(self._conducted) + len(self._beginning) >= self._most:
+            what = f"{self._most} sessions are under way here, and no more may be; end some of them"
+            raise Refused(503, "too-many-sessions", what, retry_after_s=5)
+        mark = name or f"\n{id(make)}"  # no session has such a name
+        self._beginning.add(mark)
+        try:
+            session = await asyncio.to_thread(make)
+            made = Conducted(session, seconds=self._seconds)
+            if not isinstance(session.request, End):
+                self._conducted[session.name] = made
+            return made
+        finally:
+            self._beginning.discard(mark)
+
+    def _watching(self) -> None:
+        while not self._closing.wait(LOOK_S):
+            for name, one in list(self._conducted.items()):
+                try:
+                    one.look()
+                    over = isinstance(one.session.request, End)
+                except ForeignSession:
+                    log.info("session %r: somebody else conducts it now", name)
+                    over = True
+                except Exception:
+                    log.exception("session %r: it cannot go on here; resume it once that is mended", name)
+                    over = True
+                if over and self._conducted.get(name) is one:
+                    del self._conducted[name]

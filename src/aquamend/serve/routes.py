@@ -1,0 +1,447 @@
+"""All that can be asked of the service, one entry each: OpenAPI, routing and the page in the docs follow from these."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from aquamend.codec import Amount, Whole, form_of
+from aquamend.codec.forms import Schema
+from aquamend.explanation.plan_tree import PlanTree, TwoPlans
+from aquamend.files import problem_schema
+from aquamend.policies import POLICIES
+from aquamend.recovery import Session, approve, settle
+from aquamend.recovery.events import Entry
+from aquamend.recovery.plain import session_schema
+from aquamend.serve import sessions
+from aquamend.serve.conducting import Begin, Conducted
+from aquamend.serve.faults import Refused
+from aquamend.serve.questions import Situation, ToDecide, ToPlan, WhatIf
+from aquamend.serve.service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long to wait for the next request of a session."""
+
+    wait: Amount = 10.0
+    """At most so many seconds, while a decision is being made."""
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Which request is known already, and how long to wait for another."""
+
+    after: Whole | None = None
+    """Wait for a request of another number than this."""
+    wait: Amount = 0.0
+    """At most so many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Which events are known already."""
+
+    after: Whole | None = None
+    """The number of the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, read and checked."""
+
+    service: Service
+    http: Request
+    body: Any
+    """Of the route's type."""
+    data: Mapping[str, Any]
+    """The same as it was sent."""
+    query: Any
+    path: Mapping[str, str]
+
+    async def unless_gone(self, work: Awaitable[Any]) -> Any:
+        """Return what comes of work that ends when whoever asked has left, or the service has to stop."""
+        doing = asyncio.ensure_future(work)
+        leaving = [asyncio.ensure_future(self._gone()), asyncio.ensure_future(self.service.stopping.wait())]
+        try:
+            await asyncio.wait([doing, *leaving], return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                raise Refused(503, "stopping", "the service is being stopped; ask again later", retry_after_s=5)
+            return doing.result()
+        finally:
+            for one in (doing, *leaving):
+                one.cancel()
+            await asyncio.gather(doing, *leaving, return_exceptions=True)
+
+    async def _gone(self) -> None:
+        while (await self.http.receive())["type"] != "http.disconnect":
+            pass
+
+
+Answer = Response | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One thing that can be asked."""
+
+    method: str
+    path: str
+    handle: Callable[[Asked], Awaitable[Answer]]
+    answers: Schema
+    body: type | None = None
+    query: type | None = None
+    status: int = 200
+    faults: tuple[int, ...] = ()
+    """Statuses of problem documents, beside those that any request may meet."""
+    media_type: str = "application/json"
+
+    @property
+    def operation(self) -> str:
+        """Its name in the description."""
+        return self.handle.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it does."""
+        return (self.handle.__doc__ or "").partition("\n")[0]
+
+
+# Problems.
+
+
+async def about(asked: Asked) -> Answer:
+    """Version and limits."""
+    from importlib.metadata import version
+
+    limits = asked.service.limits
+    return {
+        "version": version("aquamend"),
+        "limits": {
+            "body": limits.body,
+            "seconds": limits.seconds,
+            "sessions": limits.sessions,
+            "streams": limits.streams,
+            "problems": limits.problems,
+            "wait": limits.wait_s,
+        },
+        "sessions": asked.service.conductor.count,
+    }
+
+
+async def policies(asked: Asked) -> Answer:
+    """Who can decide."""
+    made = {name: make().description for name, make in POLICIES.items()}
+    listed = [{"name": name, "title": d.title, "summary": d.summary} for name, d in made.items()]
+    return {"policies": listed, "more": ["lookahead-K", "robust-R"]}
+
+
+async def schemas(asked: Asked) -> Answer:
+    """JSON Schemas of problem files and of sessions."""
+    return {"problem": problem_schema(), "session": session_schema()}
+
+
+async def validate(asked: Asked) -> Answer:
+    """Say every fault of a problem, or what looks odd in a sound one."""
+    return await _question("validate", asked)
+
+
+async def decide(asked: Asked) -> Answer:
+    """Decide what to do next, and say why."""
+    return await _question("decide", asked)
+
+
+async def plan(asked: Asked) -> Answer:
+    """Say what a policy will do, answer by answer."""
+    return await _question("plan", asked)
+
+
+async def what_if(asked: Asked) -> Answer:
+    """Say what each answer of a probe would lead to."""
+    return await _question("what-if", asked)
+
+
+async def _question(name: str, asked: Asked) -> Answer:
+    service = asked.service
+    seconds = service.seconds(getattr(asked.body, "seconds", None))
+    work = service.workers.ask(name, service.resolved(asked.data), seconds=seconds)
+    found: Mapping[str, Any] = await asked.unless_gone(work)
+    return found
+
+
+async def list_problems(asked: Asked) -> Answer:
+    """List the problems that are kept."""
+    return {"problems": list(asked.service.problems)}
+
+
+async def show_problem(asked: Asked) -> Answer:
+    """Show a problem as it was given."""
+    return {"name": asked.path["name"], "problem": asked.service.kept(asked.path["name"])}
+
+
+async def keep_problem(asked: Asked) -> Answer:
+    """Keep a sound problem under a name, for `kept` in other requests."""
+    service, name = asked.service, asked.path["name"]
+    if asked.body.kept is not None:
+        raise Refused(422, "invalid-request", "give the problem itself, under the key 'problem'")
+    work = service.workers.ask("check", dict(asked.data), seconds=service.limits.seconds)
+    await asked.unless_gone(work)
+    service.keep(name, asked.body.problem)
+    return {"name": name}
+
+
+async def delete_problem(asked: Asked) -> Answer:
+    """Keep a problem no longer."""
+    asked.service.kept(asked.path["name"])
+    del asked.service.problems[asked.path["name"]]
+    return {"name": asked.path["name"]}
+
+
+# Sessions.
+
+
+async def list_sessions(asked: Asked) -> Answer:
+    """List the sessions of the log."""
+    lines = await asyncio.to_thread(asked.service.journal.sessions)
+    here = asked.service.conductor
+    return {"sessions": [sessions.line_data(one, conducted=here.find(one.name) is not None) for one in lines]}
+
+
+async def begin_session(asked: Asked) -> Answer:
+    """Begin a recovery."""
+    service, body = asked.service, asked.body
+    data = service.resolved(asked.data)
+    situation = {key: data[key] for key in _SITUATION if key in data}
+    await asked.unless_gone(service.workers.ask("check", situation, seconds=service.limits.seconds))
+    if body.session is not None and "/" in body.session:
+        raise Refused(
+            422, "invalid-request", f"session names have no slash here, since they stand in addresses: {body.session!r}"
+        )
+    state = await asyncio.to_thread(service.state, replace(body, problem=data["problem"]))
+    begun = await service.conductor.begin(Begin(state, body.policy, body.session, body.rules, body.attended))
+    return await _after(asked, begun, known=None)
+
+
+_SITUATION = tuple(form_of(Situation).schema()["properties"])
+
+
+async def show_session(asked: Asked) -> Answer:
+    """Show how a session stands."""
+    return sessions.view(await _entries(asked), asked.path["session"], _here(asked))
+
+
+async def resume_session(asked: Asked) -> Answer:
+    """Take up a session that nobody conducts any more."""
+    return await _after(asked, await asked.service.conductor.resume(asked.path["session"]), known=None)
+
+
+async def next_request(asked: Asked) -> Answer:
+    """Wait for what a session wants next."""
+    return await _after(asked, _conducted(asked), known=asked.query.after)
+
+
+async def reply(asked: Asked) -> Answer:
+    """Say what came of the act that a request was about."""
+    body = asked.body
+
+    def say(session: Session) -> object:
+        return session.reply(sessions.receipt_for(session, body), to=body.to)
+
+    return await _told(asked, say)
+
+
+async def alarm(asked: Asked) -> Answer:
+    """Say that a monitor rang."""
+    return await _told(asked, lambda session: session.alarm(asked.body.name))
+
+
+async def observe(asked: Asked) -> Answer:
+    """Say what was observed unasked."""
+    return await _told(asked, lambda session: session.observe(asked.body.probe, asked.body.value))
+
+
+async def cancel(asked: Asked) -> Answer:
+    """Call a recovery off."""
+    return await _told(asked, lambda session: session.cancel(asked.body.why))
+
+
+async def answer(asked: Asked) -> Answer:
+    """Allow or refuse, as a person, what a session asks."""
+    said, name = asked.body, asked.path["session"]
+
+    def elsewhere() -> object:
+        return approve(asked.service.journal, name, token=said.token, granted=said.granted, by=said.by, note=said.note)
+
+    def here(session: Session) -> object:
+        return session.answer(token=said.token, granted=said.granted, by=said.by, note=said.note)
+
+    return await _by_a_person(asked, here, elsewhere)
+
+
+async def settle_session(asked: Asked) -> Answer:
+    """Say, as a person, what became of an act in doubt."""
+    said, name = asked.body, asked.path["session"]
+
+    def elsewhere() -> object:
+        return settle(asked.service.journal, name, done=said.done, by=said.by, note=said.note)
+
+    def here(session: Session) -> object:
+        return session.settle(done=said.done, by=said.by, note=said.note)
+
+    return await _by_a_person(asked, here, elsewhere)
+
+
+async def replay_session(asked: Asked) -> Answer:
+    """Ask what another policy would have done with the same answers."""
+    entries, name = await _entries(asked), asked.path["session"]
+    return await asyncio.to_thread(sessions.replayed, entries, name, asked.body.policy)
+
+
+async def events(asked: Asked) -> Answer:
+    """List the events of a session, each with how it is told."""
+    entries, name = await _entries(asked), asked.path["session"]
+    return {"session": name, "events": sessions.events_data(entries, name, after=asked.query.after or 0)}
+
+
+async def live_session(asked: Asked) -> Answer:
+    """Follow a session as server-sent events, until it has ended."""
+    after = sessions.checked_after(asked.query.after, asked.http.headers.get("last-event-id"))
+    name, service = asked.path["session"], asked.service
+    entries = await _entries(asked)
+    if after >= len(entries) and sessions.ended(entries):
+        return Response(status_code=204)  # there is nothing to come, and no reason to connect again
+    return _stream(asked, sessions.live(service.journal, service.conductor, name, after=after))
+
+
+async def live_sessions(asked: Asked) -> Answer:
+    """Follow all sessions as server-sent events."""
+    return _stream(asked, sessions.all_live(asked.service.journal, asked.service.conductor))
+
+
+def _stream(asked: Asked, messages: AsyncIterator[bytes]) -> Response:
+    service = asked.service
+    if service.streams >= service.limits.streams:
+        raise Refused(503, "too-many-streams", f"{service.streams} follow live already", retry_after_s=5)
+    return StreamingResponse(_until_gone(asked, messages), media_type="text/event-stream")
+
+
+async def _until_gone(asked: Asked, messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield messages until whoever reads them leaves, or the service stops."""
+    service = asked.service
+    service.streams += 1
+    try:
+        while not service.stopping.is_set():
+            try:
+                yield await asked.unless_gone(anext(messages))
+            except (StopAsyncIteration, Refused):
+                return
+    finally:
+        service.streams -= 1
+
+
+async def _entries(asked: Asked) -> list[Entry]:
+    name = asked.path["session"]
+    return await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
+
+
+def _here(asked: Asked) -> Conducted | None:
+    return asked.service.conductor.find(asked.path["session"])
+
+
+def _conducted(asked: Asked) -> Conducted:
+    name, found = asked.path["session"], _here(asked)
+    if found is None:
+        next(asked.service.journal.read(name))  # refused if there is none of that name
+        what = f"session {name!r} is not conducted here, or has ended; if nobody conducts it any more, resume it"
+        raise Refused(409, "not-conducted", what)
+    return found
+
+
+async def _told(asked: Asked, said: Callable[[Session], object]) -> Answer:
+    found = _conducted(asked)
+    await found.call(said)
+    return await _after(asked, found, known=None)
+
+
+async def _by_a_person(asked: Asked, here: Callable[[Session], object], elsewhere: Callable[[], object]) -> Answer:
+    """Take in what a person says, whoever conducts the session."""
+    if (found := _here(asked)) is not None:
+        await found.call(here)
+    else:
+        await asyncio.to_thread(elsewhere)
+    return sessions.view(await _entries(asked), asked.path["session"], _here(asked))
+
+
+async def _after(asked: Asked, found: Conducted, *, known: int | None) -> Answer:
+    """Return how a session stands once it wants something of the robot."""
+    seconds = min(getattr(asked.query, "wait", 0.0), asked.service.limits.wait_s)
+    await asked.unless_gone(found.next_request(after=known, seconds=seconds))
+    name = found.session.name
+    entries = await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
+    return sessions.view(entries, name, found)
+
+
+def _keys(*names: str, **more: Schema) -> Schema:
+    return {"type": "object", "properties": more, "required": [*names, *more]}
+
+
+_TEXT: Schema = {"type": "string"}
+_LIST: Schema = {"type": "array"}
+_OBJECT: Schema = {"type": "object"}
+_NAME = _keys(name=_TEXT)
+VIEW = _keys(
+    "started", "updated", "events", "cost", "request", "asked", "in_doubt", "beliefs", "ending",
+    session=_TEXT, status=_TEXT, problem=_TEXT, unit=_TEXT, policy=_TEXT, conducted={"type": "boolean"}, reason=_TEXT,
+)  # fmt: skip
+_ONE = "/api/sessions/{session}"
+
+ROUTES = (
+    Route("GET", "/api", about, _keys("version", "limits", "sessions")),
+    Route("GET", "/api/policies", policies, _keys(policies=_LIST, more=_LIST)),
+    Route("GET", "/api/schemas", schemas, _keys("problem", "session")),
+    Route("POST", "/api/validate", validate,
+          _keys("valid", "faults", "findings"), body=Situation, faults=(504,)),
+    Route("POST", "/api/decide", decide,
+          _keys("step", "stop", "probes", "weighed", "words"), body=ToDecide, faults=(504,)),
+    Route("POST", "/api/plan", plan,
+          {"anyOf": [form_of(PlanTree).schema(), form_of(TwoPlans).schema()]}, body=ToPlan, faults=(504,)),
+    Route("POST", "/api/what-if", what_if,
+          _keys("probe", "policy", "cost", "loss", "answers"), body=WhatIf, faults=(504,)),
+    Route("GET", "/api/problems", list_problems, _keys(problems=_LIST)),
+    Route("GET", "/api/problems/{name}", show_problem, _keys("name", "problem")),
+    Route("PUT", "/api/problems/{name}", keep_problem, _NAME, body=Situation, faults=(409, 504)),
+    Route("DELETE", "/api/problems/{name}", delete_problem, _NAME),
+    Route("GET", "/api/sessions", list_sessions, _keys(sessions=_LIST)),
+    Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=Wait,
+          status=201, faults=(409, 504)),
+    Route("GET", "/api/live", live_sessions, _TEXT,
+          media_type="text/event-stream"),
+    Route("GET", _ONE, show_session, VIEW),
+    Route("POST", f"{_ONE}/resume", resume_session, VIEW,
+          body=sessions.Nothing, query=Wait, faults=(409,)),
+    Route("GET", f"{_ONE}/request", next_request, VIEW, query=After,
+          faults=(409,)),
+    Route("POST", f"{_ONE}/reply", reply, VIEW,
+          body=sessions.ToReply, query=Wait, faults=(409,)),
+    Route("POST", f"{_ONE}/alarm", alarm, VIEW, body=sessions.ToAlarm, query=Wait,
+          faults=(409,)),
+    Route("POST", f"{_ONE}/observe", observe, VIEW, body=sessions.ToObserve,
+          query=Wait, faults=(409,)),
+    Route("POST", f"{_ONE}/cancel", cancel, VIEW, body=sessions.ToCancel, query=Wait,
+          faults=(409,)),
+    Route("POST", f"{_ONE}/answer", answer, VIEW,
+          body=sessions.ToAnswer, faults=(409,)),
+    Route("POST", f"{_ONE}/settle", settle_session, VIEW,
+          body=sessions.ToSettle, faults=(409,)),
+    Route("POST", f"{_ONE}/replay", replay_session,
+          _keys("session", "policy", "steps", "happened"), body=sessions.ToReplay, faults=(504,)),
+    Route("GET", f"{_ONE}/events", events,
+          _keys(session=_TEXT, events=_LIST), query=Behind),
+    Route("GET", f"{_ONE}/live", live_session, _TEXT,
+          query=Behind, media_type="text/event-stream"),
+)  # fmt: skip

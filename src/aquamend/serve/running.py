@@ -1,0 +1,135 @@
+"""The service as a process: it listens, says where, and ends when it is asked to, with nothing half done."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from aquamend.errors import AquaMendError, MissingLibrary
+from aquamend.recovery import Journal
+from aquamend.serve.app import Pages, application
+from aquamend.serve.guarding import SHORTEST_TOKEN, door, is_loopback
+from aquamend.serve.service import Limits, Service
+
+try:
+    import uvicorn
+except ImportError:
+    raise MissingLibrary("uvicorn", "serve", "or use the commands of `aquamend`") from None
+
+FAREWELL_S = 5
+"""How long requests may take to end once the service is asked to stop."""
+MOST_CONNECTIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the service listens, and who may ask there."""
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    """0: one that is free."""
+    names: Collection[str] = field(default=())
+    """Other names under which it may be asked for."""
+    token: str | None = None
+    certificate: Path | None = None
+    """With its key: for TLS."""
+    key: Path | None = None
+
+    def check(self) -> None:
+        """Refuse a place that is open to others without a token."""
+        if self.token is not None and (len(self.token) < SHORTEST_TOKEN or not self.token.isprintable()):
+            raise AquaMendError(f"a token has at least {SHORTEST_TOKEN} printable characters; make one that is random")
+        if not is_loopback(self.host) and self.token is None:
+            raise AquaMendError(
+                f"{self.host} can be reached from other machines: give a token in a file (--token-file) or in the "
+                "environment (AQUAMEND_TOKEN), or listen on 127.0.0.1"
+            )
+        if (self.certificate is None) != (self.key is None):
+            raise AquaMendError("--certificate and --key belong together; give both")
+
+
+def serve(
+    journal: Journal,
+    place: Place,
+    *,
+    limits: Limits | None = None,
+    kept: Mapping[str, str] | None = None,
+    more: Callable[[Service], Pages] = lambda service: (),
+    ready: Callable[[str], None],
+) -> None:
+    """Run the service until it is asked to stop; ``ready`` hears its address once it can be asked.
+
+    It keeps the problems of these texts from the start; ``more`` makes pages that are served beside it.
+    """
+    place.check()
+    listening = _listening(place)
+
+    async def run() -> None:
+        service = Service(journal, limits=limits)
+        service.problems |= kept or {}
+        await _run(service, place, more(service), ready, listening)
+
+    try:
+        asyncio.run(run())
+    finally:
+        listening.close()
+
+
+async def _run(
+    service: Service,
+    place: Place,
+    more: Pages,
+    ready: Callable[[str], None],
+    listening: socket.socket,
+) -> None:
+    app = application(service, door(place.host, place.names, place.token, body=service.limits.body), more=more)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none", lifespan="on",
+        limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=FAREWELL_S,
+        ssl_certfile=place.certificate, ssl_keyfile=place.key,
+    )  # fmt: skip
+    scheme = "http" if place.certificate is None else "https"
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    await _Server(config, service, lambda: ready(f"{scheme}://{shown}:{port}")).serve([listening])
+
+
+def _listening(place: Place) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, protocol)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(address)
+            found.listen(128)
+        except BaseException:
+            found.close()
+            raise
+    except OSError as error:
+        what = f"cannot listen at {place.host}, port {place.port}: {error.strerror or error}"
+        raise AquaMendError(f"{what}; give another --host or --port (0: one that is free)") from None
+    return found
+
+
+class _Server(uvicorn.Server):
+    """A server that lets go of whoever follows or waits as soon as it is asked to stop."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._service, self._ready = service, ready
+        self._loop = asyncio.get_running_loop()
+
+    async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
+        """Say where it listens, once it does."""
+        await super().startup(None if sockets is None else list(sockets))
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, and let everybody go."""
+        super().handle_exit(sig, frame)
+        self._loop.call_soon_threadsafe(self._service.stopping.set)

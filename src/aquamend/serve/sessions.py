@@ -1,0 +1,258 @@
+"""What sessions are asked and told over HTTP, what is seen of them, and the stream of what happens in one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from aquamend.codec import Amount, Name, Whole, json_number, write
+from aquamend.errors import InvalidData, StaleReply
+from aquamend.policies.registry import registered
+from aquamend.recovery import Journal, NoReceipt, Receipt, Recovery, Rules, Session, Status
+from aquamend.recovery.events import Ended, Entry
+from aquamend.recovery.journal import SessionLine
+from aquamend.recovery.plain import line_to_data, request_to_data, to_json
+from aquamend.serve.conducting import Conducted, Conductor
+from aquamend.serve.questions import Situation
+from aquamend.story.retelling import retold, retold_data
+from aquamend.story.telling import told_each
+
+POLL_S = 0.25
+"""How often a stream looks for what has happened."""
+QUIET_S = 10.0
+"""After so long with nothing to tell, a stream says that it is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToBegin(Situation):
+    """A situation in which a recovery begins."""
+
+    session: Name | None = None
+    """Its name; one is made up unless given."""
+    policy: Name = "best"
+    """A registered policy."""
+    rules: Rules = field(default_factory=Rules)
+    """Budgets, patience, and when a person is asked."""
+    attended: bool = True
+    """Whether there is somebody who can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToReply:
+    """What came of the act that a request was about."""
+
+    to: Whole
+    """The number of the request."""
+    done: bool | None = None
+    """Whether it was done; of a stopped act, whether it was done all the same. Null: nobody can tell."""
+    finding: str | float | None = None
+    """The answer of a probe, or why it failed."""
+    cost: Amount | None = None
+    """What it cost; null: what the problem says."""
+    start_s: float | None = None
+    """When it began and ended, on the robot's clock; null: the service's clock counts."""
+    end_s: float | None = None
+    alarm: bool = False
+    """Whether the monitor rang meanwhile."""
+    receipt: Receipt | None = None
+    """All of this as a receipt, in place of the other keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToAnswer:
+    """The answer of a person to what a session asks."""
+
+    token: str
+    """Of the question, as the session's view has it: the answer holds for that act alone."""
+    granted: bool
+    by: Name
+    """Who answers."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToSettle:
+    """What a person says of an act of which nobody knew what became."""
+
+    done: bool
+    """Whether it was done, all of it."""
+    by: Name
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToAlarm:
+    """A monitor rings."""
+
+    name: Name | None = None
+    """Which; null: the only one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToObserve:
+    """Something was observed that nobody had asked for."""
+
+    probe: Name
+    value: str | float
+
+
+@dataclass(frozen=True, slots=True)
+class ToCancel:
+    """The recovery is called off."""
+
+    why: str = "it was called off"
+
+
+@dataclass(frozen=True, slots=True)
+class ToReplay:
+    """Who is to decide with the same answers."""
+
+    policy: Name = "best"
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing needs to be said."""
+
+
+def receipt_for(session: Session, said: ToReply) -> Receipt | NoReceipt:
+    """Return the receipt of the act under way that a reply means."""
+    if said.receipt is not None:
+        return said.receipt
+    act, wanted = session.recovery.act, session.request
+    if act is None:
+        raise StaleReply(said.to, wanted.number, wanted.kind)
+    if said.done is None:
+        return NoReceipt(str(said.finding or "the robot cannot say"))
+    rest: Any = {"cost": said.cost, "start_s": said.start_s, "end_s": said.end_s, "alarm": said.alarm}
+    if said.done:
+        return act.done(said.finding, **rest)
+    return act.failed("it did not say why" if said.finding is None else str(said.finding), **rest)
+
+
+def line_data(line: SessionLine, *, conducted: bool) -> dict[str, Any]:
+    """Return a session in short."""
+    return {
+        "session": line.name,
+        "status": line.status.value,
+        "problem": line.problem,
+        "policy": line.policy,
+        "started": line.started,
+        "updated": line.updated,
+        "events": line.events,
+        "cost": json_number(line.cost),
+        "conducted": conducted,
+    }
+
+
+def view(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
+    """Return how a session stands, with what it wants where it is conducted here."""
+    now = Recovery.of([entry.event for entry in entries], name)
+    beliefs = zip(now.state.problem.graph.beliefs, now.state.failure_probabilities.tolist(), strict=True)
+    request = None if here is None else request_to_data(here.session.request)
+    return {
+        "session": name,
+        "status": _status(now).value,
+        "problem": now.start.problem.name,
+        "unit": now.start.problem.unit,
+        "policy": now.policy,
+        "started": entries[0].time,
+        "updated": entries[-1].time,
+        "events": len(entries),
+        "cost": json_number(now.cost),
+        "conducted": here is not None,
+        "request": request,
+        "asked": None
+        if now.asked is None
+        else {"act": str(now.asked.act), "reason": now.asked.reason, "token": now.asked.token},
+        "in_doubt": None if now.in_doubt is None else str(now.in_doubt),
+        "beliefs": {belief.name: json_number(q) for belief, q in beliefs},
+        "ending": None if now.ending is None else now.ending.value,
+        "reason": now.reason,
+    }
+
+
+def _status(now: Recovery) -> Status:
+    if now.ending is not None:
+        return Status(now.ending.value)
+    if now.asked is not None:
+        return Status.WAITING
+    return Status.RUNNING if now.act is None else Status.IN_DOUBT
+
+
+def events_data(entries: list[Entry], name: str, *, after: int) -> list[dict[str, Any]]:
+    """Return the events behind number ``after``, each with how it is told."""
+    return [
+        {**line_to_data(name, entry), "told": None if line is None else write(line, complete=True)}
+        for entry, line in told_each(entries)
+        if entry.number > after
+    ]
+
+
+def ended(entries: list[Entry]) -> bool:
+    """Whether nothing will come any more."""
+    return isinstance(entries[-1].event, Ended)
+
+
+def replayed(entries: list[Entry], name: str, policy: str) -> dict[str, Any]:
+    """Return what another policy would have done with the answers of a session."""
+    happened = Recovery.of([entry.event for entry in entries], name)
+    return retold_data(happened, retold(happened, registered(policy)), policy)
+
+
+async def live(journal: Journal, conductor: Conductor, name: str, *, after: int) -> AsyncIterator[bytes]:
+    """Yield what happens in a session as server-sent events, until it has ended: each event, then how it stands."""
+    entries: list[Entry] = []
+    quiet = 0.0
+    while True:
+        new = await asyncio.to_thread(list, journal.read(name, len(entries)))
+        if new:
+            entries += new
+            for data in events_data(entries, name, after=max(after, entries[-1].number - len(new))):
+                yield message("event", data, number=data["number"])
+            yield message("session", view(entries, name, conductor.find(name)))
+            quiet = 0.0
+        if ended(entries):
+            return
+        await asyncio.sleep(POLL_S)
+        quiet += POLL_S
+        if quiet >= QUIET_S:
+            yield b": still there\n\n"
+            quiet = 0.0
+
+
+async def all_live(journal: Journal, conductor: Conductor) -> AsyncIterator[bytes]:
+    """Yield every session as it stands and again whenever it changes, as server-sent events."""
+    known: dict[str, SessionLine] = {}
+    quiet = 0.0
+    while True:
+        found = {line.name: line for line in await asyncio.to_thread(journal.sessions)}
+        for name, line in found.items():
+            if known.get(name) != line:
+                yield message("session", line_data(line, conducted=conductor.find(name) is not None))
+                quiet = 0.0
+        for name in known.keys() - found.keys():
+            yield message("deleted", {"session": name})
+        known = found
+        await asyncio.sleep(POLL_S)
+        quiet += POLL_S
+        if quiet >= QUIET_S:
+            yield b": still there\n\n"
+            quiet = 0.0
+
+
+def message(kind: str, data: dict[str, Any], *, number: int | None = None) -> bytes:
+    """Return one server-sent event."""
+    place = "" if number is None else f"id: {number}\n"
+    return f"{place}event: {kind}\ndata: {to_json(data)}\n\n".encode()
+
+
+def checked_after(after: int | None, last_event_id: str | None) -> int:
+    """Return behind which event a stream begins: where it broke off, or where it is asked to."""
+    if last_event_id is None:
+        return after or 0
+    if not last_event_id.isascii() or not last_event_id.isdigit():
+        raise InvalidData("Last-Event-ID", f"{last_event_id!r} is no number of an event")
+    return int(last_event_id)

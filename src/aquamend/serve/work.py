@@ -1,0 +1,109 @@
+"""Processes that answer questions: so many at once, each ended when its time is up or nobody waits for it any more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+from aquamend.codec import load
+from aquamend.errors import AquaMendError
+from aquamend.serve.faults import Refusal, Refused
+
+GRACE_S = 1.0
+"""How much longer than its time a question may take before its process is ended."""
+MEMORY = 4e9
+"""Bytes that one process may hold."""
+LONGEST = 64 * 1024 * 1024
+"""Most bytes of an answer."""
+
+
+class NotAnswered(AquaMendError):
+    """A refusal that a process has given."""
+
+    def __init__(self, found: Refusal) -> None:
+        self.refusal = found
+        super().__init__(found.detail)
+
+
+class Workers:
+    """Processes, started when they are needed and kept for the next question."""
+
+    def __init__(self, *, number: int, queue: int) -> None:
+        """``number`` may work at once, and ``queue`` questions may wait for one of them."""
+        self._free = asyncio.Semaphore(number)
+        self._most = number + queue
+        self._asked = 0
+        self._idle: list[asyncio.subprocess.Process] = []
+        self._all: set[asyncio.subprocess.Process] = set()
+
+    async def ask(self, question: str, data: Any, *, seconds: float) -> dict[str, Any]:
+        """Return the answer; cancelled, the process is ended and the question with it."""
+        if self._asked >= self._most:
+            raise Refused(503, "busy", f"{self._asked} questions wait for an answer already", retry_after_s=1)
+        self._asked += 1
+        try:
+            async with self._free:
+                return await self._answer(json.dumps([question, data, seconds]).encode() + b"\n", seconds)
+        finally:
+            self._asked -= 1
+
+    async def _answer(self, line: bytes, seconds: float) -> dict[str, Any]:
+        process = self._idle.pop() if self._idle else await self._started()
+        finished = False
+        try:
+            async with asyncio.timeout(seconds + GRACE_S):
+                said = await _said(process, line)
+            finished = said.endswith(b"\n")
+        except TimeoutError:
+            raise Refused(504, "out-of-time", f"no answer within {seconds:g} s; make the problem smaller") from None
+        except (ValueError, BrokenPipeError, ConnectionResetError):  # more than may be answered, or it has ended
+            said = b""
+        finally:
+            if finished:
+                self._idle.append(process)
+            else:
+                await self._end(process)
+        if not finished:
+            raise Refused(422, "beyond-computing", "it takes more memory than a request may have; make it smaller")
+        answer = json.loads(said)
+        if "refusal" in answer:
+            raise NotAnswered(load(Refusal, answer["refusal"]))
+        found: dict[str, Any] = answer["answer"]
+        return found
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "aquamend.serve.worker", str(MEMORY),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST,
+            start_new_session=True,  # what interrupts the service does not interrupt a question
+            env=os.environ | {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")},
+        )  # fmt: skip
+        self._all.add(process)
+        return process
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        self._all.discard(process)
+
+    async def warm_up(self) -> None:
+        """Start one process before anybody asks."""
+        self._idle.append(await self._started())
+
+    async def close(self) -> None:
+        """End them all."""
+        for process in tuple(self._all):
+            await self._end(process)
+        self._idle.clear()
+
+
+async def _said(process: asyncio.subprocess.Process, line: bytes) -> bytes:
+    if process.stdin is None or process.stdout is None:
+        raise BrokenPipeError
+    process.stdin.write(line)
+    await process.stdin.drain()
+    return await process.stdout.readline()
