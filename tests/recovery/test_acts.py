@@ -1,12 +1,14 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from aquamend.belief import Observation
 from aquamend.decision.steps import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.decision.terminal import price
 from aquamend.errors import BadStep
+from aquamend.problem import Plan
 from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Measure, Receipt, Redo, Undo, acts_of, charged
 
 
@@ -55,8 +57,16 @@ def test_the_other_steps(table):
 
 def test_what_cannot_be_undone_is_marked(table):
     state = table(reversible=False)
-    assert acts_of(state, Continue())[-1].irreversible
-    assert not acts_of(table(), Continue())[-1].irreversible
+    for step in (Continue(), Restart(), RollBack(("cup",), plan="own")):  # each of them ends with the task done
+        assert acts_of(state, step)[-1].irreversible
+        assert not acts_of(table(), step)[-1].irreversible
+
+
+def test_a_last_resort_leaves_undone_what_cannot_be_undone(table):
+    state = table(reversible=False)
+    stand_still = Plan("stand still", np.full(len(state.posterior), 9.0), last_resort=True)
+    state = replace(state, problem=replace(state.problem, plans=(stand_still,)))
+    assert not acts_of(state, RollBack((), plan="stand still"))[-1].irreversible
 
 
 def test_something_that_is_no_step_is_refused(table):

@@ -159,6 +159,8 @@ class Follow(_Act):
     plan: str
     correct: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+    reversible: bool = True
+    """Whether all that was planned can be undone: the task is carried on to its end, too. A last resort does not."""
 
     def __str__(self) -> str:
         return self.plan
@@ -209,10 +211,10 @@ def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = ()
         case Continue():
             return (*_again(graph, undone), _finish(graph, undone))
         case Restart():
-            return (_follow(RESTART, problem.restart_plan),)
+            return (_follow(graph, RESTART, problem.restart_plan),)
         case RollBack(plan=str(name)):
             known = next((plan for plan in problem.plans if plan.name == name), None)
-            return (_follow(name, known, step),)
+            return (_follow(graph, name, known, step),)
         case RollBack():
             graph.rollback_cost(step.undo)  # names that are nobody's are told
             whole = completed(state, step)
@@ -294,9 +296,11 @@ def _finish(graph: RecoveryGraph, undone: tuple[str, ...]) -> Finish:
     return Finish(tuple(action.name for action in left), all(action.reversible for action in left))
 
 
-def _follow(name: str, plan: Plan | None, step: RollBack | None = None) -> Follow:
+def _follow(graph: RecoveryGraph, name: str, plan: Plan | None, step: RollBack | None = None) -> Follow:
     """Return a plan as one act, at its price."""
+    reversible = all(action.reversible for action in graph.actions if not action.executed)
     if plan is not None:
-        return Follow(name, plan.correct, plan.undo, cost=plan.price)
-    # One that the problem does not price is the robot's own affair; a restart that is none is infinitely dear.
-    return Follow(name, cost=math.inf) if step is None else Follow(name, step.correct, step.undo)
+        return Follow(name, plan.correct, plan.undo, reversible or plan.last_resort, cost=plan.price)
+    if step is None:  # a restart that the problem does not have is infinitely dear
+        return Follow(name, cost=math.inf)
+    return Follow(name, step.correct, step.undo, reversible)  # one that it does not price is the robot's own affair
