@@ -306,8 +306,10 @@ def test_an_action_that_is_under_way_or_unknown_cannot_be_checked():
         tracker.check("hand_ovr")
 
 
-def quiet():
+def quiet(*, ageing=False):
     """Return a tracker of two actions, of which one rests on something that may be wrong at a price."""
+    gone = {"name": "gone", "failed": ["cup", "colour"]}
+    listed = {"hypotheses": [{"name": "fine", "prior": 0.5}, {"prior": 0.5, **gone}]}
     file = {
         "format": "aquamend-problem/1",
         "beliefs": [{"name": "cup", "residual": 30}, {"name": "colour"}],
@@ -319,15 +321,16 @@ def quiet():
             ["grasp", "pour", "action_causal"],
             ["colour", "wave", "belief_to_action"],
         ],
-        "hypotheses": [{"name": "fine", "prior": 0.5}, {"name": "gone", "prior": 0.5, "failed": ["cup", "colour"]}],
-        "kernels": {"look": {"outcomes": ["y", "n"], "likelihood": {"fine": [0.9, 0.1], "gone": [0.1, 0.9]}}},
+        "kernels": {"look": {"outcomes": ["y", "n"], "likelihood": {"default": [0.9, 0.1], "gone": [0.1, 0.9]}}},
         "escalate": 20,
+        **({"causes": [{"rate": 0.1, **gone}], "age": 7} if ageing else listed),
     }
     return Tracker(parse_problem(file))
 
 
-def test_a_check_whose_answer_cannot_be_other_than_to_go_on_decides_nothing(monkeypatch):
-    tracker = quiet()
+@pytest.mark.parametrize("ageing", [False, True])
+def test_a_check_whose_answer_cannot_be_other_than_to_go_on_decides_nothing(monkeypatch, ageing):
+    tracker = quiet(ageing=ageing)
     assert tracker.check("wave").report is None
     monkeypatch.setattr("aquamend.recovery.tracker.problem_at", None)
     monkeypatch.setattr("aquamend.recovery.tracker.checked", None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -68,7 +69,11 @@ class Check:
         state = self.report.state
         unit, step = state.problem.unit, Wording(state).full(self.step)
         said = f"before {self.action!r}: {self.advice}: {step}, which costs {quantity(self.loss, unit)}"
-        return said if self else f"{said}; going on costs {quantity(self.loss_of_going_on, unit)}"
+        if self:
+            return said
+        forbidden = math.isinf(self.loss_of_going_on)
+        going_on = "is not allowed" if forbidden else f"costs {quantity(self.loss_of_going_on, unit)}"
+        return f"{said}; going on {going_on}"
 
     def _repr_html_(self) -> str:
         return str(self) if self.report is None else self.report._repr_html_()

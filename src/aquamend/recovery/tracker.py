@@ -271,21 +271,19 @@ class Tracker:
             record = self._record
             if record.action(action) in record.runs:
                 raise AquaMendError(f"{action!r} is executed already; check it before it begins")
-            key = action, tuple(silent), policy
+            quiet = tuple(silent)
+            # Of a template that is a function nothing is known before it is asked; silence has to be possible.
+            known = isinstance(self._template, Problem) and self._base.corrections and not quiet
+            if known and not self._may_matter(action):
+                return Check(action)
+            key = action, quiet, policy
             if record.ageing:
-                return checked(self.problem(at=at), action, silent=key[1], policy=policy)
+                return checked(self.problem(at=at), action, silent=quiet, policy=policy)
             if self._checked_at != record.changes:
                 self._checks, self._checked_at = {}, record.changes
             if key not in self._checks:
-                self._checks[key] = self._checked(action, key[1], policy)
+                self._checks[key] = checked(self.problem(), action, silent=quiet, policy=policy)
             return self._checks[key]
-
-    def _checked(self, action: str, silent: tuple[str, ...], policy: Policy | None) -> Check:
-        # Of a template that is a function nothing is known before it is asked; silence has to be possible.
-        quiet = isinstance(self._template, Problem) and self._base.corrections and not silent
-        if quiet and not self._may_matter(action):
-            return Check(action)
-        return checked(self.problem(), action, silent=silent, policy=policy)
 
     def _may_matter(self, action: str) -> bool:
         """Whether a belief that leads to an action costs anything; asked once for the dependences seen so far."""
