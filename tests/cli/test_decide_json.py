@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 
@@ -18,6 +19,18 @@ def test_looking_first_is_worth_it_and_every_number_is_the_one_worked_out_by_han
         "contradiction": None,
         "step": {"kind": "reprobe", "probe": "look"},
         "stop": {"kind": "roll_back", "correct": ["lid"], "undo": ["lift"], "loss": 3.0},
+        "answers": [
+            {
+                "answer": "yes",
+                "probability": pytest.approx(0.62),
+                "then": {"kind": "continue", "correct": [], "undo": [], "loss": pytest.approx(0.8 / 0.62)},
+            },
+            {
+                "answer": "no",
+                "probability": pytest.approx(0.38),
+                "then": {"kind": "roll_back", "correct": ["lid"], "undo": ["lift"], "loss": 3.0},
+            },
+        ],
         "probes": [
             {
                 "probe": "look",
@@ -58,6 +71,18 @@ def test_an_observation_moves_the_posterior_and_uses_the_probe_up(decided, lid):
     (probe,) = decision["probes"]
     assert probe["legal"] is False
     assert (probe["net_benefit"], probe["expected_loss"], probe["power"]) == (None, None, {"lid": None})
+
+
+def test_what_readings_lead_to_is_said_by_the_intervals_between_which_they_lie(decided):
+    decision = decided("examples/force_sensor_drift.yaml", "--policy", "aquamend")
+    answers = decision["answers"]
+    assert answers[0]["above"] is answers[-1]["below"] is None
+    for one, following in itertools.pairwise(answers):
+        assert one["below"] == following["above"]
+        assert {**one["then"], "loss": 0} != {**following["then"], "loss": 0}
+    (line,) = [line for line in decision["probes"] if line["probe"] == decision["step"]["probe"]]
+    cost = line["expected_loss"] - math.fsum(a["probability"] * a["then"]["loss"] for a in answers)
+    assert cost == pytest.approx(2.0)
 
 
 def test_continuing_corrects_and_undoes_nothing(decided, lid):

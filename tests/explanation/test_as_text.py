@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from aquamend.belief import Observation
+from aquamend import load_problem
+from aquamend.belief import InformationState, Observation
 from aquamend.explanation.as_text import print_decision, print_evaluations
 from aquamend.explanation.report import decision_report
 from aquamend.policies import Evaluation, policy_named
+from aquamend.problem.building.guard import before_action
 from aquamend.text import end_of
 
 
@@ -76,6 +78,16 @@ def test_an_unresolved_cause_is_said_as_such(cup_state, lid_state):
     torn = replace(cup_state(), posterior=np.array([0.3, 0.4, 0.3]))
     text = " ".join(text_of(torn).split())
     assert "Likely cause unresolved, none is likelier than not: external 40% · self error 30%" in text
+
+
+def test_where_no_monitor_has_rung_nobody_gave_a_false_alarm():
+    problem = load_problem("examples/delivery_robot.yaml")
+    for state, words in (
+        (InformationState.alarmed(problem, "barometer"), "false alarm"),
+        (InformationState.alarmed(problem, ()), "nothing wrong"),
+        (InformationState.alarmed(before_action(problem, "hand_over"), ()), "nothing wrong"),
+    ):
+        assert {word for word in ("false alarm", "nothing wrong") if word in text_of(state)} == {words}
 
 
 def test_the_same_number_reads_the_same_whatever_its_last_bit():

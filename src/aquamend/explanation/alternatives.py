@@ -134,6 +134,9 @@ class Answer:
     label: str
     probability: float
     stop: Stop
+    above: float | None = None
+    """This and the next are the ends of the interval, None where it has none."""
+    below: float | None = None
 
 
 def answers_to(state: InformationState, probe: str) -> tuple[Answer, ...]:
@@ -141,7 +144,8 @@ def answers_to(state: InformationState, probe: str) -> tuple[Answer, ...]:
     branches, channel = probe_values(state).branches, state.probe(probe).channel
     cuts = branches.cuts[branches.probes.index(probe)]
     if isinstance(channel, Readings) and cuts is not None:
-        every = _answers(state, probe, interval_labels(cuts, channel.sharpest))
+        ends = (None, *cuts.tolist(), None)
+        every = _answers(state, probe, interval_labels(cuts, channel.sharpest), tuple(pairwise(ends)))
         # An interval of no probability breaks the chain of neighbours.
         return tuple(_joined(every, cuts, channel.sharpest) if len(every) == len(cuts) + 1 else every)
     return tuple(_answers(state, probe, channel.outcomes if isinstance(channel, Outcomes) else None))
@@ -159,13 +163,19 @@ def _average(answers: Sequence[Answer], part: str) -> float:
     return math.fsum(answer.probability * getattr(answer.stop, part) for answer in answers)
 
 
-def _answers(state: InformationState, probe: str, names: Sequence[str] | None = None) -> list[Answer]:
+def _answers(
+    state: InformationState,
+    probe: str,
+    names: Sequence[str] | None = None,
+    intervals: Sequence[tuple[float | None, float | None]] | None = None,
+) -> list[Answer]:
     branches, found = probe_values(state).branches, []
     for i, likelihood in enumerate(branches.likelihood[branches.of(probe)]):
         after = state.given(probe, likelihood)
         if after is not None:
             label = f"answer {i + 1}" if names is None else names[i]
-            found.append(Answer(label, float(joint(state.posterior, likelihood).sum()), best_terminal(after)))
+            ends = (None, None) if intervals is None else intervals[i]
+            found.append(Answer(label, float(joint(state.posterior, likelihood).sum()), best_terminal(after), *ends))
     return found
 
 
@@ -175,7 +185,8 @@ def _joined(every: Sequence[Answer], cuts: NDArray[np.float64], sharpest: float)
     for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
         whole = math.fsum(answer.probability for answer in run)
         decision = _from_to(run[0].stop.decision, run[-1].stop.decision)
-        yield Answer(label, whole, Stop(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole))
+        stop = Stop(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole)
+        yield Answer(label, whole, stop, run[0].above, run[-1].below)
 
 
 def _from_to(first: Decision, last: Decision) -> Decision:

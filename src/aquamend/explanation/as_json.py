@@ -12,9 +12,10 @@ from aquamend.codec import json_number
 from aquamend.decision.standings import Standing
 from aquamend.decision.steps import Reprobe, step_to_data
 from aquamend.decision.terminal import Stop
-from aquamend.explanation.alternatives import weighed
+from aquamend.explanation.alternatives import answers_to, weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
 from aquamend.policies.policy import Considered
+from aquamend.problem.model.kernels import Outcomes
 
 FORMAT = "aquamend-decision/1"
 
@@ -42,6 +43,7 @@ def decision_json(report: DecisionReport, *, file: str, robustness: bool = False
         "contradiction": None if state.contradiction is None else str(state.contradiction),
         "step": step_to_data(report.step) if isinstance(report.step, Reprobe) else _stop(report.chosen or report.stop),
         "stop": _stop(report.stop),
+        **_answers(report),
         "probes": [_probe(line, names) for line in report.probes],
         "marginals": {belief.name: json_number(belief.failure_probability) for belief in report.beliefs},
         "attribution": {cause.value: json_number(p) for cause, p in state.attribution.items()},
@@ -67,6 +69,22 @@ def _counts(found: Considered) -> dict[str, int]:
 
 def _stop(stop: Stop) -> dict[str, Any]:
     return {**step_to_data(stop.decision), "loss": json_number(stop.loss)}
+
+
+def _answers(report: DecisionReport) -> dict[str, Any]:
+    """Return what each answer of the probe that is to run would lead to, where it is to end then."""
+    if not isinstance(report.step, Reprobe):
+        return {}
+    named = isinstance(report.state.probe(report.step.probe).channel, Outcomes)
+    answers = [
+        {
+            **({"answer": answer.label} if named else {"above": answer.above, "below": answer.below}),
+            "probability": answer.probability,
+            "then": _stop(answer.stop),
+        }
+        for answer in answers_to(report.state, report.step.probe)
+    ]
+    return {"answers": answers}
 
 
 def _probe(line: ProbeLine, names: tuple[str, ...]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
 from aquamend.problem.building.left_out import effect_of_left_out
+from aquamend.problem.model.hypotheses import Cause
 from aquamend.problem.model.joint_model import UNNAMED
 from aquamend.text import (
     CHOSEN,
@@ -191,7 +192,7 @@ def _why_unusable(report: DecisionReport, standing: Standing) -> str:
 def _evidence(report: DecisionReport) -> Group:
     state = report.state
     causes = sorted(((p, cause) for cause, p in state.attribution.items() if p > 0), key=lambda pair: -pair[0])
-    why = " · ".join(f"{cause.value.replace('_', ' ')} {percent(p)}" for p, cause in causes)
+    why = " · ".join(f"{_cause(state, cause)} {percent(p)}" for p, cause in causes)
     if state.attributed_to is None:
         why = f"unresolved, none is likelier than not: {why}"
     seen = list(_monitored(state))
@@ -209,6 +210,12 @@ def _evidence(report: DecisionReport) -> Group:
         said += "Is a hypothesis missing, or the kernel too narrow?"
         grid.add_row(Text("Warning", style=HEADING), Text(said))
     return Group(grid)
+
+
+def _cause(state: InformationState, cause: Cause) -> str:
+    """Return a cause in words: nobody gave a false alarm where no monitor has rung."""
+    quiet = not state.alarm_heard and (state.problem.model.monitors or state.problem.before is not None)
+    return "nothing wrong" if quiet and cause is Cause.FALSE_ALARM else cause.value.replace("_", " ")
 
 
 def _monitored(state: InformationState) -> Iterator[str]:
