@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -99,10 +100,18 @@ def test_the_story_tells_beliefs_reasons_and_costs(run, journal):
 def test_the_story_tells_what_is_in_doubt_and_who_is_waited_for(run, journal):
     doubt = " ".join(run("session", "show", "doubtful", "--journal", str(journal)).stdout.split())
     assert "In doubt: undo: lift has begun, and its receipt is not there." in doubt
-    waits = " ".join(run("session", "show", "wai", "--journal", str(journal)).stdout.split())  # a beginning will do
-    said = "Waiting for a person: hand over to a person (somebody has to take over)."
-    assert f"{said} Answer with `aquamend session approve waits --token {asked(journal)}`." in waits
-    assert "Because: 0 decisions have not ended it." in waits
+    shown = run("session", "show", "wai", "--journal", str(journal)).stdout  # a beginning will do
+    assert "Waiting for a person: hand over to a person (somebody has to take over)." in " ".join(shown.split())
+    command = f"aquamend session approve waits --journal {journal} --token {asked(journal)}"
+    assert f"\n  {command}\n" in shown, "in one line, however long"
+    assert "Because: 0 decisions have not ended it." in " ".join(shown.split())
+    answered = run(*shlex.split(command)[1:])
+    assert (answered.exit_code, answered.stdout) == (0, "waits: allowed: hand over to a person\n")
+
+
+def test_a_command_that_is_suggested_names_the_journal_only_where_it_has_to(run, journal, monkeypatch):
+    monkeypatch.setenv("AQUAMEND_JOURNAL", str(journal))
+    assert f"approve waits --token {asked(journal)}\n" in run("session", "show", "waits").stdout
 
 
 def test_the_story_as_data_and_only_its_end(run, journal):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import os
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,7 +89,7 @@ def show(
                     print_json(_told_data(full, entry, line))
             else:
                 chosen = [line for _, line in lines if line is not None][-(last or 0) :]
-                print_text(lambda console: _print_story(console, chosen, now, entries))
+                print_text(lambda console: _print_story(console, chosen, now, entries, _asked_for(journal)))
     complaints.exit()
 
 
@@ -368,7 +370,13 @@ def _print_list(console: Console, lines: list[SessionLine]) -> None:
     console.print(table)
 
 
-def _print_story(console: Console, lines: list[Line], now: Recovery, entries: list[Entry]) -> None:
+def _asked_for(journal: Path) -> str:
+    """Return the option by which another command finds this journal; empty where it does without."""
+    default = os.environ.get("AQUAMEND_JOURNAL") or DEFAULT
+    return "" if journal == Path(default) else f" --journal {shlex.quote(str(journal))}"
+
+
+def _print_story(console: Console, lines: list[Line], now: Recovery, entries: list[Entry], where: str) -> None:
     from aquamend.story.telling import lasting
     from aquamend.text import shown
 
@@ -377,9 +385,12 @@ def _print_story(console: Console, lines: list[Line], now: Recovery, entries: li
     console.print()
     _print_lines(console, lines, since=began)
     so_far = "So far" if now.ending is None else "From the alarm to the end"
-    for sentence in (*_how_it_stands(now), f"{so_far}: {lasting(entries[-1].time - began)}."):
+    for sentence in (*_how_it_stands(now, where), f"{so_far}: {lasting(entries[-1].time - began)}."):
         console.print()
-        console.print(sentence)
+        said, _, command = sentence.partition("\n")
+        console.print(said)
+        if command:
+            console.print(f"  {command}", soft_wrap=True)  # to be copied, so in one line
 
 
 def _print_lines(console: Console, lines: list[Line], since: float | None = None) -> None:
@@ -413,7 +424,8 @@ def _utc(moment: float) -> datetime:
     return datetime.fromtimestamp(moment, UTC)
 
 
-def _how_it_stands(now: Recovery) -> list[str]:
+def _how_it_stands(now: Recovery, where: str) -> list[str]:
+    """Return sentences, some with a command in a second line."""
     from aquamend.recovery import Charge, charged
     from aquamend.text import quantity
 
@@ -425,13 +437,14 @@ def _how_it_stands(now: Recovery) -> list[str]:
         f"Cost so far: {split}." if now.ending is None else f"Cost: {split}. What was left wrong, nobody knows here."
     ]
     if now.in_doubt is not None:
-        say = f"aquamend session settle {now.session} --done (or --not-done)"
-        sentences.append(f"In doubt: {now.in_doubt} ({now.why}). Once nothing moves any more, say `{say}`.")
+        say = f"aquamend session settle {shlex.quote(now.session)}{where} --done"
+        how = "Once nothing moves any more, say so, with --not-done if it was not done:"
+        sentences.append(f"In doubt: {now.in_doubt} ({now.why}). {how}\n{say}")
     elif now.act is not None:
         sentences.append(f"In doubt: {now.act} has begun, and its receipt is not there. It is under way, or was lost.")
     if now.asked is not None:
-        answer = f"aquamend session approve {now.session} --token {now.asked.token}"
-        sentences.append(f"Waiting for a person: {now.asked} ({now.asked.reason}). Answer with `{answer}`.")
+        answer = f"aquamend session approve {shlex.quote(now.session)}{where} --token {now.asked.token}"
+        sentences.append(f"Waiting for a person: {now.asked} ({now.asked.reason}). Allow it, or --refuse it:\n{answer}")
     return sentences
 
 
