@@ -17,6 +17,7 @@ from aquamend.policies import (
     RollbackOnly,
     SingleFaultTroubleshooting,
     Troubleshooting,
+    VeriTrace,
     evaluate,
     policy_named,
 )
@@ -53,7 +54,7 @@ def state(
 BOTH = RollBack(("x", "y"), ("ax", "ay"))
 NOT_PLANNERS = [
     Decoupled(), Greedy(), PowerPerCost(), Troubleshooting(), SingleFaultTroubleshooting(), GreedyRepair(),
-    NoReprobe(), RollbackOnly(), AlwaysRestart(),
+    NoReprobe(), RollbackOnly(), VeriTrace(), AlwaysRestart(),
 ]  # fmt: skip
 
 REPAIRERS = [Troubleshooting(), SingleFaultTroubleshooting(), GreedyRepair()]
@@ -65,6 +66,20 @@ def test_rollback_only_undoes_all_that_is_suspected_at_any_price():
     flagged = RollbackOnly().next_step(state(prior=(1, 0, 0), suspects=("x", "idle")))
     assert flagged == RollBack(("x", "idle"), ("ax",))
     assert RollbackOnly().next_step(state(reversible=False)) == Escalate()
+
+
+def test_veritrace_undoes_and_repairs_what_the_alarm_names_and_nothing_else():
+    assert VeriTrace().next_step(state(arm=500.0)) == BOTH
+    assert VeriTrace().next_step(state(suspects=("x",))) == RollBack(("x",), ("ax",))
+    assert VeriTrace().next_step(state(suspects=())) == BOTH, (
+        "an alarm that names none suspects all that may have failed"
+    )
+    assert VeriTrace().next_step(state(reversible=False)) == Continue()
+
+
+def test_veritrace_never_declares_another_value_since_it_has_measured_none():
+    step = VeriTrace().next_step(valued(p=0.9))
+    assert (step.correct, step.declare, step.undo) == ((), (), ("ax",))
 
 
 def test_restarting_is_all_that_restart_does_and_it_escalates_where_it_cannot():
@@ -193,7 +208,7 @@ def test_where_nothing_is_feasible_everybody_escalates(policy):
 
 ENDING_BY_PLANS = [
     "aquamend", "aquamend-two-step", "troubleshooting", "troubleshooting-1", "troubleshooting-single-fault",
-    "greedy-repair", "decoupled", "greedy", "power-per-cost", "rollback-only", "no-reprobe",
+    "greedy-repair", "decoupled", "greedy", "power-per-cost", "rollback-only", "veritrace", "no-reprobe",
 ]  # fmt: skip
 
 

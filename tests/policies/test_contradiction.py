@@ -40,7 +40,7 @@ def test_no_policy_probes_or_raises_once_the_evidence_contradicts_the_model(name
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in EVERYBODY if name not in ("rollback-only", "restart", "linear-chain")]
+    "name", [name for name in EVERYBODY if name not in ("rollback-only", "veritrace", "restart", "linear-chain")]
 )
 def test_the_decision_is_the_best_one_if_everything_has_failed(name):
     assert policy_named(name).next_step(contradicted()) == RollBack(("x",), ("ax",))

@@ -29,6 +29,7 @@ from aquamend.policies import (
     Structured,
     Troubleshooting,
     TwoStep,
+    VeriTrace,
     policy_named,
 )
 from aquamend.policies.registry import name_of, names_in
@@ -50,6 +51,7 @@ NAMES = {
     "greedy": Greedy(),
     "power-per-cost": PowerPerCost(),
     "rollback-only": RollbackOnly(),
+    "veritrace": VeriTrace(),
     "restart": AlwaysRestart(),
     "no-reprobe": NoReprobe(),
     "linear-chain": LinearChain(),
@@ -113,7 +115,7 @@ def test_a_description_says_who_plans_ahead_and_who_takes_the_least_loss_one_ste
         "aquamend", "all-candidates", "lossless", "lookahead-1",
     }  # fmt: skip
     assert {name for name, p in NAMES.items() if not p.description.probes} == {
-        "rollback-only", "restart", "no-reprobe",
+        "rollback-only", "veritrace", "restart", "no-reprobe",
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Reprobe, RollBack
 from aquamend.errors import AquaMendError, IllegalProbe
+from aquamend.policies import VeriTrace
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Gaussian, Hypothesis, JointModel
@@ -26,7 +27,7 @@ from aquamend_lab.pouring.discrete import (
     fresh_task,
     problem_of,
 )
-from aquamend_lab.pouring.discrete.baselines import BlindRetry, Rewind, TmsRevision
+from aquamend_lab.pouring.discrete.baselines import BlindRetry, TmsRevision
 from aquamend_lab.pouring.discrete.events import common_cause_events, standard_events
 from aquamend_lab.pouring.task import Stage
 
@@ -99,7 +100,7 @@ def cups(stage, event, assumed):
 @pytest.mark.parametrize("stage", Stage)
 def test_the_pouring_task_keeps_the_contract(stage):
     assumed = Assumptions(EVENTS, Shares(common_cause=0.2, common_cause_with_camera=0.2))
-    own = [BlindRetry(), Rewind(), TmsRevision()]
+    own = [BlindRetry(), VeriTrace(), TmsRevision()]
     restarts = int(stage is not Stage.POURED)
     for event in EVENTS[::5]:
         check = check_robot(cups(stage, event, assumed), own, harm=False)

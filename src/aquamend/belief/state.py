@@ -443,12 +443,17 @@ class InformationState(Remembering):
     @property
     def suspects(self) -> tuple[str, ...]:
         """The beliefs under suspicion: those the monitor flagged and those that may have failed, in graph order."""
-        monitors = self.problem.model.monitors
-        flagged = {belief for one in self.monitored if one.rang for belief in monitors[one.monitor].suspects}
-        beliefs = self.problem.graph.beliefs
+        flagged, beliefs = self.triggers, self.problem.graph.beliefs
         return tuple(
             b.name for b, q in zip(beliefs, self.failure_probabilities, strict=True) if q > 0.0 or b.name in flagged
         )
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """The beliefs that the monitors which rang have flagged, in graph order."""
+        monitors = self.problem.model.monitors
+        flagged = {belief for one in self.monitored if one.rang for belief in monitors[one.monitor].suspects}
+        return tuple(b.name for b in self.problem.graph.beliefs if b.name in flagged)
 
     def to_data(self) -> dict[str, Any]:
         """Return the state as plain data, without its problem; ``from_data`` gives back the very same posterior."""

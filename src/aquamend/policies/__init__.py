@@ -1,6 +1,14 @@
 """Recovery policies: each a frozen dataclass with one method, and a description of itself."""
 
-from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
+from aquamend.policies.baselines import (
+    AlwaysRestart,
+    Decoupled,
+    Greedy,
+    NoReprobe,
+    PowerPerCost,
+    RollbackOnly,
+    VeriTrace,
+)
 from aquamend.policies.best import Best
 from aquamend.policies.evaluation import Evaluation, evaluate
 from aquamend.policies.greedy_repair import GreedyRepair
@@ -46,6 +54,7 @@ __all__ = [
     "Structured",
     "Troubleshooting",
     "TwoStep",
+    "VeriTrace",
     "considered_by",
     "evaluate",
     "hand_over",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from aquamend.belief import InformationState, ProbeView, rejected
 from aquamend.decision.branches import branches_of
 from aquamend.decision.detection import power_per_cost
 from aquamend.decision.endings import TIE
-from aquamend.decision.steps import Reprobe, Restart, Step
+from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, correction, left_by_correcting, may_be_kept, price
 from aquamend.policies.policy import Description, correctable, hand_over
 
@@ -79,6 +80,45 @@ class RollbackOnly:
             return best_terminal(state).decision
         stop = correction(state, correctable(state, state.suspects))
         return hand_over(state) if math.isinf(stop.loss) else stop.decision
+
+
+@dataclass(frozen=True, slots=True)
+class VeriTrace:
+    """Undo everything that rests on what the alarm names and do it again, without looking.
+
+    That repairs a belief without a value. One with a value keeps it, since nothing was measured: what had failed there
+    fails again.
+    """
+
+    description: ClassVar[Description] = Description(
+        "VeriTrace",
+        "Undo all that rests on what the alarm names and do it again on the same values.",
+        "#5a6068",
+        ">",
+        "our reading of the paper's VeriTrace (rollback only)",
+        probes=False,
+    )
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the undoing of all triggers' closures, or of all suspects' where the alarm names none.
+
+        What cannot be undone is left, or handed over where it may not be. Where the graph's correction sets are no
+        endings, the best ending.
+        """
+        if not state.problem.corrections:
+            return best_terminal(state).decision
+        beliefs = {belief.name: belief for belief in state.problem.graph.beliefs}
+        named = state.triggers or state.suspects
+        step = undoing(state, named, repaired=tuple(name for name in named if not beliefs[name].declares))
+        return hand_over(state) if step == Continue() and math.isinf(price(state, step).loss) else step
+
+
+def undoing(state: InformationState, beliefs: Sequence[str], *, repaired: tuple[str, ...] = ()) -> Decision:
+    """Return the undoing of all that rests on these beliefs and can be undone; nothing but repairs is corrected."""
+    stuck = set(state.problem.graph.irreversible_executed)
+    undo = tuple(name for name in state.problem.graph.closure(beliefs) if name not in stuck)
+    mended = tuple(name for name in repaired if stuck.isdisjoint(state.problem.graph.closure([name])))
+    return RollBack(mended, undo) if undo or mended else Continue()
 
 
 @dataclass(frozen=True, slots=True)

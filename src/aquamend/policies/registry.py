@@ -11,7 +11,15 @@ from typing import Any
 
 from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
-from aquamend.policies.baselines import AlwaysRestart, Decoupled, Greedy, NoReprobe, PowerPerCost, RollbackOnly
+from aquamend.policies.baselines import (
+    AlwaysRestart,
+    Decoupled,
+    Greedy,
+    NoReprobe,
+    PowerPerCost,
+    RollbackOnly,
+    VeriTrace,
+)
 from aquamend.policies.best import Best
 from aquamend.policies.greedy_repair import GreedyRepair
 from aquamend.policies.myopic import AquaMend, LinearChain, Structured
@@ -42,6 +50,7 @@ POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
     "greedy": Greedy,
     "power-per-cost": PowerPerCost,
     "rollback-only": RollbackOnly,
+    "veritrace": VeriTrace,
     "restart": AlwaysRestart,
     "no-reprobe": NoReprobe,
     "linear-chain": LinearChain,

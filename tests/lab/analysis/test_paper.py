@@ -84,7 +84,7 @@ def test_no_table_has_a_row_twice():
 @pytest.mark.parametrize(
     ("suite", "policy", "success", "loss"),
     [
-        ("t4-v3", "rewind", 0.204, 39.64), ("t4-v3", "greedy", 0.999, 6.09),
+        ("t4-v3", "veritrace", 0.204, 39.64), ("t4-v3", "greedy", 0.999, 6.09),
         ("t4-stress-v3", "aquamend-two-step", 0.976, 12.47),
         ("t4-ablation-v3", "no-reprobe", 0.213, 38.157), ("t4-conflict-v3", "aquamend-two-step", 0.425, None),
         ("t4-ties-v3", "aquamend-two-step", 0.025, None), ("t4-closure-v3", "aquamend-two-step", 0.780, None),

@@ -19,7 +19,7 @@ POLICIES = (
     "greedy-repair", "power-per-cost",
     "exact", "lookahead-2", "lookahead-3", "aquamend", "all-candidates", "linear-chain", "troubleshooting",
     "decoupled", "greedy", "restart", "rollback-only", "no-reprobe", "certified", "structured", "oracle",
-    "blind-retry", "rewind", "belief-replan", "tms-revision",
+    "blind-retry", "veritrace", "belief-replan", "tms-revision",
 )  # fmt: skip
 
 

@@ -185,7 +185,7 @@ def test_everybody_is_told_the_budget_and_keeps_to_it(name):
         assert not episode.verdict.over_budget
         assert episode.recovery.state.spent <= scenario.budget + 1e-9
         looked += len(episode.recovery.evidence)
-    assert looked > 0 or name in ("oracle", "rewind", "belief-replan", "tms-revision", "rollback-only", "no-reprobe")
+    assert looked > 0 or name in ("oracle", "veritrace", "belief-replan", "tms-revision", "rollback-only", "no-reprobe")
 
 
 @pytest.mark.slow
@@ -304,7 +304,7 @@ def test_the_oracle_declares_the_nearest_value_there_is_and_not_the_first_within
         assert outcome_of("oracle", stress(seed, number)).verdict.success
 
 
-@pytest.mark.parametrize("name", ["rewind", "belief-replan", "tms-revision", "no-reprobe", "rollback-only"])
+@pytest.mark.parametrize("name", ["veritrace", "belief-replan", "tms-revision", "no-reprobe", "rollback-only"])
 def test_whoever_does_not_measure_succeeds_on_false_alarms_and_nowhere_else(name):
     for scenario in (standard(0, number) for number in range(cases(20, 60))):
         failed = scenario.truths[0].failed

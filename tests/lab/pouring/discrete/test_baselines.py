@@ -1,4 +1,4 @@
-"""Robots that retry, rewind, replan or revise: what each asks of a world, and how it fares there."""
+"""Robots that retry, undo, replan or revise: what each asks of a world, and how it fares there."""
 
 import math
 from dataclasses import replace
@@ -8,15 +8,16 @@ import pytest
 
 from aquamend.belief import Observation
 from aquamend.decision import Continue, RollBack
+from aquamend.policies import VeriTrace
 from aquamend.recovery import recovered
 from aquamend.recovery.acts import acts_of
 from aquamend_lab.pouring.discrete import Add, CameraFault, Nothing, Swap
-from aquamend_lab.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision, justifications
+from aquamend_lab.pouring.discrete.baselines import BeliefReplan, BlindRetry, TmsRevision, justifications
 from aquamend_lab.pouring.task import Stage
 
 from .tables import EVENTS, STEPS, entered, state_of, table
 
-ALL = (BlindRetry(), Rewind(), BeliefReplan(), TmsRevision())
+ALL = (BlindRetry(), VeriTrace(), BeliefReplan(), TmsRevision())
 
 
 def likeliest(event, **options):
@@ -35,16 +36,16 @@ def test_a_blind_retry_looks_twice_and_goes_on_whatever_it_saw(event):
     assert episode.verdict.success == isinstance(event, Nothing)
 
 
-def test_rewinding_undoes_everything_suspected_and_corrects_nothing():
+def test_veritrace_undoes_all_that_rests_on_the_triggers_and_corrects_no_value():
     for event in (Nothing(), Add(0, 45.0), CameraFault("bias", 0, 45.0)):
-        episode = recovered(Rewind(), entered(event))
+        episode = recovered(VeriTrace(), entered(event))
         assert episode.recovery.decision == RollBack((), ("move",))
         assert episode.verdict.success == isinstance(event, Nothing)
 
 
-def test_rewinding_leaves_what_cannot_be_undone():
+def test_veritrace_leaves_what_cannot_be_undone():
     state = state_of(table(stage=Stage.POURED, pour_reversible=False))
-    assert Rewind().next_step(state).undo == ("move",)
+    assert VeriTrace().next_step(state).undo == ("move",)
 
 
 def test_a_replan_takes_the_likeliest_for_true_and_corrects_nothing_since_it_has_measured_nothing():

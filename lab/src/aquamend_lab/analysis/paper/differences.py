@@ -37,8 +37,8 @@ _JOINT = (
     "policy of that name, which assumed a single failed belief: nothing is claimed against troubleshooting from those."
 )
 _VERITRACE = (
-    "“Rewind (VeriTrace)” is our reading of the paper's VeriTrace: what rests on a suspect is undone and done again on "
-    "the same beliefs. “Roll back only” is another policy, which also declares the best values there are."
+    "VeriTrace undoes what rests on the beliefs that the alarm names and does it again on the same values: it measures "
+    "nothing, so no value is corrected."
 )
 _TOLD_RIGHT = "The model that the robot plans with is right about this world."
 

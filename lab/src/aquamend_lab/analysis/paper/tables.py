@@ -22,7 +22,7 @@ def paper_table(suite: str) -> PaperTable | None:
 
 
 _DESIGNATED = ("lookahead-2", "decoupled", "greedy", "restart")
-_TRADITIONAL = ("blind-retry", "rewind", "troubleshooting-1", "belief-replan", "tms-revision")
+_TRADITIONAL = ("blind-retry", "veritrace", "troubleshooting-1", "belief-replan", "tms-revision")
 _STRESSED = ("lookahead-2", "decoupled-no-budget", "greedy-no-budget", "restart")
 
 _EXECUTION = {"paper’s": ("troubleshooting", "no-reprobe", "restart", "linear-chain")}

@@ -23,11 +23,10 @@ from aquamend_lab.benchmarks.t4.scenarios import (
     stress,
 )
 from aquamend_lab.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, settings, sweep
-from aquamend_lab.pouring.discrete.baselines import BeliefReplan, BlindRetry, Rewind, TmsRevision
+from aquamend_lab.pouring.discrete.baselines import BeliefReplan, BlindRetry, TmsRevision
 from aquamend_lab.records import KIND, SETTING
 
 OWN: dict[str, Callable[[], Policy]] = {
-    "rewind": Rewind,
     "blind-retry": BlindRetry,
     "belief-replan": BeliefReplan,
     "tms-revision": TmsRevision,
@@ -36,9 +35,9 @@ OWN: dict[str, Callable[[], Policy]] = {
 
 JOINT = ("aquamend-two-step", "aquamend", "lookahead-2", "power-per-cost", "greedy-repair", "decoupled", "greedy")
 TRADITIONAL = (
-    "troubleshooting", "troubleshooting-1", "restart", "blind-retry", "rewind", "belief-replan", "tms-revision",
+    "troubleshooting", "troubleshooting-1", "restart", "blind-retry", "veritrace", "belief-replan", "tms-revision",
 )  # fmt: skip
-POLICIES = ("oracle", *JOINT, *TRADITIONAL, "rollback-only", "no-reprobe")
+POLICIES = ("oracle", *JOINT, *TRADITIONAL, "no-reprobe")
 
 NOT_TOLD = {f"{name}-no-budget": name for name in ("aquamend-two-step", "decoupled", "greedy", "troubleshooting")}
 """Rows of policies that are not told the sensing budget and may go over it, beside those that are: as in the paper's
@@ -125,10 +124,10 @@ T4_SUITES = (
     _suite(
         "t4-ablation-v3",
         "The paper's earlier AquaMend, which goes in two steps, with one part taken away or exchanged, on "
-        "6,100 episodes like those of t4-v2 and t4-irreversible-v2 (4,900 to 1,200).",
+        "6,100 episodes like those of t4-v3 and t4-irreversible-v3 (4,900 to 1,200).",
         ablation,
         scenarios=1220,
-        policies=("aquamend-two-step", "aquamend", "no-reprobe", "rewind", *ABLATIONS),
+        policies=("aquamend-two-step", "aquamend", "no-reprobe", "veritrace", *ABLATIONS),
         own=OWN | ABLATIONS,
     ),
     _suite(

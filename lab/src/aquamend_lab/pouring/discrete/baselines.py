@@ -1,4 +1,4 @@
-"""Recovery without the joint posterior: what robots do that retry, rewind, replan or revise (the paper's baselines).
+"""Recovery without the joint posterior: what robots do that retry, replan or revise (the paper's baselines).
 
 They see the information state like every policy; what sets them apart is what they ask a world to do.
 """
@@ -6,7 +6,6 @@ They see the information state like every policy; what sets them apart is what t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -16,6 +15,7 @@ import numpy as np
 from aquamend.belief import InformationState
 from aquamend.decision.steps import Continue, Reprobe, RollBack, Step
 from aquamend.policies import Description
+from aquamend.policies.baselines import undoing
 from aquamend_lab.pouring.discrete.truth_maintenance import Justification, TruthMaintenance
 from aquamend_lab.pouring.discrete.world import revisions
 from aquamend_lab.pouring.task import LOCALISE, cups_of, look, quantity
@@ -41,27 +41,6 @@ class BlindRetry:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewind:
-    """Undo everything that rests on a suspect and do it again on the same beliefs.
-
-    Our reading of the paper's VeriTrace. Nothing was measured, so nothing is corrected: what had failed fails again.
-    """
-
-    description: ClassVar[Description] = Description(
-        "Rewind (VeriTrace)",
-        "Undo all that rests on a suspect and do it again on the same beliefs.",
-        "#5a6068",
-        ">",
-        "our reading of the paper's VeriTrace",
-        probes=False,
-    )
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return the undoing of all suspects' closures; what cannot be undone is left."""
-        return _undoing(state, state.suspects)
-
-
-@dataclass(frozen=True, slots=True)
 class BeliefReplan:
     """Take the likeliest set of failures for true and plan again from there, without looking.
 
@@ -84,7 +63,7 @@ class BeliefReplan:
         likeliest = sets[int(np.bincount(which.ravel(), state.posterior).argmax())]
         graph = state.problem.graph
         failed = [b.name for b, wrong in zip(graph.beliefs, likeliest, strict=True) if wrong]
-        return _undoing(state, failed)
+        return undoing(state, failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +82,10 @@ class TmsRevision:
     def next_step(self, state: InformationState) -> Step:
         """Return the logical revision: the cup no longer believed in, and the target that then follows."""
         cups = cups_of(state.problem.graph)
-        alarm = state.problem.model.alarm
-        suspects = alarm.suspects if alarm else ()
-        flagged = next((cup for cup in cups if quantity(cup) in suspects), cups[0])
+        flagged = next((cup for cup in cups if quantity(cup) in state.triggers), cups[0])
         believed = justifications(cups).without([f"measured {flagged}"]).believed()
         target = next(cup for cup in cups if f"target {cup}" in believed)
         return RollBack((quantity(flagged),), plan=revisions(cups)[flagged, target])
-
-
-def _undoing(state: InformationState, beliefs: Sequence[str]) -> Step:
-    """Return the undoing of all that rests on these beliefs and can be undone, without correcting anything."""
-    graph = state.problem.graph
-    stuck = set(graph.irreversible_executed)
-    undo = tuple(name for name in graph.closure(beliefs) if name not in stuck)
-    return RollBack((), undo) if undo else Continue()
 
 
 @lru_cache(maxsize=16)

@@ -89,11 +89,9 @@ class TableWorld:
                 return act.failed("the pour cannot be undone", cost=0.0)
             self._said = self.task.values(self.scene.after_restart(self.task))
             return act.done(parts=tuple(self._restarting()))
-        if plan == SAFE_STOP:
-            return act.done(cost=0.0)
-        if POUR not in self.task.stage.executed:  # a pour that was made stays where it was made
+        if plan != SAFE_STOP and POUR not in self.task.stage.executed:  # a pour that was made stays where it was made
             self._said[TARGET] = aims[plan]
-        return act.done(cost=0.0)  # what is retracted is not corrected
+        return act.done(parts=(Receipt(Charge.CONTINUATION, plan, 0.0),))  # nothing is undone, and nothing corrected
 
     def _restarting(self) -> Iterator[Receipt]:
         """Yield what starting over takes: all that the arm did is undone, and every cup looked at again."""
