@@ -116,6 +116,23 @@ def test_the_text_of_the_page_is_what_is_printed(run):
     assert run("decide", DELIVERY, "--before", "hand_over").stdout.startswith(shown)
 
 
+def test_what_the_check_costs_by_a_policy_can_be_evaluated(run, decided):
+    asked = (DELIVERY, "--before", "hand_over")
+    found = json.loads(run("evaluate", *asked, "--policy", "best", "--json").stdout)
+    assert found["expected_loss"] == pytest.approx(decided(*asked)["bounds"]["upper"])
+
+
+def test_the_check_can_be_drawn_and_given_to_other_solvers(run):
+    before = ("--before", "hand_over")
+    assert 'label="deliver a drug: run probe read_badge"' in run("graph", DELIVERY, *before).stdout
+    assert 'label="deliver a drug: continue as is"' in run("graph", DELIVERY, *before, "--silent", "barometer",
+                                                           "--age", "60").stdout  # fmt: skip
+    costs = re.findall(
+        r"R: stop1_continue : h\d+_shelf_moved__\S+ : \* : \* (\S+)", run("export", DELIVERY, *before).stdout
+    )
+    assert costs == ["-60.0"], "what leads to it costs"
+
+
 def test_what_cannot_be_corrected_says_why(run, tmp_path):
     said = run("decide", pouring(tmp_path), "--before", "pour").stdout
     assert "impossible: nothing to undo" in said

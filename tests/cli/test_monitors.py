@@ -89,3 +89,16 @@ def test_faults_of_alarms_are_told_with_their_places(run, tmp_path, rest, said):
     result = run("validate", str(path))
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_what_the_monitors_said_counts_in_graphs_and_exports_too(run, file):
+    def start(*options):
+        return next(line for line in run("export", file, *options).stdout.splitlines() if line.startswith("start:"))
+
+    problem = parse_problem(data())
+    state = InformationState.alarmed(problem, ["scan"], silent=["lift"])
+    numbers = [float(number) for number in start("--alarm", "scan", "--silent", "lift").split()[1:]]
+    assert [number for number in numbers if number > 0] == pytest.approx(state.posterior)
+    assert start() != start("--alarm", "scan")
+    drawn = run("graph", file, "--alarm", "scan", "--silent", "lift").stdout
+    assert f"suspected: {state.failure_probabilities[0]:.0%}" in drawn

@@ -9,7 +9,7 @@ import typer
 
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, problem_at
-from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Rung, Silent
+from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.searching import following
 from aquamend.errors import NotDiscrete
@@ -45,6 +45,7 @@ def evaluate(
     alarm: Rung = [],  # noqa: B006
     silent: Silent = [],  # noqa: B006
     no_alarm: NoAlarm = False,
+    before: Before = None,
     age: Age = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +56,7 @@ def evaluate(
     files or policies cannot be evaluated, the others still are, nobody is named best, and the exit status is 2. An
     interrupt gives one up, and says what it costs at least.
     """
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
     with complaints.at("aquamend evaluate"):
         monitors.check()
         ages = ages_of(age)
@@ -63,15 +64,14 @@ def evaluate(
     complaints.exit()
     for file in files:
         with complaints.at(file):
-            problem, found = problem_at(file, ages), {}
-            state = monitors.start(problem)
+            state, found = monitors.start(problem_at(file, ages)), {}
             for name in names:
                 with complaints.at(f"{file}: policy {name}"):
                     found[name] = _evaluated(state, name, deadline, episodes)
                     if as_json:
                         print_json(_as_data(file, name, found[name]))
             if found and not as_json:
-                _print_table(problem, file, found, [name for name in names if name not in found])
+                _print_table(state.problem, file, found, [name for name in names if name not in found])
     complaints.exit()
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.given import check_shape, problem_at, state_after
-from aquamend.cli.options import Observations
+from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
 from aquamend.errors import AquaMendError
+
+if TYPE_CHECKING:
+    from aquamend.belief import InformationState
 
 
 class ExportFormat(StrEnum):
@@ -46,16 +49,22 @@ def export(
         ),
     ] = 1.0,
     observe: Observations = [],  # noqa: B006 - typer copies it
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
+    before: Before = None,
+    age: Age = [],  # noqa: B006
 ) -> None:
     """Write the problem as a POMDP, so that its optimal loss can be checked with other solvers.
 
     The optimal expected loss is minus the value at the start. The comments in the file say what every name stands for,
     and, as does standard error, where the optimum is but a lower bound.
     """
-    complaints, text = Complaints(), ""
+    complaints, monitors, text = Complaints(), Heard(alarm, silent, no_alarm, before), ""
     with complaints.at(file):
         check_shape(observe)
-        text = _text(file, observe, language, discount)
+        monitors.check()
+        text = _text(file, state_after(problem_at(file, ages_of(age)), observe, monitors), language, discount)
     complaints.exit()
     if out is None:
         typer.echo(text, nl=False)
@@ -64,11 +73,10 @@ def export(
     complaints.exit()
 
 
-def _text(file: str, observe: list[str], language: ExportFormat, discount: float) -> str:
+def _text(file: str, state: InformationState, language: ExportFormat, discount: float) -> str:
     from aquamend.files.export.pomdp import pomdp_of
     from aquamend.files.export.pomdp_text import pomdp_text
 
-    state = state_after(problem_at(file), observe)
     match language:
         case ExportFormat.POMDP:
             pomdp = pomdp_of(state)

@@ -10,8 +10,8 @@ import typer
 
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
-from aquamend.cli.given import check_shape, problem_at, state_after
-from aquamend.cli.options import Observations, PolicyName
+from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
 
 
 class GraphFormat(StrEnum):
@@ -26,6 +26,11 @@ def graph(
     *,
     language: Annotated[GraphFormat, typer.Option("--format", help="Language of the graph.")] = GraphFormat.DOT,
     observe: Observations = [],  # noqa: B006 - typer copies it
+    alarm: Rung = [],  # noqa: B006
+    silent: Silent = [],  # noqa: B006
+    no_alarm: NoAlarm = False,
+    before: Before = None,
+    age: Age = [],  # noqa: B006
     policy: PolicyName = "best",
     chain: Annotated[
         bool, typer.Option("--chain", help="Show the linear-chain view: undoing an action undoes all after it.")
@@ -38,14 +43,15 @@ def graph(
     from aquamend.explanation.report import carried_out
     from aquamend.files.export.graph import marked_graph
 
-    complaints = Complaints()
+    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
     with complaints.at(file):
         check_shape(observe)
+        monitors.check()
         chooser = make_policy(policy)
-        problem = problem_at(file)
+        problem = problem_at(file, ages_of(age))
         if chain:
             problem = replace(problem, graph=problem.graph.linear_chain())
-        state = state_after(problem, observe)
+        state = state_after(problem, observe, monitors)
         marked = marked_graph(state, carried_out(state, chooser.next_step(state), name=policy))
         typer.echo(marked.as_dot() if language is GraphFormat.DOT else marked.as_mermaid())
     complaints.exit()
