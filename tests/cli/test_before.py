@@ -127,10 +127,9 @@ def test_the_check_can_be_drawn_and_given_to_other_solvers(run):
     assert 'label="deliver a drug: run probe read_badge"' in run("graph", DELIVERY, *before).stdout
     assert 'label="deliver a drug: continue as is"' in run("graph", DELIVERY, *before, "--silent", "barometer",
                                                            "--age", "60").stdout  # fmt: skip
-    costs = re.findall(
-        r"R: stop1_continue : h\d+_shelf_moved__\S+ : \* : \* (\S+)", run("export", DELIVERY, *before).stdout
-    )
-    assert costs == ["-60.0"], "what leads to it costs"
+    exported = run("export", DELIVERY, *before).stdout
+    costs = re.findall(r"R: stop1_continue : h\d+_shelf_moved__\S+ : \* : \* (\S+)", exported)
+    assert set(costs) == {"-60.0"}, "what leads to it costs"
 
 
 def test_what_cannot_be_corrected_says_why(run, tmp_path):
