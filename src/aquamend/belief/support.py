@@ -43,10 +43,11 @@ def favour(at_alarm: Floats, wrong: Floats) -> Floats:
     ``at_alarm`` is p₀; ``wrong``, ``(n_hypotheses, n)``, has a one where an option is wrong. What could not be right at
     the alarm is never spoken for, what could not be wrong always is.
     """
-    right_mass, wrong_mass = at_alarm @ (1.0 - wrong), at_alarm @ wrong
-    speaks_for = (1.0 - wrong) / np.where(right_mass > 0.0, right_mass, 1.0)
-    against = wrong / np.where(wrong_mass > 0.0, wrong_mass, 1.0)
-    return np.asarray(at_alarm[:, None] * (speaks_for - TWICE * against))
+    right, failing = at_alarm[:, None] * (1.0 - wrong), at_alarm[:, None] * wrong
+    right_mass, wrong_mass = right.sum(axis=0), failing.sum(axis=0)
+    # Shares of their masses, each at most one: the inverse of a mass may be beyond any float.
+    speaks_for = right / np.where(right_mass > 0.0, right_mass, 1.0)
+    return np.asarray(speaks_for - TWICE * failing / np.where(wrong_mass > 0.0, wrong_mass, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
