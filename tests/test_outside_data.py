@@ -1,5 +1,6 @@
 """Every decoder that reads what somebody else may have written: damage it at random, and only our own errors come."""
 
+import copy
 import gzip
 import json
 import random
@@ -12,8 +13,12 @@ import pytest
 from aquamend.errors import AquaMendError
 from aquamend.files import load_problem
 from aquamend.recovery import Tracker
+from aquamend_lab.analysis.merging import merged
+from aquamend_lab.analysis.report.as_html import as_html
+from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.pouring.replay.recording import Body, Geom, Recording, load_recording, to_bytes
 from aquamend_lab.records import load_run, write_lines
+from aquamend_lab.records.run_folder import UNSEALED
 
 ROOT = Path(__file__).parent.parent
 ODD = (b"null", b"[]", b"{}", b'"x"', b"1e999", b"-1", b"NaN", b"true", b"1e-320", b'""', b"[[[]]]", b"9" * 30)
@@ -70,6 +75,40 @@ def test_benchmark_runs(tmp_path, name):
     for seed in range(TIMES):
         (tmp_path / name).write_bytes(damaged(sound, random.Random(seed)))
         accept_or_refuse(load_run, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("suite", ["pouring-v2", "m1-v1", "m1-proxy-v1", "q1-v2"])
+def test_whatever_a_run_holds_a_report_is_made_of_it_or_refused(tmp_path, suite):
+    source = ROOT / "results" / suite
+    run = load_run(source)
+    files = {"records.jsonl": run.records, "annotations.jsonl": run.annotations, "timings.jsonl": run.timings}
+    few = {
+        name: [line for line in lines if line["scenario"] < 3 and line["seed"] == 0] for name, lines in files.items()
+    }
+    for seed in range(30):
+        dice = random.Random(seed)
+        manifest, sound = copy.deepcopy((run.manifest | {"format": UNSEALED}, few))
+        for _ in range(dice.choice((1, 1, 3))):
+            misplace_something(dice.choice([manifest, *(lines for lines in sound.values() if lines)]), dice)
+        (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+        for name, lines in sound.items():
+            (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        accept_or_refuse(lambda folder: as_html(report_of(analysed_runs(merged([load_run(folder)])))), tmp_path)
+
+
+def misplace_something(data, dice):
+    """Put something odd in one place of plain data, or leave it out."""
+    at = dice.choice(list(data) if isinstance(data, dict) else range(len(data)))
+    if isinstance(data[at], dict | list) and data[at] and dice.random() < 0.8:
+        misplace_something(data[at], dice)
+    elif dice.random() < 0.2:
+        del data[at]
+    else:
+        data[at] = copy.deepcopy(
+            dice.choice((None, [], {}, "x", "inf", -1, 1e308, True, [[1]], 10**400, {"a": 1}, [None]))
+        )
 
 
 def test_packed_runs(tmp_path):

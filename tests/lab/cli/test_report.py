@@ -193,3 +193,14 @@ def test_a_report_loads_no_robot_and_no_suite(folder):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_report_is_not_written_through_a_link_in_somebody_elses_folder(run, folder, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (folder / "report").symlink_to(tmp_path / "mine")
+    result = run("report", str(folder))
+    assert result.exit_code == 2
+    assert "a link that leads out of the run" in result.stderr
+    assert not list((tmp_path / "mine").iterdir())
+    assert run("report", str(folder), "--out", str(folder / "report")).exit_code == 0, "whoever names it means it"

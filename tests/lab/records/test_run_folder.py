@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import math
+import os
 
 import pytest
 
 from aquamend.errors import InvalidRun
-from aquamend_lab.records import as_line, load_run
+from aquamend_lab.records import as_line, load_run, write_lines
 
 MANIFEST = {"format": "aquamend-run/1", "suite": "toy-v1", "policies": ["a", "b"], "scenarios": 1, "seeds": 1}
 ONE = {"suite": "toy-v1", "scenario": 0, "seed": 0, "policy": "a", "group": {}, "loss": 1.0}
@@ -64,7 +66,7 @@ def test_what_is_no_run_is_told(tmp_path, text, told):
         ({"policy": None}, "has None for 'policy', which is no text"),
         ({"seed": "zero"}, "has 'zero' for 'seed', which is no whole number"),
         ({"group": "n"}, "has 'n' for 'group', which is no object"),
-        ({"group": {"n": [1]}}, "whose values are not plain"),
+        ({"group": {"n": [1]}}, r"has \[1\] for 'group\.n', which is not plain"),
     ],
 )
 @pytest.mark.parametrize("file", ["records.jsonl", "timings.jsonl"])
@@ -97,7 +99,7 @@ def test_a_packed_file_is_not_unpacked_without_end(folder, monkeypatch):
     monkeypatch.setattr("aquamend_lab.records.lines.MOST_BYTES", 1 << 20)
     with gzip.open(folder / "records.jsonl.gz", "wb") as file:
         file.writelines(b" " * (1 << 20) for _ in range(64))
-    with pytest.raises(InvalidRun, match="unpacks to more than 1 MB"):
+    with pytest.raises(InvalidRun, match=r"records\.jsonl\.gz: it brings the run to more than 1 MB"):
         load_run(folder)
 
 
@@ -152,5 +154,112 @@ def test_links_within_the_folder_and_to_it_are_followed(folder, tmp_path_factory
 
 def test_policies_are_texts(folder):
     (folder / "manifest.json").write_text(json.dumps(MANIFEST | {"policies": ["a", {"b": 1}]}))
-    with pytest.raises(InvalidRun, match="for 'policies', which are not all text"):
+    with pytest.raises(InvalidRun, match=r"has \{'b': 1\} for 'policies', which is no text"):
+        load_run(folder)
+
+
+def test_the_files_of_a_run_together_hold_no_more_than_one_run_may(folder, monkeypatch):
+    parts = folder / "parts"
+    parts.mkdir()
+    for k in range(3):
+        (parts / f"{k}.jsonl").write_text(as_line({"record": ONE | {"scenario": k}}))
+    assert len(load_run(folder).records) == 3
+    monkeypatch.setattr("aquamend_lab.records.lines.MOST_BYTES", 2 * len(as_line({"record": ONE})))
+    with pytest.raises(InvalidRun, match=r"2\.jsonl: it brings the run to more than"):
+        load_run(folder)
+
+
+def test_many_small_values_count_for_what_they_take_in_memory(folder, monkeypatch):
+    monkeypatch.setattr("aquamend_lab.records.lines.MOST_VALUES", 1000)
+    (folder / "records.jsonl").write_text(as_line(ONE | {"steps": [[]] * 1000}))
+    with pytest.raises(InvalidRun, match="more than 1,000 values"):
+        load_run(folder)
+
+
+def test_a_line_without_an_end_is_not_read_to_its_end(folder, monkeypatch):
+    monkeypatch.setattr("aquamend_lab.records.lines.LONGEST_LINE", 1 << 10)
+    (folder / "records.jsonl").write_text(as_line(ONE) + " " * 5000)
+    with pytest.raises(InvalidRun, match="a line of more than"):
+        load_run(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_not_waited_for(folder):
+    os.mkfifo(folder / "records.jsonl")
+    with pytest.raises(InvalidRun, match="no ordinary file"):
+        load_run(folder)
+    (folder / "manifest.json").unlink()
+    os.mkfifo(folder / "manifest.json")
+    with pytest.raises(InvalidRun, match="no ordinary file"):
+        load_run(folder)
+
+
+def test_not_a_number_is_no_number_of_a_run(folder):
+    (folder / "records.jsonl").write_text(as_line(ONE).replace("1.0", "NaN"))
+    with pytest.raises(InvalidRun, match="NaN is no number of JSON"):
+        load_run(folder)
+
+
+# The data frame that a run is.
+
+
+def test_a_run_is_a_data_frame_with_a_line_for_each_recovery(folder):
+    more = {"group": {"n": 3}, "ending": "restart", "steps": ["look", "restart"], "loss": "inf", "false_alarm": False}
+    write_lines(folder / "records.jsonl", [ONE, TWO | more])
+    write_lines(folder / "timings.jsonl", [TWO | {"decision_ms": 2}])
+    frame = load_run(folder).frame()
+    assert list(frame["policy"]) == ["a", "b"]
+    assert frame["loss"].tolist() == [1.0, math.inf]
+    assert frame["group.n"].tolist()[1] == 3.0
+    assert frame["decision_ms"].isna().tolist() == [True, False]
+    assert frame["steps"][1] == ["look", "restart"]
+    assert frame["false_alarm"].isna().tolist() == [True, False]
+    assert frame["error"].isna().all()
+    assert frame.groupby("policy")["loss"].mean()["b"] == math.inf
+
+
+def test_what_is_no_number_stays_as_it_was_written(folder):
+    write_lines(folder / "records.jsonl", [ONE | {"loss": "much"}, TWO | {"loss": 10**400}])
+    assert load_run(folder).frame()["loss"].tolist() == ["much", 10**400]
+
+
+def test_an_empty_run_is_an_empty_frame(folder):
+    frame = load_run(folder).frame()
+    assert (len(frame), list(frame)[:4]) == (0, ["suite", "seed", "scenario", "policy"])
+
+
+# What readers go by is as it should be, or the line is named.
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"ending": ["restart"]}, "for 'ending', which is not plain"),
+        ({"left": "b1"}, "for 'left', which is no list"),
+        ({"declarations": [{"event": [1], "when": "old", "so": True, "q": 0.5}]}, "for 'declarations.event'"),
+        ({"declarations": [{"event": "x", "when": "old", "so": 1, "q": 0.5}]}, "for 'declarations.so'"),
+        ({"posterior": {"beliefs": ["b"], "at": [["inf"]]}}, "for 'posterior.at'"),
+        ({"posterior": {"beliefs": ["b"], "at": [[0.5], None, [0.1, 0.9]]}}, "more or fewer probabilities"),
+        ({"scenario": 10**30}, "for 'scenario', which is no whole number"),
+        ({"seed": True}, "for 'seed', which is no whole number"),
+    ],
+)
+def test_a_record_that_its_readers_would_stumble_over_is_refused(folder, wrong, told):
+    (folder / "records.jsonl").write_text(as_line(ONE) + as_line(TWO | wrong))
+    with pytest.raises(InvalidRun, match=f"line 2 has .*{told}"):
+        load_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"truths": [{"failed": "b1"}]}, "for 'truths.failed', which is no list"),
+        ({"truths": {"failed": []}}, "for 'truths', which is no list"),
+        ({"features": {"first_commands": {"original": {}}}}, "None for 'features.first_commands.original.command'"),
+    ],
+)
+def test_an_annotation_that_its_readers_would_stumble_over_is_refused(folder, wrong, told):
+    annotation = {name: value for name, value in ONE.items() if name != "policy"}
+    (folder / "annotations.jsonl").write_text(as_line(annotation | wrong))
+    with pytest.raises(InvalidRun, match=f"line 1 has .*{told}"):
         load_run(folder)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from aquamend_lab.analysis.cell import SAFE_STOP, Cell
 from aquamend_lab.analysis.statistics import AttributionScores, Interval
@@ -12,6 +12,13 @@ from aquamend_lab.analysis.table import CHARGES, ORACLE
 
 Form = Literal["decimal", "one decimal", "share", "percentage", "count"]
 """How a number reads."""
+Place = Literal[
+    "results", "results of episodes", "parts", "parts of risks", "short", "short of risks", "short of episodes",
+    "short, without the paper's", "by group", "work",
+]  # fmt: skip
+"""The tables of a report: all results; what a loss is made of; the short one of terminals and pages, which may leave
+the paper's numbers out; one with a column for each policy; how much was computed. Some are only of suites whose
+expected risks are known, or only of episodes that are acted out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +41,18 @@ class Metric:
     each: str = ""
     """What one value of that column is called, where not by the title."""
     form: Form = "decimal"
+    tables: tuple[Place, ...] = ()
+    """Which tables of a report it stands in, each as far as it has numbers."""
+    leads: bool = False
+    """Whether it may be what a suite is ordered by and drawn by: the first of these that has numbers is."""
+    priced: bool = False
+    """Whether it is in the unit of losses."""
+    compared: bool = False
+    """Whether two policies can be compared by it, scenario by scenario: less is better."""
     rare: bool = False
     """It is left out of tables where it is zero in every row, ours and the paper's."""
-
-    @property
-    def priced(self) -> bool:
-        """Whether it is in the unit of losses."""
-        return self.key in _PRICED
+    needs_several: str = ""
+    """A metric of which some row must have more than one for this one to say anything."""
 
     def titled(self, unit: str) -> str:
         """Return its title with the unit of losses, where it is in one."""
@@ -56,84 +68,119 @@ class Metric:
         return self.each or self.title
 
 
-def _mean(key: str, title: str, *, column: str = "", paper: str = "", intervals: bool = False, each: str = "",
-          good: Literal["low", "high", ""] = "") -> Metric:  # fmt: skip
-    name = column or key
+def _mean(key: str, title: str, *, of: str = "", interval: bool = False, **more: Any) -> Metric:
+    column = of or key
+    ends = (lambda cell: cell.interval(column)) if interval else None
+    return Metric(key, title, lambda cell: cell.mean(column), interval=ends, column=column, **more)
+
+
+def _counted(key: str) -> Metric:
+    derive = lambda cell: cell.total(key)  # noqa: E731 - a name would say less
+    return Metric(key, key, derive, form="count", paper=f"paper’s {key}", tables=("work",))
+
+
+def _attribution(key: str, title: str, score: Callable[[AttributionScores], float], *tables: Place) -> Metric:
     return Metric(
-        key, title, lambda cell: cell.mean(name), good, paper,
-        (lambda cell: cell.interval(name)) if intervals else None, name, each,
+        key, title, lambda cell: score(cell.attribution) if cell.attribution else None, tables=tables,
+        needs_several="causes",
     )  # fmt: skip
-
-
-def _total(key: str, title: str) -> Metric:
-    return Metric(key, title, lambda cell: cell.total(key), form="count", paper=f"paper’s {title}")
-
-
-def _attribution(key: str, title: str, score: Callable[[AttributionScores], float]) -> Metric:
-    return Metric(key, title, lambda cell: score(cell.attribution) if cell.attribution else None)
 
 
 _ALL = (
     Metric("scenarios", "scenarios", lambda cell: len(cell.met), form="count"),
-    Metric("errors", "errors", lambda cell: len(cell.met) - len(cell.sound), form="count", rare=True),
+    Metric(
+        "errors", "errors", lambda cell: len(cell.met) - len(cell.sound), form="count", rare=True,
+        tables=("results",),
+    ),
     Metric("missing", "missing", lambda cell: cell.missing, form="count", rare=True),
     Metric(
         "success", "success", Cell.success, "high", "paper’s success", Cell.success_interval, "success",
+        tables=("results", "short", "by group"),
     ),
-    _mean("mean_loss", "realised loss", column="loss", paper="paper’s realised cost", good="low", intervals=True),
-    _mean("expected_risk", "expected risk", paper="paper’s expected risk", good="low", intervals=True),
-    Metric("gap_to_oracle", "gap to oracle", lambda cell: cell.gap(ORACLE), paper="paper’s gap"),
-    *(_mean(name, name, paper=f"paper’s {name}") for name in CHARGES),
+    _mean(
+        "expected_risk", "expected risk", paper="paper’s expected risk", good="low", interval=True, priced=True,
+        compared=True, leads=True, tables=("results", "short of risks", "by group"),
+    ),
+    _mean(
+        "mean_loss", "realised loss", of="loss", paper="paper’s realised cost", good="low", interval=True,
+        priced=True, compared=True, leads=True, tables=("results", "parts", "short", "by group"),
+    ),
+    Metric(
+        "gap_to_oracle", "gap to oracle", lambda cell: cell.gap(ORACLE), paper="paper’s gap", priced=True,
+        tables=("results",),
+    ),
     *(
-        _mean(f"loss_without_{name}", f"loss without {name}", good="low", each=f"realised loss without {name}")
+        _mean(name, name, paper=f"paper’s {name}", priced=True, compared=True, tables=("parts",))
         for name in CHARGES
     ),
-    _mean("probes", "probes", paper="paper’s probes"),
-    _mean("undone", "undone", paper="paper’s undone"),
-    _mean("rollbacks", "rollback receipts", paper="paper’s #R"),
-    Metric("saving", "spending saved against restart", Cell.saving, paper="paper’s Save_C", form="share"),
-    _mean("normalised_loss", "normalised loss", paper="paper’s proxy loss", good="low", intervals=True),
+    *(
+        _mean(
+            f"loss_without_{name}", f"loss without {name}", good="low", each=f"realised loss without {name}",
+            priced=True, compared=True,
+        )
+        for name in CHARGES
+    ),
+    _mean(
+        "normalised_loss", "normalised loss", paper="paper’s proxy loss", good="low", interval=True, compared=True,
+        tables=("results of episodes", "short of episodes"),
+    ),
     Metric(
         "normalised_saving", "of it saved against restart", Cell.normalised_saving, paper="paper’s Save_C",
-        form="share",
+        form="share", tables=("results of episodes",),
+    ),
+    Metric(
+        "escalation_rate", "handed over", Cell.escalation_rate, paper="paper’s handed over", rare=True,
+        tables=("results of episodes", "short of episodes"),
+    ),
+    _mean("probes", "probes", paper="paper’s probes", tables=("results", "short, without the paper's")),
+    _mean("undone", "undone", paper="paper’s undone", tables=("results", "short, without the paper's")),
+    _mean("rollbacks", "rollback receipts", paper="paper’s #R", tables=("results of episodes",)),
+    Metric(
+        "saving", "spending saved against restart", Cell.saving, paper="paper’s Save_C", form="share",
+        tables=("results of episodes", "parts of risks"),
     ),
     Metric(
         "zero_rollback_rate", "false alarms with no rollback", Cell.zero_rollback, paper="paper’s share of these",
-        form="share",
+        form="share", tables=("results of episodes", "parts of risks"),
     ),
     Metric(
         "zero_rollback_and_success_rate", "… and success", lambda cell: cell.zero_rollback(and_success=True),
-        paper="paper’s share with both", form="share",
+        paper="paper’s share with both", form="share", tables=("parts",),
     ),
-    Metric("escalation_rate", "handed over", Cell.escalation_rate, paper="paper’s handed over", rare=True),
     Metric(
         "safe_stops", "safe stops", lambda cell: cell.endings(SAFE_STOP), paper="paper’s safe stops", form="count",
-        rare=True,
+        rare=True, tables=("results of episodes",),
     ),
-    Metric("over_budget_rate", "over budget", Cell.over_budget_rate, paper="paper’s over budget", rare=True),
+    Metric(
+        "over_budget_rate", "over budget", Cell.over_budget_rate, paper="paper’s over budget", rare=True,
+        tables=("results of episodes",),
+    ),
     Metric("causes", "causes", Cell.causes, form="count"),
-    _attribution("attribution_precision", "attribution precision", lambda scores: scores.precision),
-    _attribution("attribution_recall", "attribution recall", lambda scores: scores.recall),
+    # With an exact risk a cause is a label that no probe can see: attribution says something of episodes only.
+    _attribution(
+        "attribution_precision", "attribution precision", lambda scores: scores.precision, "results of episodes"
+    ),
+    _attribution("attribution_recall", "attribution recall", lambda scores: scores.recall, "results of episodes"),
     _attribution("attribution_precision_strict", "over all causes", lambda scores: scores.precision_strict),
     _attribution("attribution_recall_strict", "over all causes", lambda scores: scores.recall_strict),
     Metric(
         "decision_ms", "time (ms)", lambda cell: cell.median("decision_ms"), paper="paper’s time (ms)",
-        column="decision_ms", each="decision time (ms)",
+        column="decision_ms", each="decision time (ms)", compared=True, tables=("results", "by group"),
     ),
     Metric(
         "peak_kib", "memory (KiB)", lambda cell: cell.median("peak_kib"), paper="paper’s memory (KiB)",
-        form="one decimal",
-    ),
-    Metric(
-        "mean_absolute_error", "mean absolute error", lambda cell: cell.error() if cell.estimates else None, "low",
-        column="error", each="error of the estimate",
+        form="one decimal", tables=("results",),
     ),
     Metric(
         "normalised_error", "normalised error",
         lambda cell: cell.error(normalised=True) if cell.estimates else None, "low", "paper’s normalised error",
-        Cell.error_interval, form="percentage",
+        Cell.error_interval, form="percentage", leads=True, tables=("results", "short of risks", "by group"),
     ),
-    Metric("disjoint_states", "states with disjoint sets", Cell.disjoint, form="count"),
+    Metric(
+        "mean_absolute_error", "mean absolute error", lambda cell: cell.error() if cell.estimates else None, "low",
+        column="error", each="error of the estimate", compared=True, tables=("results",),
+    ),
+    Metric("disjoint_states", "states with disjoint sets", Cell.disjoint, form="count", tables=("results",)),
     Metric(
         "disjoint_mean_absolute_error", "mean absolute error there",
         lambda cell: cell.error(disjoint=True) if cell.estimates else None,
@@ -141,34 +188,19 @@ _ALL = (
     Metric(
         "disjoint_normalised_error", "normalised error there",
         lambda cell: cell.error(disjoint=True, normalised=True) if cell.estimates else None, form="percentage",
+        tables=("results",),
     ),
-    _total("decisions", "decisions"),
-    _total("screened", "screened"),
-    _total("uncovered", "uncovered"),
-    _total("reduced", "reduced"),
-    _total("candidates", "candidates"),
-    _total("evaluated", "evaluated"),
-    _total("branches", "branches"),
+    *map(_counted, ("decisions", "screened", "uncovered", "reduced", "candidates", "evaluated", "branches")),
 )  # fmt: skip
 
-_PRICED = frozenset(
-    ("mean_loss", "expected_risk", "gap_to_oracle", *CHARGES, *(f"loss_without_{name}" for name in CHARGES))
-)
-"""The keys of those that are in the unit of losses."""
-
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
-"""All of them by key, in the order that data list them."""
+"""All of them by key, in the order in which data and tables list them."""
 
-_COMPARED = (
-    "expected_risk",
-    "mean_loss",
-    "mean_absolute_error",
-    "normalised_loss",
-    *(f"loss_without_{name}" for name in CHARGES),
-)
+COMPARABLE: dict[str, Metric] = {metric.column: metric for metric in _ALL if metric.compared}
+"""What two policies can be compared by, by column; expected risk first, since it is exact, while a realised loss
+depends on which truth was drawn."""
 
-COMPARABLE: dict[str, Metric] = {
-    METRICS[key].column: METRICS[key] for key in (*_COMPARED, *CHARGES, "decision_ms")
-}  # fmt: skip
-"""What two policies can be compared by, scenario by scenario: less is better. By column; expected risk first, since it
-is exact, while a realised loss depends on which truth was drawn."""
+
+def metrics_in(places: Iterable[Place]) -> list[str]:
+    """Return the keys of what stands in these tables."""
+    return [key for key, metric in METRICS.items() if not {*places}.isdisjoint(metric.tables)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,7 @@ def doubts(table: RunTable) -> list[Doubt]:
     Of policies whose records keep the posterior, on scenarios with one truth.
     """
     truths = {
-        (line["seed"], line["scenario"]): line["truths"][0]["failed"]
+        (line["seed"], line["scenario"]): line["truths"][0].get("failed") or ()
         for line in table.run.annotations
         if len(line.get("truths") or ()) == 1
     }
@@ -75,7 +75,7 @@ def doubts(table: RunTable) -> list[Doubt]:
         paths: dict[bool, list[list[float]]] = {True: [], False: []}
         for row, place in enumerate(table.scenarios):
             kept = table.records.get((row, column), {}).get("posterior")
-            if isinstance(kept, Mapping) and place in truths:
+            if kept and place in truths:
                 for number, belief in enumerate(kept["beliefs"]):
                     paths[belief in truths[place]].append([at[number] for at in kept["at"] if at is not None])
         means = {failed: _mean_path([path for path in several if path]) for failed, several in paths.items()}

@@ -1,4 +1,4 @@
-"""The records of a run as one table: a row for every scenario, a column for every policy, an array for every field.
+"""A run's data frame, spread out: a row for every scenario, a column for every policy, an array for every field.
 
 Everything that is shown about a run comes from here: summaries, comparisons, checks and drawings.
 """
@@ -9,15 +9,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.codec import LARGEST
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.groups import USUAL_KINDS, GroupKey, distinct_groups, group_key, pooled
 from aquamend_lab.analysis.statistics import difference
 from aquamend_lab.records import PROBLEM, Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 Record = dict[str, Any]
@@ -52,7 +56,7 @@ class RunTable:
     groups: tuple[Mapping[str, Any], ...]
     """The group of each scenario."""
     records: Mapping[tuple[int, int], Record]
-    """By row and column; a policy that did not meet a scenario has none."""
+    """What is said in more than numbers, by row and column; a policy that did not meet a scenario has none."""
     _columns: dict[str, Floats] = field(default_factory=dict, init=False)
 
     def column(self, name: str) -> Floats:
@@ -75,14 +79,25 @@ class RunTable:
         return [self.records.get((row, column), {}).get(name) for row in rows]
 
     @cached_property
+    def frame(self) -> DataFrame:
+        """The run's data frame: every number that is shown comes from it."""
+        return self.run.frame()
+
+    @cached_property
     def met(self) -> NDArray[np.bool_]:
         """Which policy met which scenario, shape ``(scenarios, policies)``."""
-        return self._where(lambda record: True)
+        return self._spread(np.ones(len(self.frame), dtype=bool), empty=False)
 
     @cached_property
     def sound(self) -> NDArray[np.bool_]:
         """Where a policy neither refused nor broke down, shape ``(scenarios, policies)``."""
-        return self._where(lambda record: record.get("error") is None)
+        return self._spread(self.frame["error"].isna().to_numpy(), empty=False)
+
+    @cached_property
+    def restarted(self) -> NDArray[np.bool_]:
+        """Where a policy ended by restarting, shape ``(scenarios, policies)``."""
+        endings = [record.get("ending") == RESTART for record in self.run.records]
+        return self._spread(np.array(endings, dtype=bool), empty=False)
 
     @property
     def reference(self) -> str | None:
@@ -141,46 +156,51 @@ class RunTable:
         """The group of each scenario, to be looked up."""
         return tuple(map(group_key, self.groups))
 
-    def _where(self, holds: Callable[[Record], bool]) -> NDArray[np.bool_]:
-        found = np.zeros((len(self.scenarios), len(self.policies)), dtype=bool)
-        for place, record in self.records.items():
-            found[place] = holds(record)
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int]]:
+        """Row and column of every line of the frame."""
+        rows = {place: row for row, place in enumerate(self.scenarios)}
+        columns = {policy: column for column, policy in enumerate(self.policies)}
+        lines = self.run.records
+        return [rows[line["seed"], line["scenario"]] for line in lines], [columns[line["policy"]] for line in lines]
+
+    def _spread(self, values: NDArray[Any], *, empty: Any) -> NDArray[Any]:
+        """Return what there is for every line of the frame by scenario and policy."""
+        found = np.full((len(self.scenarios), len(self.policies)), empty, dtype=values.dtype)
+        found[self._places] = values
         return found
 
     def _read(self, name: str) -> Floats:
-        found = np.full((len(self.scenarios), len(self.policies)), math.nan)
-        lines = self._timings if name in TIMED else self.records
-        for place, line in lines.items():
-            if line.get("error") is None and (value := line.get(name)) is not None:
-                found[place] = self._number(line, name, value)
-        return found
-
-    @cached_property
-    def _timings(self) -> dict[tuple[int, int], Record]:
-        rows = {place: row for row, place in enumerate(self.scenarios)}
-        columns = {policy: column for column, policy in enumerate(self.policies)}
-        return {
-            (rows[place], columns[line["policy"]]): line
-            for line in self.run.timings
-            if (place := (line["seed"], line["scenario"])) in rows and line["policy"] in columns
-        }
-
-    def _number(self, record: Record, name: str, value: Any) -> float:
-        """Return a number, infinity written as text included; what no run can have measured is an ``InvalidRun``."""
-        try:
-            found = float(value)
-        except (TypeError, ValueError, OverflowError):
-            found = math.nan
-        if math.isnan(found):
-            fault = "which is no number"
-        elif found == -math.inf:
-            fault = "which is less than anything can be"
-        elif name == "success" and not 0.0 <= found <= 1.0:
-            fault = "which is not between 0 and 1"
-        else:
-            return found
+        if name not in self.frame:
+            return np.full((len(self.scenarios), len(self.policies)), math.nan)
+        if (column := self.frame[name]).dtype != object:
+            numbers = column.to_numpy(np.float64, na_value=math.nan)
+            low, high = (0.0, 1.0) if name == "success" else (-LARGEST, LARGEST)
+            beyond = (numbers < low) | (numbers > high) & ((numbers < math.inf) | (name == "success"))
+            if not beyond.any():
+                kept = self.frame["error"].isna() | (name in TIMED)
+                return self._spread(np.where(kept, numbers, math.nan), empty=math.nan)
+        found = zip(self.run.records, column, strict=True)
+        record, value, fault = next((*each, fault) for each in found if (fault := _fault(name, each[1])))
         problem = f"{where_of(record)}: {name!r} is {value!r}, {fault}"
         raise InvalidRun(self.run.folder, problem, "run the benchmark again")
+
+
+def _fault(name: str, value: Any) -> str:
+    """Return why no run can have measured a value; nothing where it can, or where nothing was measured."""
+    if value is None:
+        return ""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return "which is no number"
+    if not isinstance(value, float) and math.isnan(number):
+        return "which is no number"
+    if number == -math.inf:
+        return "which is less than anything can be"
+    if LARGEST < abs(number) < math.inf:
+        return f"which is beyond {LARGEST:g}"
+    return "which is not between 0 and 1" if name == "success" and (number < 0.0 or number > 1.0) else ""
 
 
 def where_of(record: Record) -> str:
@@ -229,13 +249,12 @@ def _normalised_loss(table: RunTable) -> Floats:
     if not isinstance(prices, dict) or not {"probe", "rollback", "unit_s"} <= set(prices):
         return np.full((len(table.scenarios), len(table.policies)), math.nan)
     counted = prices["probe"] * table.column("probes") + prices["rollback"] * table.column("rollbacks")
-    restarted = table._where(lambda record: record.get("ending") == RESTART)
     usual = math.nan
     if RESTART in table.policies:
         at = table.policies.index(RESTART)
         took = table.column("spent")[table.column("success")[:, at] == 1.0, at]
         usual = float(np.median(took)) / prices["unit_s"] if took.size else math.nan
-    return np.asarray(np.where(restarted, usual, counted) + table.column("residual"))
+    return np.asarray(np.where(table.restarted, usual, counted) + table.column("residual"))
 
 
 _DERIVED: dict[str, Callable[[RunTable], Floats]] = {

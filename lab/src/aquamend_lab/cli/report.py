@@ -13,6 +13,7 @@ from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
 from aquamend.errors import AquaMendError
 from aquamend_lab.analysis.figures.appearance import described_by, looks_in
+from aquamend_lab.records import RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,10 +49,11 @@ def report(
     complaints = Complaints()
     runs = _loaded(folders, complaints)
     complaints.exit()
-    folder = Path(out) if out is not None else _usual_place(runs)
+    folder = Path("report")
     found: list[Analysed] = []
     written: list[Path] = []
     try:
+        folder = Path(out) if out is not None else _usual_place(runs)
         runs = merged(runs)
         if as_json:
             _print_summaries(runs)
@@ -82,7 +84,12 @@ def _loaded(folders: list[str], complaints: Complaints) -> list[Run]:
 
 
 def _usual_place(runs: list[Run]) -> Path:
-    return runs[0].folder / "report" if len(runs) == 1 else Path("report")
+    """Return where a report goes if nobody says: never through a link that somebody else's folder holds."""
+    if len(runs) > 1:
+        return Path("report")
+    folder = runs[0].folder / "report"
+    RunFolder(runs[0].folder).require_inside(folder, folder / "figures")
+    return folder
 
 
 def _print_summaries(runs: list[Run]) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aquamend.errors import InvalidRun
-from aquamend_lab.records.lines import parsed, read_lines
+from aquamend_lab.records.lines import Allowance, parsed, read_lines
+from aquamend_lab.records.shapes import ANNOTATION, MANIFEST, TIMING, misfit, record_fault
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Record = dict[str, Any]
 Key = tuple[int, int, str]
@@ -17,9 +21,6 @@ Key = tuple[int, int, str]
 FORMAT = "aquamend-run/2"
 UNSEALED = "aquamend-run/1"
 """The format before it, still read: its lines have no seals, and its manifest does not say how large the suite is."""
-
-Fields = dict[str, type]
-_KINDS: dict[type, str] = {str: "text", int: "whole number", dict: "object", list: "list"}
 
 
 def key_of(record: Record) -> Key:
@@ -84,6 +85,12 @@ class Run:
         """Name of the suite that was run."""
         return str(self.manifest["suite"])
 
+    def frame(self) -> DataFrame:
+        """Return the run as a pandas data frame, a line for each recovery: see ``frame_of``."""
+        from aquamend_lab.records.frame import frame_of
+
+        return frame_of(self.records, self.timings)
+
 
 def load_run(path: str | Path) -> Run:
     """Return the run in a folder, finished or not; every fault of its files is an ``InvalidRun``."""
@@ -92,37 +99,24 @@ def load_run(path: str | Path) -> Run:
     parts = sorted(folder.parts.glob("*.jsonl")) if folder.parts.is_dir() else []
     for file in (folder.records, folder.annotations, folder.timings, folder.parts, *parts):
         folder.require_inside(file, file.with_name(f"{file.name}.gz"))
-    sealed = manifest["format"] != UNSEALED
-    pieces = [read_lines(part, sealed=sealed) for part in parts]
-    kinds: dict[str, list[Record]] = {"record": [], "annotation": [], "timing": []}
-    for line in (line for piece in pieces for line in piece):
-        for kind, lines in kinds.items():
-            if kind in line:
-                lines.append(line[kind])
-    records = [*read_lines(folder.records, sealed=sealed), *kinds["record"]]
-    annotations = [*read_lines(folder.annotations, sealed=sealed), *kinds["annotation"]]
-    timings = [*read_lines(folder.timings, sealed=sealed), *kinds["timing"]]
-    whose: Fields = {"suite": str, "scenario": int, "seed": int, "group": dict}
-    _check(folder.records, records, whose | {"policy": str})
-    _check(folder.annotations, annotations, whose)
-    _check(folder.timings, timings, whose | {"policy": str})
-    return Run(folder.path, manifest, _each_once(records), _each_once(annotations), _each_once(timings))
-
-
-def _check(path: Path, lines: list[Record], fields: Fields) -> None:
-    """Raise at the first line that does not say what it is about."""
-    for number, line in enumerate(lines, start=1):
-        for name, kind in fields.items():
-            if not isinstance(line.get(name), kind):
-                problem = f"line {number} has {line.get(name)!r} for {name!r}, which is no {_KINDS[kind]}"
-                raise InvalidRun(path, problem, "mend the line, or run the benchmark again")
-        if any(isinstance(value, dict | list) for value in line["group"].values()):
-            problem = f"line {number} has {line['group']!r} for 'group', whose values are not plain"
-            raise InvalidRun(path, problem, "mend the line, or run the benchmark again")
+    sealed, allowance = manifest["format"] != UNSEALED, Allowance()
+    kinds = {"record": folder.records, "annotation": folder.annotations, "timing": folder.timings}
+    lines = {kind: read_lines(file, sealed=sealed, allowance=allowance) for kind, file in kinds.items()}
+    for part in parts:
+        for line in read_lines(part, sealed=sealed, allowance=allowance):
+            for kind in lines.keys() & line.keys():
+                lines[kind].append(line[kind])
+    for kind, file in kinds.items():
+        for number, line in enumerate(lines[kind], start=1):
+            shape = ANNOTATION if kind == "annotation" else TIMING
+            if fault := record_fault(line) if kind == "record" else misfit(line, shape):
+                raise InvalidRun(file, f"line {number} has {fault}", "mend the line, or run the benchmark again")
+    records, annotations, timings = (_each_once(lines[kind]) for kind in kinds)
+    return Run(folder.path, manifest, records, annotations, timings)
 
 
 def _each_once(lines: list[Record]) -> list[Record]:
-    """Return one line for each thing told: a run killed while it was put together holds some of them twice."""
+    """Return one line for each thing said: a run killed while it was put together holds some of them twice."""
     return list({(line["seed"], line["scenario"], line.get("policy")): line for line in lines}.values())
 
 
@@ -130,7 +124,7 @@ def load_manifest(folder: RunFolder) -> Record:
     """Return the manifest of a folder."""
     folder.require_inside(folder.manifest)
     try:
-        manifest = parsed(folder.manifest.read_text(encoding="utf-8"))
+        manifest = parsed(folder.manifest)
     except FileNotFoundError:
         raise InvalidRun(
             folder.path, "there is no manifest.json in it", "give a folder that `aquamend bench` wrote"
@@ -139,13 +133,7 @@ def load_manifest(folder: RunFolder) -> Record:
         raise InvalidRun(folder.manifest, f"cannot be read ({error})", "run the benchmark again") from None
     if not isinstance(manifest, dict) or manifest.get("format") not in (FORMAT, UNSEALED):
         found = manifest.get("format") if isinstance(manifest, dict) else manifest
-        raise InvalidRun(folder.manifest, f"its format is {found!r}", f"give a run of format {FORMAT!r}")
-    fields: Fields = {"suite": str, "policies": list, "scenarios": int, "seeds": int}
-    for name, kind in fields.items():
-        if not isinstance(manifest.get(name), kind):
-            problem = f"it has {manifest.get(name)!r} for {name!r}, which is no {_KINDS[kind]}"
-            raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
-    if not all(isinstance(name, str) for name in manifest["policies"]):
-        problem = f"it has {manifest['policies']!r} for 'policies', which are not all text"
-        raise InvalidRun(folder.manifest, problem, "mend it, or run the benchmark again")
+        raise InvalidRun(folder.manifest, f"its format is {found!r:.80}", f"give a run of format {FORMAT!r}")
+    if fault := misfit(manifest, MANIFEST):
+        raise InvalidRun(folder.manifest, f"it has {fault}", "mend it, or run the benchmark again")
     return manifest

@@ -134,8 +134,8 @@ def _as_printed(found: tuple[float, float, float] | None) -> str:
 
 def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | None:
     """Return a row a distortion; nothing where the scenes are not annotated with first commands."""
-    found = [a["features"]["first_commands"] for a in annotations if a.get("features", {}).get("first_commands")]
-    if not found:
+    found = [told for a in annotations if (told := (a.get("features") or {}).get("first_commands"))]
+    if not found or any(scene.keys() != found[0].keys() or ORIGINAL not in scene for scene in found):
         return None
     heads = ("changed commands", "mean total variation", "mean predicted loss")
     columns = (
@@ -151,19 +151,26 @@ def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | Non
 
 def _commanded(found: Sequence[Mapping[str, Any]], setting: str) -> tuple[str, str, str]:
     changed = sum(scene[setting]["command"] != scene[ORIGINAL]["command"] for scene in found)
-    distance = fmean(scene[setting]["total_variation"] for scene in found)
-    loss = fmean(scene[setting]["predicted_loss"] for scene in found)
+    distance = fmean(float(scene[setting]["total_variation"]) for scene in found)
+    loss = fmean(float(scene[setting]["predicted_loss"]) for scene in found)
     return f"{changed}/{len(found)}", decimal(distance, decimals=4), decimal(loss, decimals=4)
 
 
 def failure_table(records: Sequence[Mapping[str, Any]], policy: str) -> Table | None:
     """Return a row for every scene that a policy did not recover; nothing where records do not tell what was left."""
     told = [r for r in records if r["policy"] == policy and r.get("left") is not None and r.get("error") is None]
-    failed = [r for r in told if not r["success"]]
+    failed = [r for r in told if not r.get("success")]
     if not told or not failed:
         return None
     columns = ("seed", "scene", "group", "left wrong or badly done", "because of", "recovered by", "loss")
-    rows = [(*_row(r), _recovered_by(records, r), decimal(r["loss"], decimals=1)) for r in failed]
+    rows = [
+        (
+            *_row(r),
+            _recovered_by(records, r),
+            decimal(None if (loss := r.get("loss")) is None else float(loss), decimals=1),
+        )
+        for r in failed
+    ]
     return Table(
         ABOUT_FAILURES,
         tuple(Column(name, numeric=name in ("seed", "scene", "loss")) for name in columns),
@@ -173,9 +180,9 @@ def failure_table(records: Sequence[Mapping[str, Any]], policy: str) -> Table | 
 
 
 def _row(record: Mapping[str, Any]) -> tuple[str, ...]:
-    what = "; ".join([*(f"{belief} is wrong" for belief in record["left"]), *record.get("faults", ())])
+    what = "; ".join([*(f"{belief} is wrong" for belief in record["left"]), *(record.get("faults") or ())])
     group = ", ".join(str(value) for value in record["group"].values())
-    return str(record["seed"]), str(record["scenario"]), group, what or str(record["ending"]), because_of(record)
+    return str(record["seed"]), str(record["scenario"]), group, what or str(record.get("ending")), because_of(record)
 
 
 def because_of(record: Mapping[str, Any]) -> str:
@@ -183,14 +190,19 @@ def because_of(record: Mapping[str, Any]) -> str:
     left, posterior = record["left"], record.get("posterior")
     if not left:
         return HANDLING
-    if not posterior or posterior["at"][-1] is None:
+    if not posterior or not posterior["at"] or posterior["at"][-1] is None:
         return MODEL
     doubt = dict(zip(posterior["beliefs"], posterior["at"][-1], strict=True))
-    was_wrong = {d["event"]: d["so"] for d in record.get("declarations", ()) if d["when"] == "old"}
+    was_wrong = {d["event"]: d["so"] for d in record.get("declarations") or () if d["when"] == "old"}
     misled = any((doubt.get(b, 0.0) >= REJECT_AT) != bool(was_wrong.get(b)) for b in left)
     return SENSING if misled else DECISION
 
 
+def _loss(record: Mapping[str, Any]) -> str:
+    loss = record.get("loss")
+    return decimal(None if loss is None else float(loss), decimals=1)  # infinity is written as text
+
+
 def _recovered_by(records: Sequence[Mapping[str, Any]], failed: Mapping[str, Any]) -> str:
     same = [r for r in records if (r["seed"], r["scenario"]) == (failed["seed"], failed["scenario"])]
-    return ", ".join(policy_name(r["policy"]) for r in same if r["success"] == 1.0) or "nobody"
+    return ", ".join(policy_name(r["policy"]) for r in same if r.get("success") == 1.0) or "nobody"

@@ -8,7 +8,7 @@ from typing import Any
 
 from aquamend.text import capital
 from aquamend_lab.analysis.groups import distinct_groups, group_key, group_name
-from aquamend_lab.analysis.metrics import METRICS, Metric
+from aquamend_lab.analysis.metrics import METRICS, Metric, Place, metrics_in
 from aquamend_lab.analysis.paper import PaperRow, PaperTable
 from aquamend_lab.analysis.report.document import Cell, Column, Table
 from aquamend_lab.analysis.report.wording import DASH, as_form, count, policy_name
@@ -16,39 +16,15 @@ from aquamend_lab.analysis.statistics import DECIMALS, Interval
 from aquamend_lab.analysis.summary import Summary
 from aquamend_lab.analysis.table import CHARGES, knows_the_truth
 
-RESULTS = (
-    "success", "expected_risk", "mean_loss", "gap_to_oracle", "probes", "undone", "decision_ms", "peak_kib",
-    "normalised_error", "mean_absolute_error", "disjoint_states", "disjoint_normalised_error",
-)  # fmt: skip
-EPISODES = (
-    "saving", "rollbacks", "normalised_loss", "normalised_saving", "zero_rollback_rate", "escalation_rate",
-    "safe_stops", "over_budget_rate",
-    "attribution_precision", "attribution_recall",
-)  # fmt: skip
-"""More results, for suites of episodes that are acted out: those whose realised loss leads, nothing exact being known.
-
-Attribution says something where at least two causes besides false alarms occur; not in suites with exact risks, in
-which a cause is a label that no probe can see.
-"""
-COMPACT = ("success", "expected_risk", "mean_loss", "normalised_error")
-COMPACT_EPISODES = ("success", "mean_loss", "normalised_loss", "escalation_rate", "probes", "undone")
-COUNTED = ("probes", "undone")
-"""Those of the compact ones that stand without the paper's."""
-LEADING = ("expected_risk", "mean_loss", "normalised_error")
-"""What says most about a suite, the first that there is."""
-WITH_INTERVAL = ("expected_risk", "mean_loss", "normalised_error", "normalised_loss")
-"""A table has room for the interval of what it is about."""
-
 MOST_ROWS = 24
 """A table or drawing with more rows than this is folded away behind one with a row a group."""
 
 
 def result_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
     """Return the main table of a suite: one row a (group, policy), ordered as ``ordered`` says."""
+    places: list[Place] = ["results", "results of episodes"] if acted_out(summaries) else ["results"]
     alike = len({summary["scenarios"] for summary in summaries}) == 1  # then the caption says it once
-    keys = [*RESULTS, *(EPISODES if acted_out(summaries) else ()), *([] if alike else ["scenarios"]), "errors"]
-    told_apart = any((summary["causes"] or 0) > 1 for summary in summaries)
-    keys = [key for key in keys if told_apart or not key.startswith("attribution")]
+    keys = [*([] if alike else ["scenarios"]), *metrics_in(places)]
     table = _table(ordered(summaries), keys, paper)
     return replace(table, caption=_caption(table, summaries, paper))
 
@@ -57,8 +33,8 @@ def parts_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table
     """Return what the realised loss is made of; nothing where that is not known."""
     if all(summary[key] is None for key in CHARGES for summary in summaries):
         return None
-    more = [*([] if acted_out(summaries) else ["saving", "zero_rollback_rate"]), "zero_rollback_and_success_rate"]
-    table = _table(ordered(summaries), ("mean_loss", *CHARGES, *more), paper, intervals=False)
+    keys = metrics_in(["parts"] if acted_out(summaries) else ["parts", "parts of risks"])
+    table = _table(ordered(summaries), keys, paper, intervals=False)
     beside = f" Columns called “paper’s” are from its {paper.title}." if paper and _has_paper(table) else ""
     return replace(table, caption=f"Means over the scenarios; a dash is unavailable.{beside}")
 
@@ -71,8 +47,11 @@ def compact_table(summaries: Sequence[Summary], paper: PaperTable | None, *, int
     if len(summaries) > MOST_ROWS and (pivots := pivot_tables(summaries, [leading(summaries)])):
         return pivots[0]
     if acted_out(summaries):
-        return _table(ordered(summaries), COMPACT_EPISODES, paper, intervals=intervals, alone=COUNTED)
-    return _table(ordered(summaries), [key for key in COMPACT if _tells(summaries, key)], paper, intervals=False)
+        alone: Sequence[Place] = ["short, without the paper's"]
+        keys = metrics_in(["short", "short of episodes", *alone])
+        return _table(ordered(summaries), keys, paper, intervals=intervals, alone=metrics_in(alone))
+    keys = [key for key in metrics_in(["short", "short of risks"]) if _tells(summaries, key)]
+    return _table(ordered(summaries), keys, paper, intervals=False)
 
 
 def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None) -> list[Table]:
@@ -81,7 +60,8 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
     Where there are more policies than groups, rows are policies, so that a table is longer than wide.
     """
     if keys is None:
-        keys = ("success", leading(summaries), "decision_ms")
+        least = leading(summaries)
+        keys = [key for key in metrics_in(["by group"]) if key == least or not METRICS[key].leads]
     policies = list(dict.fromkeys(summary.policy for summary in summaries))
     groups = distinct_groups(summary.group for summary in summaries)
     by_policy = len(policies) > len(groups)
@@ -120,8 +100,8 @@ def _pivoted(
 
 def leading(summaries: Sequence[Summary]) -> str:
     """Return what says most about these summaries: expected risk if it is there, as no draw of a truth sways it."""
-    has = (key for key in LEADING if any(summary[key] is not None for summary in summaries))
-    return next(has, LEADING[0])
+    leads = [key for key, metric in METRICS.items() if metric.leads]
+    return next((key for key in leads if any(summary[key] is not None for summary in summaries)), leads[0])
 
 
 def acted_out(summaries: Sequence[Summary]) -> bool:
@@ -172,11 +152,14 @@ def _table(
     ]
     noisy = leading(summaries) != "mean_loss"
     for key in keys:
+        if (least := METRICS[key].needs_several) and not any((summary[least] or 0) > 1 for summary in summaries):
+            continue
         # What the draw of a truth decides is not emphasised where something exact is there.
         metric = replace(METRICS[key], good="") if noisy and key == "mean_loss" else METRICS[key]
         metric = replace(metric, title=metric.titled(unit))
         beside = [None for _ in printed] if key in alone else printed
-        for column, cells in _columns(summaries, beside, metric, intervals=intervals and key in WITH_INTERVAL):
+        ends = intervals and METRICS[key].good == "low"  # there is room for those of what the table is about
+        for column, cells in _columns(summaries, beside, metric, intervals=ends):
             columns.append(column)
             for row, cell in zip(contents, cells, strict=True):
                 row.append(cell)

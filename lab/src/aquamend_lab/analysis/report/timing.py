@@ -9,7 +9,7 @@ import numpy as np
 
 from aquamend_lab.analysis.cell import Cell as Records
 from aquamend_lab.analysis.figures import Dot, Panel, dot_plot
-from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.metrics import METRICS, metrics_in
 from aquamend_lab.analysis.paper import PaperTable, family_of, paper_times
 from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
 from aquamend_lab.analysis.report.plots import label_of
@@ -17,7 +17,6 @@ from aquamend_lab.analysis.report.wording import DASH, as_form, count, decimal, 
 from aquamend_lab.analysis.statistics import paired_bootstrap
 from aquamend_lab.analysis.table import Floats, RunTable
 
-COUNTED = ("decisions", "screened", "uncovered", "reduced", "candidates", "evaluated", "branches")
 MOST_VALUES = 6
 """A name in groups with more values than this divides too finely to be told."""
 
@@ -115,7 +114,7 @@ def timing_dots(name: str, table: RunTable) -> Figure | None:
 
 def counts_table(table: RunTable, paper: PaperTable | None) -> Table | None:
     """Return how many decisions, candidates and predictive branches there were in all; nothing where nobody counted."""
-    known = [key for key in COUNTED if table.has(key)]
+    known = [key for key in metrics_in(["work"]) if table.has(key)]
     rows = []
     for group, members in divisions(table):
         for policy in table.policies:
