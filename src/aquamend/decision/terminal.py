@@ -13,12 +13,13 @@ from itertools import product
 
 import numpy as np
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
 from aquamend.caching import remembered
 from aquamend.decision.closures import CutGroup
-from aquamend.decision.endings import TIE, Bools, Endings, Floats, Indices, Local, endings_of, worst_case_endings
+from aquamend.decision.endings import TIE, Endings, Local, endings_of, worst_case_endings
 from aquamend.decision.other_endings import Ending
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.problem import NewValue

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, ProbeView, joint
 from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.belief.support import spoken, spoken_by
@@ -15,8 +15,6 @@ from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
 from aquamend.errors import TooLarge
 from aquamend.planning.bounds import informed_losses
-
-Floats = NDArray[np.float64]
 
 MOST_WORK = 3e9
 """Joint weights a lookahead may compute in all: about a minute."""
@@ -60,7 +58,7 @@ class _Lookahead:
                 best[open_] = np.minimum(best[open_], loss)
         return best
 
-    def _speaks(self, n_rows: int, said: Said) -> NDArray[np.bool_]:
+    def _speaks(self, n_rows: int, said: Said) -> Bools:
         """Return who speaks for what in every row, ``(n_rows, n_pairs)``."""
         support = self.endings.support
         speaks = spoken(support, self.state)

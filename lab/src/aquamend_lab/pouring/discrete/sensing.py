@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend_lab.pouring.discrete.scene import Places, Scene
 from aquamend_lab.pouring.task import CUPS, FAULTY, SOUND, Measurement, Sense
 
@@ -126,7 +126,7 @@ def read(
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
         amount = mean_reading_g(measurement, scene) + offset + scatter
         return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
-    likely: NDArray[np.float64] = np.cumsum(probabilities(measurement, scene, noise))
+    likely: Floats = np.cumsum(probabilities(measurement, scene, noise))
     return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 
 
