@@ -31,7 +31,7 @@ help:
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
 	@echo 'make results   run every suite again into results/, and make the tables and pictures; SUITES="t4-v3" names some'
-	@echo 'make viewer    build the script of the 3-D replay; needs npm, which nothing else does'
+	@echo 'make viewer    check and build the scripts of the pages; needs npm, which nothing else does'
 	@echo 'make lock      write requirements/*.txt again; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
 

@@ -12,7 +12,7 @@ from aquamend.adapters.recordings import BELIEFS, COSTS, EVENTS, STORY, read_rec
 from aquamend.errors import AquaMendError, UnknownName
 from aquamend.recovery import Journal, MemoryLog, Recovery, Rules, recover
 from aquamend.recovery.plain import event_to_data, to_json
-from aquamend.story.telling import told
+from aquamend.story.of_session import told
 from aquamend.testing import Fails, FakeRobot
 
 

@@ -117,7 +117,7 @@ def test_a_command_that_is_suggested_names_the_journal_only_where_it_has_to(run,
 def test_the_story_as_data_and_only_its_end(run, journal):
     lines = run("session", "show", "over", "--json", "--last", "2", "--journal", str(journal)).stdout.splitlines()
     lines = [json.loads(line) for line in lines]
-    assert [(line["kind"], line["told"]["title"]) for line in lines] == [("done", "done"), ("ended", "finished")]
+    assert [(line["kind"], line["moment"]["title"]) for line in lines] == [("done", "done"), ("ended", "finished")]
 
 
 def test_somebody_allows_what_is_waited_for(run, journal, lid):
@@ -227,11 +227,11 @@ def test_the_story_as_data_is_the_export_with_words(run, journal):
     told = run("session", "show", "over", "--json", "--journal", str(journal)).stdout.splitlines()
     told = [json.loads(line) for line in told]
     exported = run("session", "export", "over", "--journal", str(journal)).stdout.splitlines()
-    assert [{key: value for key, value in line.items() if key != "told"} for line in told] == [
+    assert [{key: value for key, value in line.items() if key != "moment"} for line in told] == [
         json.loads(line) for line in exported
     ]
-    assert {line["kind"] for line in told if line["told"] is None} == {"intended"}
-    assert set(told[0]["told"]) == {"title", "text", "bad", "seconds"}
+    assert {line["kind"] for line in told if line["moment"] is None} == {"intended"}
+    assert set(told[0]["moment"]) == {"title", "text", "bad", "seconds"}
 
 
 def test_what_is_exported_has_a_schema_and_is_read_back_as_it_was(run, journal):

@@ -29,8 +29,8 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
+from aquamend.story.of_session import told
 from aquamend.story.retelling import expected_loss_of, retold
-from aquamend.story.telling import told
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
 

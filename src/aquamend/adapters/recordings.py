@@ -23,7 +23,8 @@ from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import Log
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, session_schema, to_json
 from aquamend.recovery.receipts import Charge, charged
-from aquamend.story.telling import Line, told_each
+from aquamend.story.of_session import told_each
+from aquamend.story.story import Moment
 
 try:
     from mcap.reader import make_reader
@@ -97,21 +98,23 @@ def _entry(data: object, number: int) -> Entry:
     return Entry(number, float(data["time"]), event_from_data(data["event"]))
 
 
-def _messages(session: str, entry: Entry, line: Line | None, now: Recovery) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _messages(
+    session: str, entry: Entry, moment: Moment | None, now: Recovery
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what an event brings to each channel."""
     event = event_to_data(entry.event)
     yield EVENTS, {"session": session, "number": entry.number, "time": entry.time, "event": event}
     named = zip(now.state.problem.graph.beliefs, now.state.failure_probabilities.tolist(), strict=True)
     yield BELIEFS, {belief.name: q for belief, q in named}
     yield COSTS, {charge.value: json_number(charged(now.receipts, charge)) for charge in _CHARGES}
-    if line is not None:
+    if moment is not None:
         seconds, nanoseconds = divmod(_nanoseconds(entry.time), 10**9)
         yield (
             STORY,
             {
                 "timestamp": {"sec": seconds, "nsec": nanoseconds},
-                "level": WARNING if line.bad else INFO,
-                "message": f"{line.title}: {line.text}",
+                "level": WARNING if moment.bad else INFO,
+                "message": f"{moment.title}: {moment.text}",
                 "name": session,
                 "file": "",
                 "line": entry.number,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -17,11 +18,12 @@ from aquamend.cli.options import (
     Files,
     NoAlarm,
     Observations,
+    PageFile,
     PolicyName,
     Rung,
     Silent,
 )
-from aquamend.cli.output import print_json, print_text
+from aquamend.cli.output import print_json, print_text, write_page
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
 
@@ -63,6 +65,7 @@ def decide(
         bool,
         typer.Option("--robustness", help="With --json, say too what would flip the decision; the text always does."),
     ] = False,
+    html: PageFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
@@ -81,6 +84,8 @@ def decide(
         monitors.check()
         ages = ages_of(age)
         make_policy(policy, deadline=deadline, gap=gap)
+        if html is not None and (len(files) > 1 or as_json):
+            raise MisplacedOption("--html writes the page of one decision; give one file, without --json")
     complaints.exit()
     for i, file in enumerate(files):
         with complaints.at(file):
@@ -88,7 +93,9 @@ def decide(
             with searching(f"decide {file}") as search:
                 state = state_after(problem_at(file, ages), observe, monitors)
                 report = decision_report(state, made, name=policy, surprising=surprising)
-            if as_json:
+            if html is not None:
+                _write_page(report, file, html)
+            elif as_json:
                 print_json(decision_json(report, file=file, robustness=robustness) | _safety_data(report, made))
             else:
                 _print(report, file, _safety_text(report, made), first=i == 0)
@@ -142,6 +149,13 @@ def _safety_text(report: DecisionReport, policy: Policy) -> str:
         f"Safe within a total variation of {policy.radius:g}: at worst this step loses {quantity(weighed.worst, unit)} "
         f"on average. If the model is right, that safety costs {quantity(weighed.price, unit)}."
     )
+
+
+def _write_page(report: DecisionReport, file: str, html: Path) -> None:
+    from aquamend.story.of_decision import decision_story
+    from aquamend.story.page import story_html
+
+    write_page(html, story_html(decision_story(report, file=file)))
 
 
 def _print(report: DecisionReport, file: str, safety: str, *, first: bool) -> None:

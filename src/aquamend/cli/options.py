@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +18,13 @@ Files = Annotated[
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of text: one object for each line.")]
+
+PageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write one self-contained page here, and print nothing else.", show_default=False
+    ),
+]
 
 Observations = Annotated[
     list[str],

@@ -35,6 +35,17 @@ def print_text(render: Callable[[Console], None]) -> None:
     typer.echo("\n".join(line.rstrip(" ") for line in lines), nl=False)  # tables are padded to their width
 
 
+def write_page(path: Path, page: str) -> None:
+    """Write a page, whole or not at all, and say where it is."""
+    from aquamend.files.atomic import write_atomically
+
+    try:
+        write_atomically(path, page.encode())
+    except OSError as error:
+        raise AquaMendError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    typer.echo(f"{path}: written; it opens in any browser")
+
+
 def check_writable(out: Path, folder: Path) -> None:
     """Refuse what cannot be written into a folder, before any long work is begun and without making the folder."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.options import AsJson, PolicyName
-from aquamend.cli.output import print_json, print_text
+from aquamend.cli.options import AsJson, PageFile, PolicyName
+from aquamend.cli.output import print_json, print_text, write_page
 from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend.adapters.postgres import PostgresLog
     from aquamend.recovery import Journal, Recovery
     from aquamend.recovery.events import Entry
     from aquamend.recovery.stored import SessionLine
     from aquamend.story.retelling import Retold
-    from aquamend.story.telling import Line
+    from aquamend.story.story import Moment
 
 session = typer.Typer(
     help="Read the sessions in a journal: what was believed, why each step was taken, what it cost, what is in doubt.",
@@ -37,24 +36,15 @@ session = typer.Typer(
 )
 
 JournalFile = Annotated[
-    str,
-    typer.Option(
-        "--journal",
-        metavar="FILE|ADDRESS",
-        envvar="AQUAMEND_JOURNAL",
-        help="The journal that the robot writes, or postgresql://user@host/database of a fleet.",
-    ),
+    Path,
+    typer.Option("--journal", metavar="FILE", envvar="AQUAMEND_JOURNAL", help="The journal that the robot writes."),
 ]
-DEFAULT = "aquamend.journal"
-ADDRESSES = ("postgresql://", "postgres://")
-"""How the address of a fleet's database begins."""
+DEFAULT = Path("aquamend.journal")
 Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
 
 HERE = "aquamend session"
 INTERRUPTED = 130
 """Exit status of a program that somebody has interrupted."""
-CLOCK, TITLE = 12, 11
-"""Columns for the time and for the title of a line."""
 
 
 @session.command("list", short_help="List the sessions.")
@@ -71,33 +61,39 @@ def list_sessions(*, journal: JournalFile = DEFAULT, as_json: AsJson = False) ->
     complaints.exit()
 
 
-@session.command(short_help="Tell a session as a story.")
+@session.command(short_help="Show a session as a story.")
 def show(
     name: Name,
     *,
     journal: JournalFile = DEFAULT,
     last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show only the last N lines.")] = None,
+    html: PageFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell a session as a story: what was believed, why each step was taken, what it cost, and what is in doubt.
+    """Show a session as a story, here or as a page: what was believed, why each step was taken, what it cost.
 
-    Also who was asked, and what they allowed or refused. Times are in UTC.
+    Also what is in doubt, who was asked, and what they allowed or refused. Times are in UTC.
     """
-    from aquamend.story.telling import told_each
+    from aquamend.story.in_terminal import print_session
+    from aquamend.story.of_session import moment_line, session_story, told_each
+    from aquamend.story.page import story_html
 
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
-        with _making_sense(opened, full):
+        with _making_sense(journal, full):
             entries = list(opened.read(full))
-            lines = list(told_each(entries))
+            page = "" if html is None else story_html(session_story(entries, full))
+            moments = list(told_each(entries))
             now = _recovery(entries, full)
-            if as_json:
-                for entry, line in lines[-(last or 0) :]:
-                    print_json(_told_data(full, entry, line))
-            else:
-                chosen = [line for _, line in lines if line is not None][-(last or 0) :]
-                print_text(lambda console: _print_story(console, chosen, now, entries, _asked_for(journal)))
+        if html is not None:
+            write_page(html, page)
+        elif as_json:
+            for entry, moment in moments[-(last or 0) :]:
+                print_json(moment_line(full, entry, moment))
+        else:
+            chosen = [moment for _, moment in moments if moment is not None][-(last or 0) :]
+            print_text(lambda console: print_session(console, chosen, now, entries, _asked_for(journal)))
     complaints.exit()
 
 
@@ -111,18 +107,21 @@ def watch(
 ) -> None:
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
     from aquamend.recovery.log import followed
-    from aquamend.story.telling import told_each
+    from aquamend.story.in_terminal import print_moments
+    from aquamend.story.of_session import moment_line, told_each
 
     complaints = Complaints()
     try:
         with complaints.at(HERE), _opened(journal) as opened:
             full = _named(opened, name)
-            with _making_sense(opened, full):
-                for entry, line in told_each(followed(opened, full, poll_s=every)):
+            with _making_sense(journal, full):
+                began = None
+                for entry, moment in told_each(followed(opened, full, poll_s=every)):
+                    began = entry.time if began is None else began
                     if as_json:
-                        print_json(_told_data(full, entry, line))
-                    elif shown := line or _beginning(entry):
-                        print_text(partial(_print_lines, lines=[shown]))
+                        print_json(moment_line(full, entry, moment))
+                    elif shown := moment or _beginning(entry, began):
+                        print_text(partial(print_moments, moments=[shown], began=began))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     complaints.exit()
@@ -146,7 +145,7 @@ def approve(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
-        with _making_sense(opened, full):
+        with _making_sense(journal, full):
             now = _recovery(list(opened.read(full)), full)
         if now.asked is not None and not token:
             said = f"{now.asked} ({now.asked.reason})"
@@ -173,7 +172,7 @@ def settle(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
-        with _making_sense(opened, full):
+        with _making_sense(journal, full):
             act = _recovery(list(opened.read(full)), full).in_doubt
         if act is not None and done is None:
             raise AquaMendError(f"{full}: say --done or --not-done of what is in doubt: {act}")
@@ -194,7 +193,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
-        with _making_sense(opened, full):
+        with _making_sense(journal, full):
             happened = _recovery(list(opened.read(full)), full)
         other = retold(happened, policy_named(policy))
         if as_json:
@@ -235,7 +234,7 @@ def export(
     complaints.exit()
 
 
-def _record(journal: Journal | PostgresLog, chosen: list[str], path: Path, *, also: Path | None) -> None:
+def _record(journal: Journal, chosen: list[str], path: Path, *, also: Path | None) -> None:
     from aquamend.adapters.recordings import write_recording
 
     if len(chosen) != 1 or also is not None:
@@ -280,17 +279,13 @@ def _moment(text: str) -> float:
         raise AquaMendError(f"--before takes a date such as 2026-01-31 or 2026-01-31T12:00, not {text!r}") from None
 
 
-def _opened(place: str, *, to_write: bool = False) -> Journal | PostgresLog:
-    if place.startswith(ADDRESSES):
-        from aquamend.adapters.postgres import PostgresLog
-
-        return PostgresLog.open(place, read_only=not to_write)
+def _opened(path: Path, *, to_write: bool = False) -> Journal:
     from aquamend.recovery import Journal
 
-    return Journal.open(place, read_only=not to_write)
+    return Journal.open(path, read_only=not to_write)
 
 
-def _named(journal: Journal | PostgresLog, name: str) -> str:
+def _named(journal: Journal, name: str) -> str:
     """Return the session of this name, or the only one that begins so."""
     names = [line.name for line in journal.sessions()]
     found = [name] if name in names else [other for other in names if other.startswith(name)]
@@ -306,7 +301,7 @@ def _recovery(entries: list[Entry], name: str) -> Recovery:
 
 
 @contextmanager
-def _making_sense(journal: Journal | PostgresLog, name: str) -> Iterator[None]:
+def _making_sense(path: Path, name: str) -> Iterator[None]:
     """Take whatever a session leads to that cannot have happened for what it is: a journal that somebody has forged."""
     try:
         yield
@@ -314,27 +309,17 @@ def _making_sense(journal: Journal | PostgresLog, name: str) -> Iterator[None]:
         raise
     except Exception as error:
         what = f"tells of what cannot have happened in session {name!r} ({type(error).__name__}: {error})"
-        raise BadJournal(journal.place, what, "restore it from a copy") from error
+        raise BadJournal(path, what, "restore it from a copy") from error
 
 
-def _told_data(name: str, entry: Entry, line: Line | None) -> dict[str, object]:
-    """Return an event in the form of docs/journal.md, with how it is told."""
-    from aquamend.recovery.plain import line_to_data
-
-    words = None
-    if line is not None:
-        words = {"title": line.title, "text": line.text, "bad": line.bad, "seconds": line.seconds}
-    return {**line_to_data(name, entry), "told": words}
-
-
-def _beginning(entry: Entry) -> Line | None:
-    """Return a line for an act that begins, which matters only to somebody who waits for its end."""
+def _beginning(entry: Entry, began: float) -> Moment | None:
+    """Return a moment for an act that begins, which matters only to somebody who waits for its end."""
     from aquamend.recovery.events import Intended
-    from aquamend.story.telling import Line
+    from aquamend.story.story import Kind, Moment
 
     match entry.event:
         case Intended(act):
-            return Line(entry.number, entry.time, "begins", f"{act}.")
+            return Moment(entry.time - began, Kind.ACTED, "begins", f"{act}.", number=entry.number)
         case _:
             return None
 
@@ -386,78 +371,6 @@ def _asked_for(journal: Path) -> str:
     """Return the option by which another command finds this journal; empty where it does without."""
     default = os.environ.get("AQUAMEND_JOURNAL") or DEFAULT
     return "" if journal == Path(default) else f" --journal {shlex.quote(str(journal))}"
-
-
-def _print_story(console: Console, lines: list[Line], now: Recovery, entries: list[Entry], where: str) -> None:
-    from aquamend.story.telling import lasting
-    from aquamend.text import shown
-
-    began = entries[0].time
-    console.print(f"{shown(now.session)}, begun on {_day(began)} at {_clock(began)} UTC")
-    console.print()
-    _print_lines(console, lines, since=began)
-    so_far = "So far" if now.ending is None else "From the alarm to the end"
-    for sentence in (*_how_it_stands(now, where), f"{so_far}: {lasting(entries[-1].time - began)}."):
-        console.print()
-        said, _, command = sentence.partition("\n")
-        console.print(said)
-        if command:
-            console.print(f"  {command}", soft_wrap=True)  # to be copied, so in one line
-
-
-def _print_lines(console: Console, lines: list[Line], since: float | None = None) -> None:
-    """Print lines of a story; a day is named where it is another than the one before."""
-    from rich.table import Table
-
-    from aquamend.text import shown
-
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for width in (CLOCK, TITLE, None):
-        table.add_column(width=width, no_wrap=width is not None, overflow="fold")
-    day = None if since is None else _day(since)
-    for line in lines:
-        if day is not None and _day(line.time) != day:
-            day = _day(line.time)
-            table.add_row("", "", day)
-        table.add_row(_clock(line.time), line.title, shown(line.text), style="red" if line.bad else None)
-    console.print(table)
-
-
-def _clock(moment: float) -> str:
-    """Return the time of day to the millisecond."""
-    return _utc(moment).strftime("%H:%M:%S.%f")[:-3]
-
-
-def _day(moment: float) -> str:
-    return _utc(moment).strftime("%Y-%m-%d")
-
-
-def _utc(moment: float) -> datetime:
-    return datetime.fromtimestamp(moment, UTC)
-
-
-def _how_it_stands(now: Recovery, where: str) -> list[str]:
-    """Return sentences, some with a command in a second line."""
-    from aquamend.recovery import Charge, charged
-    from aquamend.text import quantity
-
-    unit = now.start.problem.unit
-    split = ", ".join(
-        f"{charge} {quantity(charged(now.receipts, charge), unit)}" for charge in Charge if charge != "residual"
-    )
-    sentences = [
-        f"Cost so far: {split}." if now.ending is None else f"Cost: {split}. What was left wrong, nobody knows here."
-    ]
-    if now.in_doubt is not None:
-        say = f"aquamend session settle {shlex.quote(now.session)}{where} --done"
-        how = "Once nothing moves any more, say so, with --not-done if it was not done:"
-        sentences.append(f"In doubt: {now.in_doubt} ({now.why}). {how}\n{say}")
-    elif now.act is not None:
-        sentences.append(f"In doubt: {now.act} has begun, and its receipt is not there. It is under way, or was lost.")
-    if now.asked is not None:
-        answer = f"aquamend session approve {shlex.quote(now.session)}{where} --token {now.asked.token}"
-        sentences.append(f"Waiting for a person: {now.asked} ({now.asked.reason}). Allow it, or --refuse it:\n{answer}")
-    return sentences
 
 
 def _print_retold(console: Console, happened: Recovery, other: Retold, policy: str) -> None:

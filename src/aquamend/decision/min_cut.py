@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.arrays import Bools, Floats, Indices
-
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Whole = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
@@ -214,11 +214,11 @@ class Copies:
 
     pattern: Any
     """The network; each entry says what it is: 0 without limit, 1 the opposite of another, above: which node's."""
-    row: Indices
+    row: NDArray[np.intp]
     """The copy that each entry is of."""
 
     @classmethod
-    def of(cls, needs: Requirements, n_rows: int, gainers: Indices, payers: Indices) -> Copies:
+    def of(cls, needs: Requirements, n_rows: int, gainers: NDArray[np.intp], payers: NDArray[np.intp]) -> Copies:
         """Return so many copies, with these nodes at the source and these at the sink."""
         from scipy.sparse import csr_array
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from aquamend.arrays import Floats
-
+Floats = NDArray[np.float64]
 STRENGTH = 2.0
 """How many records what was thought before is worth, unless said otherwise."""
 

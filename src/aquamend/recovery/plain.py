@@ -70,8 +70,8 @@ class _Place:
     """1, 2, 3 ... within the session."""
     time: float
     """When it was written, in seconds since 1970."""
-    told: _Told | None = None
-    """How it is told; null where the story has no line."""
+    moment: _Told | None = None
+    """Its moment in the story; null where it has none."""
 
 
 def request_to_data(request: Request) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def line_from_data(data: object) -> tuple[str, Entry]:
     """Return the session and the entry that a line of an export describes; how it is told there does not count."""
     items = data if isinstance(data, Mapping) else {}
     own = {field.name: items[field.name] for field in fields(_Place) if field.name in items}
-    place: _Place = load(_Place, {"told": None, **own}, "line")
+    place: _Place = load(_Place, {"moment": None, **own}, "line")
     event = event_from_data({name: value for name, value in items.items() if name not in own})
     return place.session, Entry(place.number, place.time, event)
 

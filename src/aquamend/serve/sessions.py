@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from aquamend.codec import Amount, Name, Whole, json_number, write
+from aquamend.codec import Amount, Name, Whole, json_number
 from aquamend.errors import InvalidData, StaleReply
 from aquamend.policies.registry import registered
 from aquamend.recovery import Journal, NoReceipt, Receipt, Recovery, Rules, Session, Status
 from aquamend.recovery.events import Ended, Entry
-from aquamend.recovery.journal import SessionLine
-from aquamend.recovery.plain import line_to_data, request_to_data, to_json
+from aquamend.recovery.plain import request_to_data, to_json
+from aquamend.recovery.stored import SessionLine
 from aquamend.serve.conducting import Conducted, Conductor
 from aquamend.serve.questions import Situation
+from aquamend.story.of_session import moment_line, told_each
 from aquamend.story.retelling import retold, retold_data
-from aquamend.story.telling import told_each
 
 POLL_S = 0.25
 """How often a stream looks for what has happened."""
@@ -183,12 +183,8 @@ def _status(now: Recovery) -> Status:
 
 
 def events_data(entries: list[Entry], name: str, *, after: int) -> list[dict[str, Any]]:
-    """Return the events behind number ``after``, each with how it is told."""
-    return [
-        {**line_to_data(name, entry), "told": None if line is None else write(line, complete=True)}
-        for entry, line in told_each(entries)
-        if entry.number > after
-    ]
+    """Return the events behind number ``after``, each with its moment in the story."""
+    return [moment_line(name, entry, moment) for entry, moment in told_each(entries) if entry.number > after]
 
 
 def ended(entries: list[Entry]) -> bool:

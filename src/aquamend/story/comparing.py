@@ -17,12 +17,12 @@ def needless(hindsight: Hindsight) -> str:
     probes, undone = hindsight.needless_probes, hindsight.needless_undone
     if not probes and not undone:
         return "Nothing was needless."
-    told = []
+    parts = []
     if probes:
-        told.append(f"{_several(probes)} told of nothing that was put right")
+        parts.append(f"{_several(probes)} bore on nothing that was wrong")
     if undone:
-        told.append(f"nothing that was really wrong called for it to {_several(undone)}")
-    return f"Needless, as it turned out: {'; '.join(told)}."
+        parts.append(f"nothing that was wrong rested on what {_several(undone)} undid")
+    return f"Needless in hindsight: {'; '.join(parts)}."
 
 
 def in_hindsight(hindsight: Hindsight, unit: str) -> str:
@@ -40,8 +40,8 @@ def comparison(stories: Sequence[Story]) -> Iterator[Row]:
     """Yield the rows of a table in which recoveries from the same alarm stand side by side."""
     yield "recovered", *("yes" if story.success else "no" for story in stories)
     for charge in Charge:
-        yield str(charge), *(f"{charged(story.ledger, charge):.1f} {story.unit}" for story in stories)
-    yield "total", *(f"{charged(story.ledger):.1f} {story.unit}" for story in stories)
+        yield str(charge), *(f"{charged(story.receipts, charge):.1f} {story.unit}" for story in stories)
+    yield "total", *(f"{charged(story.receipts):.1f} {story.unit}" for story in stories)
     yield "decisions", *(str(sum(m.kind is Kind.DECIDED for m in story.moments)) for story in stories)
     known = [story.hindsight for story in stories if story.hindsight is not None]
     if len(known) == len(stories):

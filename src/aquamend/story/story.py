@@ -1,32 +1,39 @@
-"""One recovery as a story: what was believed, the alarm, what was weighed, what was done and what it cost.
+"""One recovery, or one decision, as a story: what was believed, what was weighed, what was done, what it cost.
 
-Plain data that knows nothing of worlds and policies, so that a page can be made from it anywhere. What was paid is
-told by receipts.
+Plain data that knows nothing of robots and policies: a terminal, a page and a program read the same. A session's log
+makes one, a simulation adds pictures and the truth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from aquamend.codec import Loss, write
 from aquamend.recovery.receipts import Receipt
+
+FORMAT = "aquamend-story/1"
 
 
 class Kind(StrEnum):
     """What a moment of the story is."""
 
     BELIEVED = "believed"
-    """The agent measured and made up its mind."""
+    """The robot measured and made up its mind."""
     ACTED = "acted"
-    """A primitive ran, before or after the alarm."""
     ALARM = "alarm"
-    PROBED = "probed"
+    MEASURED = "measured"
     DECIDED = "decided"
-    """The policy chose a step; its alternatives come with it."""
+    """The policy chose a step; what it weighed comes with it."""
+    ASKED = "asked"
+    """A person was asked, or has answered."""
+    TROUBLE = "trouble"
+    """Something went wrong, or is in doubt."""
     ENDED = "ended"
-    REVEALED = "revealed"
-    """What had really happened, which only the world knew."""
+    UNSEEN = "unseen"
+    """What was so in truth, which only the world knew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,64 +41,103 @@ class Option:
     """One alternative that was weighed, with its expected loss split up."""
 
     name: str
-    loss: float
-    sensing: float
-    rollback: float | None
-    """None where it was not told apart from the residual."""
-    continuation: float
-    """What going on takes after it, or the person who does."""
-    residual: float | None
+    scope: str
+    """What it undoes and declares; empty if nothing."""
+    loss: Loss
+    sensing: Loss
+    recovery: Loss | None
+    """Rollback and continuation. This and the residual are None where only their sum is known."""
+    residual: Loss | None
     chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Something worth telling, at its simulated time."""
+class AfterAnswer:
+    """What would be done after one answer of the probe chosen."""
 
-    time_s: float
+    answer: str
+    probability: float
+    then: str
+    scope: str
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Where another step takes over as the doubt in one belief moves."""
+
+    belief: str
+    now: float
+    at: float
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decision with all it was weighed against."""
+
+    policy: str
+    step: str
+    scope: str
+    why: str
+    options: tuple[Option, ...]
+    """Least expected loss first; the chosen one is always among them."""
+    answers: tuple[AfterAnswer, ...] = ()
+    """Of the probe, where one was chosen."""
+    flips: tuple[Flip, ...] = ()
+    """Nearest first."""
+    nearest_flip: str = ""
+    lower: Loss = 0.0
+    upper: Loss = float("inf")
+    certificate: str = ""
+    """What the two bounds on the best possible expected loss say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something worth telling."""
+
+    time: float
+    """In seconds, on the clock of the story."""
     kind: Kind
     title: str
     text: str = ""
-    options: tuple[Option, ...] = ()
-    weighing: str = ""
-    """How the losses of the options and the choice belong together."""
-    still: bytes | None = None
-    """A PNG picture of the scene."""
-    still_s: float | None = None
+    bad: bool = False
+    """Whether something went wrong."""
+    seconds: float | None = None
+    """How long it took: an act from its beginning to its receipt, an answer from the question on."""
+    choice: Choice | None = None
+    picture: str | None = None
+    """A PNG picture of the scene, as a data address."""
+    picture_time: float | None = None
     """When it was taken, where not at the moment itself."""
-    failed: bool = False
-    """Whether what was done did not succeed; the text says why."""
+    number: int | None = None
+    """Of the event in the session's log."""
 
-    @property
-    def told(self) -> str:
-        """The text, with the failure told."""
-        return f"failed: {self.text}" if self.failed else self.text
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What was believed from one time on until the next."""
+
+    time: float
+    when: str
+    """Since when it is in force, as it is to be read: "after the alarm", "after look_B = 31" …"""
+    explanations: Mapping[str, float]
+    """Probability of what may be the matter, named in the same order in every update."""
+    doubts: Mapping[str, float | None]
+    """Probability that each statement is wrong; None where unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One declaration of the agent, and how it fared."""
+    """One declaration that the robot acted on."""
 
     name: str
-    version: int
     value: str
     support: tuple[str, ...]
     """Evidence it rests on."""
-    doubt: tuple[float | None, ...]
-    """Probability that it is invalid at each entry of ``Story.posteriors``; None where unavailable."""
-    failed: bool
-    """Whether it was really wrong; known only in the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Posterior:
-    """How likely every explanation was at one time."""
-
-    time_s: float
-    when: str
-    """Since when it is in force, as it is to be read: "before the alarm", "after the alarm", "after look at B" …"""
-    explanations: Mapping[str, float]
-    """Probability of each explanation, in the same order in every posterior; sums to one."""
+    wrong: bool | None = None
+    """Whether it was wrong in truth; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +149,23 @@ class Node:
     """probe, belief or action."""
     note: str = ""
     """A short line below the name, e.g. "12 % doubt" or "undo 3.1 s"."""
+    doubt: float | None = None
+    """Of a belief: the probability that it is wrong now."""
     marks: tuple[str, ...] = ()
-    """Any of: planned, undone, corrected, failed, suspected, used."""
+    """Any of: planned, undone, corrected, wrong, suspected, used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """What the agent believes of the scene beside what is so, from one time on until the next."""
+    """What the robot believes of the scene beside what is so, from one time on until the next."""
 
-    time_s: float
+    time: float
     places_m: Mapping[str, tuple[float, float]]
     """By vessel: where it is believed to stand; those in the hand are left out."""
     levels_g: Mapping[str, tuple[float, float]]
     """By vessel: how much it is believed to hold, and how much it holds."""
+    flowing: bool = False
+    """Whether water is on its way, so that the two levels cannot be compared yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +173,13 @@ class Hindsight:
     """What somebody who had known what was the matter would have done without, and what that would have cost."""
 
     needless_probes: tuple[str, ...]
-    """Probes that told of nothing that was put right."""
+    """Probes that bore on nothing that was put right."""
     needless_undone: tuple[str, ...]
-    """Actions that were undone and rested on nothing that was really wrong."""
+    """Actions that were undone and rested on nothing that was wrong."""
     sensing: float
     """The localisation that belongs to every alarm."""
-    recovery: float
-    """Putting right what was really wrong, as cheaply as can be."""
+    recovery: Loss
+    """Putting right what was wrong, as cheaply as can be."""
     finishing: float
     """What was left of the task."""
 
@@ -141,46 +191,37 @@ class Hindsight:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Everything a page needs to tell one recovery."""
+    """Everything needed to tell one recovery, or one decision."""
 
     title: str
-    lead: str
+    lead: str = ""
     """What happens, in two or three sentences."""
-    facts: Mapping[str, str]
-    """Scene, stage, seed, policy, model hash …: label to value."""
-    statements: tuple[Statement, ...]
-    posteriors: tuple[Posterior, ...]
-    moments: tuple[Moment, ...]
-    nodes: tuple[Node, ...]
-    edges: tuple[tuple[str, str, str], ...]
-    """Source, target, kind of edge."""
-    ledger: tuple[Receipt, ...]
-    """What was paid for: every primitive that ran, and every failure left uncorrected."""
-    unit: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Scene, seed, policy, file …: label to value."""
+    unit: str = ""
     """Of every cost, e.g. "s"."""
-    success: bool
-    verdict: str
-    """How it ended, in a sentence."""
     policy: str = ""
     """Who decided."""
+    began: float | None = None
+    """When the clock of the story stood at 0, in seconds since 1970; None: a simulation, or no time at all."""
+    moments: tuple[Moment, ...] = ()
+    updates: tuple[Update, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[tuple[str, str, str], ...] = ()
+    """Source, target, kind of edge."""
+    receipts: tuple[Receipt, ...] = ()
+    """What was paid for: every act that ran, and every failure left uncorrected that is known."""
+    success: bool | None = None
+    """None where nobody can say."""
+    verdict: str = ""
+    """How it ended or stands, in a sentence."""
+    notes: tuple[str, ...] = ()
+    """What else a reader has to know: what is in doubt, what a person is asked, what was needless."""
     beliefs: tuple[Believed, ...] = ()
     """What was believed of the scene beside what was so, in the order of time."""
     hindsight: Hindsight | None = None
 
-
-def untold(title: str) -> Story:
-    """Return a story of which nothing but its title is known, for a recording that comes alone."""
-    return Story(
-        title=title,
-        lead="A recording of poses alone; what was decided was not saved with it.",
-        facts={},
-        statements=(),
-        posteriors=(),
-        moments=(),
-        nodes=(),
-        edges=(),
-        ledger=(),
-        unit="s",
-        success=True,
-        verdict="",
-    )
+    def to_data(self) -> dict[str, Any]:
+        """Return the story as plain data."""
+        return {"format": FORMAT, **write(self, complete=True)}

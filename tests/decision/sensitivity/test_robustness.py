@@ -323,7 +323,7 @@ def test_a_probe_flips_to_a_decision_where_certainty_makes_it_worthless(lid):
 def test_a_decision_flips_to_a_probe_where_doubt_makes_it_worthwhile(lid):
     found = robustness(lid(PERFECT, q=0.05), Continue())
     assert found.distance == pytest.approx(1 / 14 - 0.05)
-    assert (found.challenger, found.thresholds[0].above_step) == ("re-probe look", "re-probe look")
+    assert (found.challenger, found.thresholds[0].above_step) == ("run probe look", "run probe look")
 
 
 def test_a_forbidden_alternative_needs_all_mass_off_what_forbids_it(lid):
@@ -352,7 +352,7 @@ def test_an_alternative_of_equal_loss_everywhere_is_no_challenger(lid):
 def test_a_step_worse_than_another_now_has_distance_zero(lid):
     found = robustness(lid(q=0.4, restart=2.0), Continue())
     assert (found.distance, found.exact, found.challenger) == (0.0, True, "restart")
-    assert robustness(lid(PERFECT, q=0.4), Continue()).challenger == "re-probe look"
+    assert robustness(lid(PERFECT, q=0.4), Continue()).challenger == "run probe look"
 
 
 def test_a_contradicted_state_has_nothing_to_move(lid):

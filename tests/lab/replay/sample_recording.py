@@ -6,7 +6,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.story.story import Kind, Moment, Option, Posterior, Story
+from aquamend.story.story import Choice, Kind, Moment, Option, Story, Update
 from aquamend_lab.pouring.replay.recording import Body, Geom, Recording
 
 Array = NDArray[np.float64]
@@ -44,21 +44,22 @@ def sample_recording(*, seed: int = 0, seconds: float = 80.0) -> Recording:
 
 def sample_story() -> Story:
     """Return what happens in the sample recording, told in moments."""
-    options = tuple(
-        Option(name, loss, 0.0, rollback, 9.0, loss - 9.0 - rollback, name == "switch A and B back")
+    options = [
+        Option(name, "", loss, 0.0, 9.0 + rollback, loss - 9.0 - rollback, False)
         for name, loss, rollback in (
-            ("switch A and B back", 24.3, 12.1), ("start over", 61.0, 44.0), ("carry on", 48.7, 0.0),
-            ("call a person", 90.0, 75.0), ("look at C", 26.9, 12.1), ("weigh A", 25.4, 12.1), ("empty A", 83.0, 70.0),
+            ("weigh A", 25.4, 12.1), ("look at C", 26.9, 12.1), ("carry on", 48.7, 0.0), ("start over", 61.0, 44.0),
+            ("empty A", 83.0, 70.0), ("call a person", 90.0, 75.0),
         )
-    )  # fmt: skip
-    look = Option("look at B", 20.2, 3.1, None, 9.0, None, True)
+    ]  # fmt: skip
+    look = Option("look at B", "", 20.2, 3.1, None, None, True)
+    switch = Option("switch A and B back", "", 24.3, 0.0, 21.1, 3.2, True)
+    last = Choice("myopic", switch.name, "", "Nothing else is as cheap.", (switch, *options))
     return Story(
         title="Someone swapped two cups",
         lead="The robot looked at three cups and poured into A. Then somebody swapped A and B. "
         "A scale noticed; the robot looked twice, understood, and put the cups back before it poured on.",
         facts={"scene": "7", "policy": "myopic"},
-        statements=(),
-        posteriors=tuple(Posterior(t, when, dict(zip(EXPLANATIONS, mass, strict=True))) for t, when, mass in MASSES),
+        updates=tuple(Update(t, when, dict(zip(EXPLANATIONS, mass, strict=True)), {}) for t, when, mass in MASSES),
         moments=(
             Moment(3.0, Kind.BELIEVED, "Cup A stands at place 1, B at 2, C at 3", "One look each."),
             Moment(14.0, Kind.ACTED, "grasp pitcher"),
@@ -70,20 +71,17 @@ def sample_story() -> Story:
                 Kind.DECIDED,
                 "Look at B first",
                 "The look costs 3.1 s and may save 11.2 s.",
-                (look, *options[2:6]),
+                choice=Choice("myopic", look.name, "", "A swap is likely.", (look, *options[2:])),
             ),
-            Moment(40.0, Kind.PROBED, "Look B: the red cup stands there", "That is cup A."),
-            Moment(46.0, Kind.PROBED, "Look A: the green cup stands there", "That is cup B."),
-            Moment(47.0, Kind.DECIDED, "Switch A and B back", "Nothing cheaper is left to learn.", options),
+            Moment(40.0, Kind.MEASURED, "Look B: the red cup stands there", "That is cup A."),
+            Moment(46.0, Kind.MEASURED, "Look A: the green cup stands there", "That is cup B."),
+            Moment(47.0, Kind.DECIDED, "Switch A and B back", "Nothing cheaper is left to learn.", choice=last),
             Moment(50.0, Kind.ACTED, "move A aside"),
             Moment(55.0, Kind.ACTED, "move B to the middle"),
             Moment(69.0, Kind.ACTED, "pour 14 g into A"),
             Moment(78.0, Kind.ENDED, "Every cup is as it should be", "40 g in A, in 44 s after the alarm."),
-            Moment(78.0, Kind.REVEALED, "Somebody swapped A and B at 0:28"),
+            Moment(78.0, Kind.UNSEEN, "Somebody swapped A and B at 0:28"),
         ),
-        nodes=(),
-        edges=(),
-        ledger=(),
         unit="s",
         success=True,
         verdict="The recovery succeeded: 24.1 s of work, nothing left wrong.",

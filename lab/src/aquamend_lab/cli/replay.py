@@ -25,14 +25,13 @@ def replay(recording: RecordingFile, *, out: Out = None) -> None:
     A recording holds poses alone. The page that `aquamend demo` writes has the decisions beside them as well.
     """
     from aquamend.files.atomic import write_atomically
-    from aquamend.story.story import untold
     from aquamend_lab.pouring.replay.recording import load_recording
-    from aquamend_lab.pouring.replay.replay_page import replay_html
+    from aquamend_lab.pouring.replay.replay_page import replay_html, without_story
 
     complaints, page = Complaints(), out or recording.with_suffix(".html")
     try:
         poses = load_recording(recording)
-        write_atomically(page, replay_html([(poses, untold(recording.name))]).encode())
+        write_atomically(page, replay_html([(poses, without_story(recording.name))]).encode())
     except OSError as error:
         complaints.about("aquamend replay", AquaMendError(f"{page} cannot be written ({error.strerror}); use --out"))
     except AquaMendError as error:

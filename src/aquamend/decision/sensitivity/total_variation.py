@@ -20,12 +20,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
-from aquamend.arrays import Floats, Indices
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import clairvoyant_losses
 from aquamend.decision.sensitivity.one_step import (
     Alternatives,
+    Floats,
     Option,
     admissible,
     best_alternative,
@@ -235,7 +236,7 @@ class Search:
     def run(self) -> None:
         """Look for the nearest flip to every other alternative."""
         options, p = self.options, self.options.posterior
-        chosen: Indices | None = np.zeros(1, dtype=np.intp)
+        chosen: NDArray[np.intp] | None = np.zeros(1, dtype=np.intp)
         if options.decision is None:
             chosen = options.own.choice(p, p > 0, conditions=options.ruled)
             self.slack = ROUNDING * max(1.0, float(np.abs(options.own.finite).max(initial=0.0)))
@@ -251,7 +252,7 @@ class Search:
         p = self.options.posterior
         return float(option.branch_losses(p, p > 0).min(axis=1).sum()) + option.cost
 
-    def _lost_support(self, chosen: Indices) -> None:
+    def _lost_support(self, chosen: NDArray[np.intp]) -> None:
         """Look for the nearest posterior at which a clause of the step's decisions is violated: all its rows are."""
         options, p = self.options, self.options.posterior
         for weight, u in zip(options.own.kernel, chosen, strict=True):
@@ -395,7 +396,7 @@ class Search:
             self.unresolved = min(self.unresolved, shift.lower)
         if shift.witness is None or shift.upper >= self.distance:
             return
-        x, name = shift.witness, f"re-probe {what}"
+        x, name = shift.witness, f"run probe {what}"
         if not certain:
             confirmed = self._confirmed(x)
             if confirmed is None:

@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aquamend.arrays import Floats
+import numpy as np
+from numpy.typing import NDArray
+
 from aquamend.errors import Fault
 from aquamend.problem.building.rules import Truths
 from aquamend.problem.graph import Belief
@@ -78,7 +80,7 @@ def _texts(row: Any) -> Iterator[str]:
 
 
 def following(
-    rows: Mapping[str, Any], names: Sequence[str], truth: Truths, widths: Mapping[str, Floats], where: str
+    rows: Mapping[str, Any], names: Sequence[str], truth: Truths, widths: Mapping[str, NDArray[np.float64]], where: str
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Return the rows with numbers for all means, and the faults: a belief that failed has no value to follow."""
     found, without = dict(rows), dict[str, list[str]]()
@@ -100,7 +102,7 @@ def following(
     return found, faults
 
 
-def _numbers(row: Any, s: int, truth: Truths, widths: Mapping[str, Floats]) -> Any:
+def _numbers(row: Any, s: int, truth: Truths, widths: Mapping[str, NDArray[np.float64]]) -> Any:
     if not isinstance(row[0], str | float | int):
         return [_numbers(part, s, truth, widths) for part in row]
     *weight, mean, sd = row

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Protocol
 
-from aquamend.arrays import Bools, Floats
+import numpy as np
+from numpy.typing import NDArray
+
 from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability, ProbabilityTable
 from aquamend.problem.graph.nodes import Belief, Value
 from aquamend.problem.model.spreads import Spread
@@ -65,7 +67,7 @@ class Conditions(Protocol):
         """Whether they are the numbers of a noisy-or."""
         ...
 
-    def row(self, wrong: Mapping[str, Bools]) -> Floats:
+    def row(self, wrong: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
         """Return a number for every hypothesis, where each of these beliefs is wrong under these hypotheses."""
         ...
 

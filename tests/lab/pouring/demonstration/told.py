@@ -1,5 +1,6 @@
 """One demonstration that many tests look at: two policies that end soon, from the same early alarm."""
 
+import base64
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,7 +12,7 @@ from aquamend_lab.pouring.demonstration import telling, watching
 from aquamend_lab.pouring.demonstration.scenes import demo_episode
 from aquamend_lab.pouring.mujoco.picture import png
 
-PICTURE = png(np.zeros((1, 1, 3), dtype=np.uint8))
+PICTURE = f"data:image/png;base64,{base64.b64encode(png(np.zeros((1, 1, 3), dtype=np.uint8))).decode()}"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class StopsAtOnce:
 def without_pictures(patch: pytest.MonkeyPatch) -> None:
     """Let every picture be one pixel."""
     for module in (telling, watching):
-        patch.setattr(module, "still", lambda simulation: PICTURE)
+        patch.setattr(module, "still_address", lambda simulation: PICTURE)
 
 
 @cache

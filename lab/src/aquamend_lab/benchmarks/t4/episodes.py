@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from aquamend.belief import InformationState
-from aquamend.problem import Problem
 from aquamend_lab.benchmarks.random_source import stream
 from aquamend_lab.benchmarks.scenario import Scenario, Truth
 from aquamend_lab.pouring.discrete import (
@@ -89,9 +88,8 @@ def episode(
     scene = of_size(event, rng.random()).applied(Scene.as_declared(task.declared.quantity_g))
     answers = stream(suite, seed, number if setting.answers is None else setting.answers)
 
-    with_restart = problem_of(task, assumed, flagged, restarts=True, sensing_budget=setting.sensing_budget)
-
-    def posed(problem: Problem) -> Scenario:
+    def posed(*, restarts: bool = False, budget: float = setting.sensing_budget) -> Scenario:
+        problem = problem_of(task, assumed, flagged, restarts=restarts, sensing_budget=budget)
         start = InformationState.alarmed(problem)
 
         def enter() -> TableWorld:
@@ -124,8 +122,7 @@ def episode(
             budget=setting.sensing_budget,
         )
 
-    usual = replace(with_restart, restart=None)
-    versions = {STARTING_OVER: posed(with_restart)}
+    versions = {STARTING_OVER: posed(restarts=True)}
     if math.isfinite(setting.sensing_budget):
-        versions[BUDGET_IGNORED] = posed(replace(usual, sensing_budget=math.inf))
-    return replace(posed(usual), versions=versions)
+        versions[BUDGET_IGNORED] = posed(budget=math.inf)
+    return replace(posed(), versions=versions)

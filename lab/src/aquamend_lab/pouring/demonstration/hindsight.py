@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 
 from aquamend.decision.probe_value import clairvoyant_losses
 from aquamend.decision.steps import Reprobe
 from aquamend.recovery import Recovery
 from aquamend.story.story import Hindsight
-from aquamend_lab.pouring.demonstration.options import finishing_s
 from aquamend_lab.pouring.demonstration.wording import PROBES, UNDOING
+from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.model.problem import PROBE_S
 from aquamend_lab.pouring.mujoco.episode import Alarmed
 from aquamend_lab.pouring.mujoco.judging import configuration_of
+from aquamend_lab.pouring.task import LIFT, MOVE, POUR
 
 
 def hindsight(alarmed: Alarmed, recovery: Recovery, failed: Collection[str]) -> Hindsight:
@@ -41,3 +43,11 @@ def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
         if belief in failed:
             yield from graph.direct_probes[belief]
             yield from (probe.name for probe in graph.probes if probe.source == belief)
+
+
+def finishing_s(fitted: Fitted, executed: tuple[str, ...]) -> float:
+    """Return what is left of the task after these actions, by fitted durations."""
+    skills = {LIFT: "fetch", MOVE: "move", POUR: "pour"}
+    return math.fsum(fitted.seconds(skill) for action, skill in skills.items() if action not in executed) + (
+        fitted.seconds("put back")
+    )

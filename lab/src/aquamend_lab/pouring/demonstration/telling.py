@@ -11,14 +11,16 @@ from aquamend.explanation.report import decision_report
 from aquamend.policies import Policy
 from aquamend.policies.policy import CertifyingPolicy
 from aquamend.recovery import Act, Charge, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
-from aquamend.story.story import Kind, Moment, Posterior, Story
+from aquamend.story.believed import edges_of, likeliest, nodes_of, statements_of, update_of
+from aquamend.story.choices import choice_of
+from aquamend.story.comparing import in_hindsight, needless
+from aquamend.story.story import Kind, Moment, Story, Update
 from aquamend.text import capital, percent
 from aquamend_lab.pouring.demonstration.explanations import explanations
 from aquamend_lab.pouring.demonstration.hindsight import hindsight
-from aquamend_lab.pouring.demonstration.options import Pricing, how_to_read, weighed
+from aquamend_lab.pouring.demonstration.receipts import receipts
 from aquamend_lab.pouring.demonstration.scenes import what_happened
-from aquamend_lab.pouring.demonstration.story_of import ledger, nodes, statements
-from aquamend_lab.pouring.demonstration.watching import Onlooker, Picture
+from aquamend_lab.pouring.demonstration.watching import Onlooker
 from aquamend_lab.pouring.demonstration.wording import BELIEFS, primitive, probed, step_name
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
 from aquamend_lab.pouring.model.problem import AlarmModel
@@ -26,7 +28,7 @@ from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
-from aquamend_lab.pouring.mujoco.picture import still
+from aquamend_lab.pouring.mujoco.picture import still_address
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.replay.recording import Recording
@@ -78,21 +80,20 @@ class _Teller:
     ) -> None:
         """Tell a turning point, with a picture."""
         at = simulation.time_s if time_s is None else time_s
-        self.tell(Moment(at, kind, title, text, still=still(simulation)))
+        self.tell(Moment(at, kind, title, text, picture=still_address(simulation)))
 
     def did(self, leaf: Receipt) -> None:
         """Tell of a primitive that has ended, by the time when it began."""
         words, taken = primitive(leaf, self.declared_g), self.onlooker.taken()
-        picture = taken or Picture(0.0, b"")
         self.tell(
             Moment(
                 leaf.start_s or 0.0,
                 Kind.ACTED,
                 capital(words.what),
                 str(words.finding),
-                still=picture.png or None,
-                still_s=picture.time_s if taken else None,
-                failed=not leaf.succeeded,
+                bad=not leaf.succeeded,
+                picture=None if taken is None else taken.address,
+                picture_time=None if taken is None else taken.time_s,
             )
         )
 
@@ -111,7 +112,7 @@ def begin(episode: Episode, told: Told) -> Beginning:
             teller.picture(body.simulation, Kind.BELIEVED, "The robot measures and decides", text)
         else:
             title, text = what_happened(episode)
-            teller.picture(body.simulation, Kind.REVEALED, title, f"{text} The robot does not know.")
+            teller.picture(body.simulation, Kind.UNSEEN, title, f"{text} The robot does not know.")
 
     def listener(leaf: Receipt) -> None:
         # What was measured first is told by what was declared, what belongs to the alarm together with it.
@@ -127,7 +128,7 @@ def begin(episode: Episode, told: Told) -> Beginning:
     teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", said, time_s=localised.start_s)
     found = Receipt(Charge.SENSING, LOCALISE, localised.cost, finding=alarmed.heard.located)
     text = probed(LOCALISE, found, {}, {}, alarmed.body)
-    teller.tell(Moment(localised.end_s or 0.0, Kind.PROBED, capital(text), "This belongs to every alarm."))
+    teller.tell(Moment(localised.end_s or 0.0, Kind.MEASURED, capital(text), "This belongs to every alarm."))
     return Beginning(alarmed, tuple(teller.moments), onlooker, localised, wrong_at_alarm(alarmed))
 
 
@@ -152,9 +153,8 @@ class _Telling:
         self.teller = _Teller(told, onlooker, list(beginning.moments))
         self.robot = PouringRobot(alarmed, watcher=onlooker)
         self.model: AlarmModel = alarmed.template.model(self.robot.task.values(alarmed.declared))
-        self.pricing = Pricing(self.model)
         onlooker.body, onlooker.held_g = self.robot.body, self._held_g
-        self.posteriors: list[Posterior] = []
+        self.updates: list[Update] = []
         self.states: list[InformationState] = []
         self.read = ""
         """What was read last."""
@@ -180,7 +180,6 @@ class _Telling:
     def alarm(self) -> InformationState:
         """Return what is known at the alarm."""
         state, localised = self.robot.alarm(), self.beginning.localised
-        self._believe(InformationState.start(state.problem), "before the alarm", 0.0)
         self._believe(InformationState.alarmed(state.problem), "after the alarm", localised.start_s or 0.0)
         self._believe(state, f"after finding the cups: {state.evidence[-1].outcome}", localised.end_s or 0.0)
         return state
@@ -191,7 +190,7 @@ class _Telling:
             self._believe(state, f"after {self.read}", self.now_s)
         bounded = isinstance(self.policy, CertifyingPolicy)
         report = decision_report(state, self.policy, name=self.name, bounded=bounded)
-        likely = sorted(self.posteriors[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
+        likely = sorted(self.updates[-1].explanations.items(), key=lambda item: -item[1])[:MOST_EXPLANATIONS]
         thought = "; ".join(f"{name} {percent(p)}" for name, p in likely if p >= WORTH_TELLING)
         self.teller.tell(
             Moment(
@@ -199,8 +198,7 @@ class _Telling:
                 Kind.DECIDED,
                 f"{self.name} decides: {step_name(report.step, state)}",
                 f"Now thought: {thought}.",
-                tuple(weighed(report, self.pricing)),
-                how_to_read(report, self.pricing.finishing),
+                choice=choice_of(report, name=step_name),
             )
         )
         return report.step
@@ -217,7 +215,7 @@ class _Telling:
         alarmed = self.beginning.alarmed
         said, poured = robot.task.values(alarmed.declared) | robot.hands.said, robot.hands.poured_g
         text = probed(step.probe, receipt, said, poured, alarmed.body)
-        teller.tell(Moment(self.now_s, Kind.PROBED, capital(text), failed=not receipt.succeeded))
+        teller.tell(Moment(self.now_s, Kind.MEASURED, capital(text), bad=not receipt.succeeded))
         self.read = text.partition(";")[0]
         return receipt
 
@@ -230,7 +228,7 @@ class _Telling:
         if not receipt.succeeded and all(leaf.succeeded for leaf in receipt.leaves if leaf is not receipt):
             # No primitive failed and told why: the guard has stepped in, or nothing was begun.
             text = str(receipt.finding)
-            self.teller.tell(Moment(self.now_s, Kind.ACTED, capital(str(act)), text, failed=True))
+            self.teller.tell(Moment(self.now_s, Kind.ACTED, capital(str(act)), text, bad=True))
         return receipt
 
     def judge(self, recovery: Recovery) -> Verdict:
@@ -239,7 +237,7 @@ class _Telling:
 
     def _believe(self, state: InformationState, when: str, time_s: float) -> None:
         self.states.append(state)
-        self.posteriors.append(Posterior(time_s, when, explanations(state, self.model)))
+        self.updates.append(update_of(state, when, time_s, explained=lambda s: explanations(s, self.model)))
 
     def _verdict(self, judged: Judged) -> str:
         recovery, quality = judged.recovery, self.robot.quality
@@ -267,23 +265,24 @@ class _Telling:
             f"A robot has looked at three cups with its camera and is to pour {DOSE_G:.0f} g into the least full one. "
             f"{text} A monitor raises an alarm, and the policy “{self.name}” must decide what to do about it."
         )
-        start = self.states[0].problem.graph
+        problem, known = self.states[0].problem, hindsight(alarmed, judged.recovery, beginning.failed)
         return Story(
             title=title,
             lead=lead,
             facts={**facts, "model": self._model()},
-            statements=statements(self.states, beginning.failed),
-            posteriors=tuple(self.posteriors),
-            moments=tuple(teller.moments),
-            nodes=tuple(nodes(judged.recovery, beginning.failed)),
-            edges=tuple((edge[0], edge[1], str(edge[2])) for edge in start.edges),
-            ledger=tuple(ledger(judged, alarm=beginning.localised, declared_g=declared_g, end_s=self.now_s)),
             unit="s",
+            policy=self.name,
+            moments=tuple(teller.moments),
+            updates=likeliest(self.updates),
+            statements=statements_of(self.states[0], beginning.failed),
+            nodes=tuple(nodes_of(problem, judged.recovery, wrong=beginning.failed)),
+            edges=edges_of(problem),
+            receipts=tuple(receipts(judged, alarm=beginning.localised, declared_g=declared_g, end_s=self.now_s)),
             success=judged.verdict.success,
             verdict=verdict,
-            policy=self.name,
+            notes=(needless(known), in_hindsight(known, "s")),
             beliefs=tuple(teller.onlooker.beliefs),
-            hindsight=hindsight(alarmed, judged.recovery, beginning.failed),
+            hindsight=known,
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from aquamend.story.story import Believed
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.picture import still
+from aquamend_lab.pouring.mujoco.picture import still_address
 from aquamend_lab.pouring.mujoco.recorder import Recorder
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
@@ -23,7 +23,8 @@ class Picture:
     """A still, and when it was taken."""
 
     time_s: float
-    png: bytes
+    address: str
+    """Its data address."""
 
 
 @dataclass(eq=False, slots=True)
@@ -38,7 +39,9 @@ class Onlooker:
     """Returns how much each cup is believed to hold."""
     pour: Picture | None = None
     """Of the last pour, while water ran."""
-    _pouring: bool = False
+    _tilted: bool = False
+    _flowing: bool = False
+    """From the first tilt until the pour has its receipt: what a cup is believed to hold is behind until then."""
 
     def see(self, simulation: Simulation) -> None:
         """Take note of one tick."""
@@ -47,26 +50,28 @@ class Onlooker:
             self._look(simulation, self.body)
         roll = float(simulation.hand[3])
         if roll > POURING_ROLL / 2:
-            self._pouring = False
-        elif roll < POURING_ROLL and not self._pouring:
-            self._pouring, self.pour = True, Picture(simulation.time_s, still(simulation))
+            self._tilted = False
+        elif roll < POURING_ROLL and not self._tilted:
+            self._tilted = self._flowing = True
+            self.pour = Picture(simulation.time_s, still_address(simulation))
 
     def _look(self, simulation: Simulation, body: Body) -> None:
         places = {cup: body.believed_m[cup] for cup in dim.CUPS if cup != body.holding}
         levels = {cup: (round(g, 1), float(simulation.grams(cup))) for cup, g in self.held_g().items()}
-        now = Believed(simulation.time_s, places, levels)
-        if not self.beliefs or replace(self.beliefs[-1], time_s=now.time_s) != now:
+        now = Believed(simulation.time_s, places, levels, self._flowing)
+        if not self.beliefs or replace(self.beliefs[-1], time=now.time) != now:
             self.beliefs.append(now)
 
     def taken(self) -> Picture | None:
         """Return the picture of the last pour, once."""
         picture, self.pour = self.pour, None
+        self._flowing = self._tilted
         return picture
 
     def poured(self, cup: str, grams: float, since_s: float) -> None:
         """Correct what is believed of a cup since a pour whose dose became known only later."""
         for i, belief in enumerate(self.beliefs):
-            if belief.time_s >= since_s:
+            if belief.time >= since_s:
                 said, real = belief.levels_g[cup]
                 self.beliefs[i] = replace(belief, levels_g={**belief.levels_g, cup: (round(said + grams, 1), real)})
 

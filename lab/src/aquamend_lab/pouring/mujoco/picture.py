@@ -1,23 +1,23 @@
-"""Stills of the table for people to read: a fixed view, the name above every vessel, PNG without a library."""
+"""Stills of the table for people to read: a fixed view, the name below every vessel, PNG without a library."""
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.camera import Camera, Vector, capture
+from aquamend_lab.pouring.mujoco.camera import Camera, capture
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 Pixels = NDArray[np.uint8]
 
 STILL_CAMERA = Camera(position=(0.12, 1.02, 0.66), look_at=(0.12, 0.0, 0.17), vertical_fov_deg=23.6)
 """From the front, a little above: the hand comes from the far side, so that nothing stands before the vessels."""
-LABEL_LIFT_M = 0.034
-"""From the rim of a vessel up to the middle of its name."""
+LABEL_DROP = 14
+"""Pixels from the foot of a vessel down to the middle of its name: its mouth, where water runs, stays free."""
 INK, PAPER = (38, 40, 46), (252, 250, 246)
 
 FONT = {
@@ -55,16 +55,15 @@ def still(simulation: Simulation, width: int = 640, height: int = 340, *, supers
     blocks = rgb.reshape(height, supersample, width, supersample, 3)
     picture = blocks.mean(axis=(1, 3)).round().astype(np.uint8)
     for vessel in simulation.compiled.vessels:
-        column, row = STILL_CAMERA.pixel(_above(simulation, vessel), width, height)
-        _write(picture, vessel, round(column), round(row), 3 if len(vessel) == 1 else 2)
+        x, y, z = simulation.position(vessel)
+        column, row = STILL_CAMERA.pixel((x, y, z), width, height)
+        _write(picture, vessel, round(column), round(row) + LABEL_DROP, 3 if len(vessel) == 1 else 2)
     return png(picture)
 
 
-def _above(simulation: Simulation, vessel: str) -> Vector:
-    """Return where the name of a vessel hangs: over its middle, however it is tilted."""
-    upright = simulation.data.xmat[simulation.compiled.vessels[vessel]].reshape(3, 3)[:, 2]
-    x, y, z = simulation.position(vessel) + upright * dim.VESSEL_HEIGHT / 2
-    return x, y, z + dim.VESSEL_HEIGHT / 2 + dim.SPOUT_TAB + LABEL_LIFT_M
+def still_address(simulation: Simulation) -> str:
+    """Return the table as a data address, which a page can show."""
+    return f"data:image/png;base64,{base64.b64encode(still(simulation)).decode('ascii')}"
 
 
 def _write(picture: Pixels, name: str, column: int, row: int, scale: int) -> None:

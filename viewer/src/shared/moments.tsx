@@ -1,0 +1,40 @@
+// What happened, moment by moment; a decision opens into all that it was weighed against.
+import { Answers, Flips, Gauge } from "./certainty";
+import type { Choice, Moment } from "./data";
+import { clock } from "./format";
+import { Options } from "./options";
+
+// One word and one colour for one idea, on every page.
+export const WORDS: Record<string, string> = {
+  believed: "believed", acted: "acted", alarm: "alarm", measured: "measured", decided: "decided", asked: "a person", trouble: "trouble", ended: "end", unseen: "unseen",
+};
+
+export function Moments({ moments, unit, began }: { moments: Moment[]; unit: string; began: number | null }) {
+  const only = moments.length === 1;
+  return (
+    <ol class="moments">
+      {moments.map((moment, i) => (
+        <li key={i} class={`moment ${moment.kind}${moment.bad ? " bad" : ""}`}>
+          {!only && <p class="when"><span class="time">{clock(moment.time, began)}</span> <span class="kind">{WORDS[moment.kind] ?? moment.kind}</span></p>}
+          <h3>{moment.title}</h3>
+          {moment.text && <p>{moment.text}</p>}
+          {moment.picture && <img src={moment.picture} alt={`The scene: ${moment.title}`} loading="lazy" />}
+          {moment.choice && <Decision choice={moment.choice} unit={unit} told={moment.text} />}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+export function Decision({ choice, unit, told }: { choice: Choice; unit: string; told: string }) {
+  return (
+    <div class="decision">
+      {choice.why && choice.why !== told && <p class="why">{choice.why}</p>}
+      <Options choice={choice} unit={unit} />
+      {choice.answers.length > 0 && <details><summary>What each answer would lead to</summary><Answers choice={choice} unit={unit} /></details>}
+      {(choice.flips.length > 0 || choice.nearest_flip || choice.certificate) && (
+        <details><summary>How sure this is</summary><Gauge choice={choice} unit={unit} /><Flips choice={choice} /></details>
+      )}
+    </div>
+  );
+}
