@@ -1,4 +1,4 @@
-"""Small things done to arrays in many places."""
+"""What arrays are called, and small things done to them in many places."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -227,6 +227,28 @@ class ForeignSession(AquaMendError):
         )
 
 
+class HeldSession(ForeignSession):
+    """Another program conducts a session at this moment; nobody else may until it lets go."""
+
+    def __init__(self, session: str, holder: str) -> None:
+        self.session, self.holder = session, holder
+        AquaMendError.__init__(
+            self, f"session {session!r} is conducted by {holder}; let it finish, or end it, and resume then"
+        )
+
+
+class LostLease(ForeignSession):
+    """The log of a session could not be reached for so long that somebody else may conduct it by now."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        AquaMendError.__init__(
+            self,
+            f"session {session!r}: its log could not be reached for so long that somebody else may conduct it by now; "
+            "see to the log, then resume it",
+        )
+
+
 class UsedName(ForeignSession):
     """A session was to begin under the name of one that is there already."""
 

@@ -8,6 +8,8 @@ from tests.test_docs import BLOCK, run_page
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"behaviour-trees.md": "trees", "gymnasium.md": "gym", "recordings.md": "recordings"}
 """Page and extra."""
+ALL = {**PAGES, "fleets.md": "postgres"}
+"""Also those that need a server."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -16,7 +18,7 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
     run_page(page, capsys)
 
 
-@pytest.mark.parametrize(("page", "extra"), PAGES.items())
+@pytest.mark.parametrize(("page", "extra"), ALL.items())
 def test_a_page_gets_from_the_installation_to_a_recovery_in_one_screen(page, extra):
     text = (DOCS / page).read_text(encoding="utf-8")
     install = text.index(f"pip install 'aquamend[{extra}]'")

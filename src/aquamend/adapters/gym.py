@@ -45,7 +45,7 @@ MOST_SETS, MOST_POSTERIOR = 64, 1_000
 BEST_ENDING: Final = "end in the best way"
 
 Observation = Mapping[str, NDArray[Any]]
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Encoding:
             sizes["posterior"] = len(self.problem.model.names)
         return spaces.Dict({name: spaces.Box(0.0, 1.0, (size,), np.float32) for name, size in sizes.items()})
 
-    def observation(self, state: InformationState) -> dict[str, Floats]:
+    def observation(self, state: InformationState) -> dict[str, Singles]:
         """Return what is seen of a state: how probably each belief has failed, and what may still be measured."""
         views = [state.probe(name) for name in self.problem.graph.probe_index]
         budget = state.problem.sensing_budget
@@ -156,7 +156,7 @@ class Encoding:
         return stop.decision, stop.loss
 
 
-class RecoveryEnv(gymnasium.Env[dict[str, Floats], int]):
+class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
     """One recovery as an episode: of a problem, whose truth is drawn by its model, or of a simulated world.
 
     ``world`` makes a new world for every episode, from a random generator; all have the names of the first. Actions
@@ -190,7 +190,7 @@ class RecoveryEnv(gymnasium.Env[dict[str, Floats], int]):
         start = self._start or self._world(np.random.default_rng(0)).alarm()
         self.encoding = Encoding.of(start.problem, corrections=corrections, posterior=posterior)
         self.action_space = self.encoding.action_space
-        self.observation_space = cast("spaces.Space[dict[str, Floats]]", self.encoding.observation_space)
+        self.observation_space = cast("spaces.Space[dict[str, Singles]]", self.encoding.observation_space)
         self.worst = _worst(start.problem) if worst is None else worst
         self._rules = replace(UNATTENDED, decisions=most_steps)
         self._session: Session | None = None
@@ -218,7 +218,7 @@ class RecoveryEnv(gymnasium.Env[dict[str, Floats], int]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Floats], dict[str, Any]]:
+    ) -> tuple[dict[str, Singles], dict[str, Any]]:
         """Begin an episode; ``options={"truth": name}`` says which hypothesis is true, in place of drawing one."""
         super().reset(seed=seed)
         self._simulated = self._world(self.np_random, (options or {}).get("truth"))
@@ -229,7 +229,7 @@ class RecoveryEnv(gymnasium.Env[dict[str, Floats], int]):
         self._paid, self._last = 0.0, ""
         return self.encoding.observation(self.state), self._info()
 
-    def step(self, action: int) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[dict[str, Singles], float, bool, bool, dict[str, Any]]:
         """Take a step: run a probe, or end in one of the ways."""
         session, state = self._going, self.state
         if not isinstance(session.request, Decide):

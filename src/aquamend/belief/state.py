@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.caching import Remembering
 from aquamend.codec import Whole, load, write
 from aquamend.errors import (
@@ -28,8 +28,6 @@ from aquamend.problem.model.hypotheses import Cause
 from aquamend.problem.model.joint_model import UNNAMED
 from aquamend.problem.model.kernels import Answer, Channel, Outcomes
 from aquamend.text import counted, percent, shown, table_html
-
-Floats = NDArray[np.float64]
 
 FORMAT: Final = "aquamend-state/1"
 """What a state says of itself as plain data."""
@@ -368,7 +366,7 @@ class InformationState(Remembering):
         return uses
 
     @cached_property
-    def answered(self) -> NDArray[np.bool_]:
+    def answered(self) -> Bools:
         """Shape ``(n_probes,)``; who has answered since the alarm."""
         heard = {observation.probe for observation in self.evidence}
         return np.array([probe.name in heard for probe in self.problem.graph.probes], dtype=bool)

@@ -22,16 +22,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.arrays import distinct
+from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.belief import InformationState
 from aquamend.belief.state import REJECT_AT, rejected
 from aquamend.problem import Problem
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 TWICE = 2.0 * (1.0 - 1e-9)
 """How much likelier an answer must be where an option is right; twice, less rounding."""

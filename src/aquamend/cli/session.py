@@ -23,6 +23,7 @@ from aquamend.errors import AquaMendError, BadJournal
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from aquamend.adapters.postgres import PostgresLog
     from aquamend.recovery import Journal, Recovery
     from aquamend.recovery.events import Entry
     from aquamend.recovery.stored import SessionLine
@@ -36,10 +37,17 @@ session = typer.Typer(
 )
 
 JournalFile = Annotated[
-    Path,
-    typer.Option("--journal", metavar="FILE", envvar="AQUAMEND_JOURNAL", help="The journal that the robot writes."),
+    str,
+    typer.Option(
+        "--journal",
+        metavar="FILE|ADDRESS",
+        envvar="AQUAMEND_JOURNAL",
+        help="The journal that the robot writes, or postgresql://user@host/database of a fleet.",
+    ),
 ]
-DEFAULT = Path("aquamend.journal")
+DEFAULT = "aquamend.journal"
+ADDRESSES = ("postgresql://", "postgres://")
+"""How the address of a fleet's database begins."""
 Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
 
 HERE = "aquamend session"
@@ -81,7 +89,7 @@ def show(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
-        with _making_sense(journal, full):
+        with _making_sense(opened, full):
             entries = list(opened.read(full))
             page = "" if html is None else story_html(session_story(entries, full))
             moments = list(told_each(entries))
@@ -114,7 +122,7 @@ def watch(
     try:
         with complaints.at(HERE), _opened(journal) as opened:
             full = _named(opened, name)
-            with _making_sense(journal, full):
+            with _making_sense(opened, full):
                 began = None
                 for entry, moment in told_each(followed(opened, full, poll_s=every)):
                     began = entry.time if began is None else began
@@ -145,7 +153,7 @@ def approve(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
-        with _making_sense(journal, full):
+        with _making_sense(opened, full):
             now = _recovery(list(opened.read(full)), full)
         if now.asked is not None and not token:
             said = f"{now.asked} ({now.asked.reason})"
@@ -172,7 +180,7 @@ def settle(
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
-        with _making_sense(journal, full):
+        with _making_sense(opened, full):
             act = _recovery(list(opened.read(full)), full).in_doubt
         if act is not None and done is None:
             raise AquaMendError(f"{full}: say --done or --not-done of what is in doubt: {act}")
@@ -193,7 +201,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     complaints = Complaints()
     with complaints.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
-        with _making_sense(journal, full):
+        with _making_sense(opened, full):
             happened = _recovery(list(opened.read(full)), full)
         other = retold(happened, policy_named(policy))
         if as_json:
@@ -234,7 +242,7 @@ def export(
     complaints.exit()
 
 
-def _record(journal: Journal, chosen: list[str], path: Path, *, also: Path | None) -> None:
+def _record(journal: Journal | PostgresLog, chosen: list[str], path: Path, *, also: Path | None) -> None:
     from aquamend.adapters.recordings import write_recording
 
     if len(chosen) != 1 or also is not None:
@@ -279,13 +287,17 @@ def _moment(text: str) -> float:
         raise AquaMendError(f"--before takes a date such as 2026-01-31 or 2026-01-31T12:00, not {text!r}") from None
 
 
-def _opened(path: Path, *, to_write: bool = False) -> Journal:
+def _opened(place: str, *, to_write: bool = False) -> Journal | PostgresLog:
+    if place.startswith(ADDRESSES):
+        from aquamend.adapters.postgres import PostgresLog
+
+        return PostgresLog.open(place, read_only=not to_write)
     from aquamend.recovery import Journal
 
-    return Journal.open(path, read_only=not to_write)
+    return Journal.open(place, read_only=not to_write)
 
 
-def _named(journal: Journal, name: str) -> str:
+def _named(journal: Journal | PostgresLog, name: str) -> str:
     """Return the session of this name, or the only one that begins so."""
     names = [line.name for line in journal.sessions()]
     found = [name] if name in names else [other for other in names if other.startswith(name)]
@@ -301,7 +313,7 @@ def _recovery(entries: list[Entry], name: str) -> Recovery:
 
 
 @contextmanager
-def _making_sense(path: Path, name: str) -> Iterator[None]:
+def _making_sense(journal: Journal | PostgresLog, name: str) -> Iterator[None]:
     """Take whatever a session leads to that cannot have happened for what it is: a journal that somebody has forged."""
     try:
         yield
@@ -309,7 +321,7 @@ def _making_sense(path: Path, name: str) -> Iterator[None]:
         raise
     except Exception as error:
         what = f"tells of what cannot have happened in session {name!r} ({type(error).__name__}: {error})"
-        raise BadJournal(path, what, "restore it from a copy") from error
+        raise BadJournal(journal.place, what, "restore it from a copy") from error
 
 
 def _beginning(entry: Entry, began: float) -> Moment | None:

@@ -7,14 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.problem import NewValue, Problem
 from aquamend.problem.graph import RecoveryGraph
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 NEGLIGIBLE = 1e-100
 """A residual below this costs nothing: times a small probability it would be lost in rounding anyway."""

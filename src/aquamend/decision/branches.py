@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.arrays import distinct
+from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.belief import InformationState, ProbeView
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import favour, spoken, spoken_by
@@ -23,10 +22,6 @@ from aquamend.deadline import check_deadline
 from aquamend.decision.endings import Endings, Slopes, endings_of
 from aquamend.problem import Problem
 from aquamend.problem.model.kernels import Outcomes, Readings, interval_tables
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 PARTS = 3
 """Parts of a grid interval that are looked at where the decision changes in it."""

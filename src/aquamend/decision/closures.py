@@ -16,13 +16,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.decision.min_cut import Requirements, best_closures
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.graph.recovery_graph import unions
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 MOST_CLOSURES = 64
 """Distinct unions of shared charges that a group may have and still be listed; beyond it, cuts are cheaper."""

@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState, rejected
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
@@ -23,8 +23,6 @@ from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.problem.model.kernels import Outcomes, Readings
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

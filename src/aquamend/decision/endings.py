@@ -34,9 +34,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.arrays import distinct
+from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.belief.support import Support, support_of
 from aquamend.caching import remembered
 from aquamend.deadline import check_deadline
@@ -44,10 +43,6 @@ from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
 from aquamend.decision.other_endings import Columns, OtherEndings, other_endings
 from aquamend.problem import Problem
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 TIE = 1e-9
 """Losses closer than this are equal: the smaller correction set wins, then the order of the graph."""

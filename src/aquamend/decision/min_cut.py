@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from aquamend.arrays import Bools, Floats, Indices
+
 Whole = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
@@ -214,11 +214,11 @@ class Copies:
 
     pattern: Any
     """The network; each entry says what it is: 0 without limit, 1 the opposite of another, above: which node's."""
-    row: NDArray[np.intp]
+    row: Indices
     """The copy that each entry is of."""
 
     @classmethod
-    def of(cls, needs: Requirements, n_rows: int, gainers: NDArray[np.intp], payers: NDArray[np.intp]) -> Copies:
+    def of(cls, needs: Requirements, n_rows: int, gainers: Indices, payers: Indices) -> Copies:
         """Return so many copies, with these nodes at the source and these at the sink."""
         from scipy.sparse import csr_array
 

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.decision.steps import Decision, Escalate, Restart, RollBack
 from aquamend.problem import Problem
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, expected
 from aquamend.belief.state import TINY
 from aquamend.belief.support import spoken
@@ -17,8 +17,6 @@ from aquamend.caching import remembered
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.problem import Problem
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +73,7 @@ def best_probe(losses: Floats, stop: float) -> int | None:
     return int((losses <= least + TIE).argmax())
 
 
-def could_answer(state: InformationState) -> NDArray[np.bool_]:
+def could_answer(state: InformationState) -> Bools:
     """Return who has answered or may still, shape ``(n_probes,)``."""
     possible = state.answered.copy()
     possible[[view.index for view in state.legal]] = True

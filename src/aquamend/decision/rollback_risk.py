@@ -13,13 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.problem.graph import RecoveryGraph
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 CORRELATED = 1e-9
 """Covariance of two failures above which they share a correlation edge."""
@@ -107,7 +104,7 @@ def _expected(mass: Floats, costs: Floats) -> float:
     return math.fsum(float(m) * float(c) for m, c in zip(mass, costs, strict=True) if m > 0)
 
 
-def _beam(failed: Bools, mass: Floats, width: int) -> NDArray[np.intp]:
+def _beam(failed: Bools, mass: Floats, width: int) -> Indices:
     """Return the positions of the failure sets a beam of this width ends with, likeliest first."""
     edges = _correlation_edges(failed, mass)
     seen: Bools = np.logical_not(np.any(failed, axis=1))
@@ -124,7 +121,7 @@ def _beam(failed: Bools, mass: Floats, width: int) -> NDArray[np.intp]:
         fresh = np.intersect1d(beam, new)
 
 
-def _likeliest(sets: NDArray[np.intp], mass: Floats, width: int) -> NDArray[np.intp]:
+def _likeliest(sets: Indices, mass: Floats, width: int) -> Indices:
     return sets[np.argsort(-mass[sets], kind="stable")[:width]]
 
 

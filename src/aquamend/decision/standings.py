@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState, rejected
 from aquamend.belief.support import evidence_on
 from aquamend.caching import remembered
-from aquamend.decision.endings import Floats
 from aquamend.decision.terminal import best_value, may_be_kept, mean_truth
 from aquamend.problem.model.declarations import Declaration
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.caching import remembered
 from aquamend.decision.endings import TIE, endings_of
@@ -26,9 +26,6 @@ from aquamend.decision.steps import Restart, RollBack
 from aquamend.decision.terminal import left_by_correcting, may_be_kept
 from aquamend.problem.graph.recovery_graph import bits
 from aquamend.problem.model.kernels import Outcomes
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MOST_NAMED = 5
 """Pairs of beliefs named one by one; the rest are counted."""

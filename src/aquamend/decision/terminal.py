@@ -13,12 +13,13 @@ from itertools import product
 
 import numpy as np
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
 from aquamend.caching import remembered
 from aquamend.decision.closures import CutGroup
-from aquamend.decision.endings import TIE, Bools, Endings, Floats, Indices, Local, endings_of, worst_case_endings
+from aquamend.decision.endings import TIE, Endings, Local, endings_of, worst_case_endings
 from aquamend.decision.other_endings import Ending
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.problem import NewValue
@@ -134,8 +135,9 @@ def expected_loss(state: InformationState, loss: Floats) -> float:
 def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
     """Return the expected loss of what a correction set leaves wrong."""
     graph, own = state.problem.graph, here.endings.losses
-    corrected = {graph.position(name) for name in decision.correct}
-    said = {graph.position(new.belief): new.value for new in decision.declare}
+    corrected = graph.positions(decision.correct)
+    declared = graph.positions(new.belief for new in decision.declare)
+    said = {belief: new.value for belief, new in zip(declared, decision.declare, strict=True)}
     new = {(v.belief, v.value): float(loss) for v, loss in zip(own.values, here.local.new[:, 0], strict=True)}
     losses = []
     for belief, keep, correct in zip(
@@ -151,7 +153,7 @@ def _residual(state: InformationState, here: _Here, decision: RollBack) -> float
 def correction(state: InformationState, beliefs: Iterable[str]) -> Stop:
     """Return the decision that corrects these beliefs and no others, with its price; correcting none is to continue."""
     graph = state.problem.graph
-    names = tuple(graph.beliefs[i].name for i in sorted({graph.position(name) for name in beliefs}))
+    names = tuple(graph.beliefs[i].name for i in sorted(set(graph.positions(beliefs))))
     if not names:
         return price(state, Continue())
     return price(state, RollBack(names, graph.closure(names), new_declarations(state, names)))
@@ -214,7 +216,7 @@ def completed(state: InformationState, step: RollBack) -> RollBack:
     return replace(
         step,
         undo=tuple(action.name for action in graph.executed if action.name in undone),
-        declare=tuple(sorted(declare, key=lambda new: graph.position(new.belief))),
+        declare=tuple(sorted(declare, key=lambda new: graph.positions([new.belief]))),
     )
 
 
@@ -338,7 +340,7 @@ class _Partial:
 
     def ending(self, graph: RecoveryGraph) -> Ending:
         correct = tuple(graph.beliefs[b].name for b in sorted(self.correct))
-        declare = tuple(sorted(self.declare, key=lambda new: graph.belief_index[new.belief]))
+        declare = tuple(sorted(self.declare, key=lambda new: graph.positions([new.belief])))
         decision = RollBack(correct, graph.closure(correct), declare) if correct else Continue()
         return Ending(decision, self.loss, tuple(clause for clause in self.support if not _always(clause)))
 

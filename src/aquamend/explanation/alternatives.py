@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState, joint, rejected
 from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import endings_of
@@ -179,7 +179,7 @@ def _answers(
     return found
 
 
-def _joined(every: Sequence[Answer], cuts: NDArray[np.float64], sharpest: float) -> Iterator[Answer]:
+def _joined(every: Sequence[Answer], cuts: Floats, sharpest: float) -> Iterator[Answer]:
     runs = [list(run) for _, run in groupby(every, key=lambda answer: but_for_numbers(answer.stop.decision))]
     starts = np.cumsum([len(run) for run in runs])[:-1]
     for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
@@ -198,7 +198,7 @@ def _from_to(first: Decision, last: Decision) -> Decision:
     return replace(first, declare=tuple(declare))
 
 
-def interval_labels(cuts: NDArray[np.float64], sharpest: float) -> tuple[str, ...]:
+def interval_labels(cuts: Floats, sharpest: float) -> tuple[str, ...]:
     """Return the intervals between the cuts in words, to a tenth of the finest distance that matters."""
     if len(cuts) == 0:
         return ("any reading",)

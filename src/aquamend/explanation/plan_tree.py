@@ -17,10 +17,9 @@ from itertools import groupby, pairwise
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend import deadline
-from aquamend.arrays import distinct
+from aquamend.arrays import Floats, distinct
 from aquamend.belief import InformationState, Observation
 from aquamend.codec import Amount, Finite, Label, Name, Probability, Whole
 from aquamend.decision.branches import decision_cuts, predictive_quantiles
@@ -39,8 +38,6 @@ SHARPEST = 0.005
 """How closely such a change is looked for, in standard deviations of the sharpest reading."""
 NEVER = 1e-12
 """Probability of answers that are left out."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend.errors import meant
-from aquamend.learning.estimates import Floats, shares
+from aquamend.learning.estimates import shares
 from aquamend.learning.happened import Happened, Monitor
 from aquamend.learning.readings import DIGITS, Law, learned_readings
 from aquamend.learning.records import MISSING, Reading

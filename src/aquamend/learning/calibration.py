@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.learning.samples import probability_sample, require_same_length
 
 
@@ -80,9 +80,7 @@ def expected_calibration_error(
     return float(np.abs(gaps).sum() / stated.size)
 
 
-def _paired(
-    probabilities: Sequence[float], outcomes: Sequence[bool | float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _paired(probabilities: Sequence[float], outcomes: Sequence[bool | float]) -> tuple[Floats, Floats]:
     stated = probability_sample("probabilities", probabilities)
     happened = probability_sample("outcomes", outcomes)
     require_same_length("probabilities", stated.size, "outcomes", happened.size)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from aquamend.learning.estimates import Estimate, Floats, rate, shares
-from aquamend.learning.happened import Block, Found, Happened, Indices, Monitor, Rate, identified, with_room
+from aquamend.arrays import Floats, Indices
+from aquamend.learning.estimates import Estimate, rate, shares
+from aquamend.learning.happened import Block, Found, Happened, Monitor, Rate, identified, with_room
 from aquamend.learning.records import causes_in
 from aquamend.learning.work import InOrder, Work
 from aquamend.problem.building.noisy_or import LEAK

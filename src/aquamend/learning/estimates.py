@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from aquamend.arrays import Floats
+
 STRENGTH = 2.0
 """How many records what was thought before is worth, unless said otherwise."""
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Indices
 from aquamend.codec import FirstThatHolds
 from aquamend.errors import BadArgument, meant
 from aquamend.files import hypotheses_in, parse_problem, vocabulary_in
 from aquamend.learning.answers import learn_answers
 from aquamend.learning.causes import learn_what_happens
 from aquamend.learning.estimates import STRENGTH, Estimate, cost
-from aquamend.learning.happened import Indices
 from aquamend.learning.readings import Law
 from aquamend.learning.records import MISSING, Faults, InvalidRecords, Record, causes_in
 from aquamend.learning.truths import learn_truths, nearest_parts, read_truths

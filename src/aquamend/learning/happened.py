@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aquamend.learning.estimates import Estimate, Floats
+from aquamend.arrays import Bools, Floats, Indices
+from aquamend.learning.estimates import Estimate
 
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 DRAWS = 800
 DEGREES = 5.0
 """Of the multivariate t distribution that draws come from: heavier tails than the posterior has."""

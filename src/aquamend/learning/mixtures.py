@@ -14,15 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aquamend.learning.estimates import (
-    STRENGTH,
-    Estimate,
-    Floats,
-    normal,
-    normal_law,
-    rate,
-    shares,
-)
+from aquamend.arrays import Floats
+from aquamend.learning.estimates import STRENGTH, Estimate, normal, normal_law, rate, shares
 
 OUTLIER_SHARE, OUTLIER_STRENGTH = 0.01, 20.0
 """Share of glitches thought of before any reading, and how many readings that is worth."""

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend.codec import FaultReport
 from aquamend.files.format import KERNEL
-from aquamend.learning.estimates import Estimate, Floats, normal
+from aquamend.learning.estimates import Estimate, normal
 from aquamend.learning.mixtures import Part, in_two, mixtures
 from aquamend.problem.model.kernels.normal_mixture import Readings, silverman
 

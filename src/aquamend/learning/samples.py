@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from aquamend.arrays import Floats
 
 DECIMALS = 9
 """Differences are rounded this far before zeros and ties are looked for; floating point leaves less than that."""
 
 
-def sample(name: str, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+def sample(name: str, values: Sequence[float] | Floats) -> Floats:
     """Return the values as an array of shape ``(n,)``; infinities may be among them, NaN may not."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
@@ -22,7 +23,7 @@ def sample(name: str, values: Sequence[float] | NDArray[np.float64]) -> NDArray[
     return array
 
 
-def probability_sample(name: str, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+def probability_sample(name: str, values: Sequence[float] | Floats) -> Floats:
     """Return the values as an array of shape ``(n,)``, all in [0, 1]."""
     array = sample(name, values)
     outside = np.flatnonzero((array < 0.0) | (array > 1.0))
@@ -37,13 +38,13 @@ def require_same_length(first: str, count: int, second: str, other: int) -> None
         raise ValueError(f"{first} has {count} values but {second} has {other}; give one of each a scenario")
 
 
-def difference(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def difference(left: Floats, right: Floats) -> Floats:
     """Return left minus right, not rounded; two infinities of one sign are equal, NaN stays NaN."""
     result = np.zeros_like(left)
     np.subtract(left, right, out=result, where=left != right)
     return result
 
 
-def rounded(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded(differences: Floats) -> Floats:
     """Return differences with what floating point leaves taken away: those that are zero now are ties."""
     return np.round(differences, DECIMALS)

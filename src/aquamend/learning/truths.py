@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend.codec.forms import number_in
-from aquamend.learning.estimates import Estimate, Floats, normal, shares
+from aquamend.learning.estimates import Estimate, normal, shares
 from aquamend.learning.records import MISSING
 from aquamend.learning.work import Work
 from aquamend.problem.graph import Belief, Value

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aquamend.learning.estimates import Floats
+from aquamend.arrays import Floats
 from aquamend.text import counted, shown
 
 FACTORS = {

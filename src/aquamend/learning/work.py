@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Indices
 from aquamend.codec import FirstThatHolds
 from aquamend.learning.estimates import Estimate
 from aquamend.learning.readings import DIGITS, Law
@@ -17,7 +17,6 @@ from aquamend.problem.building.rules import Vocabulary, resolved
 from aquamend.problem.graph import Value
 from aquamend.problem.model import Hypothesis
 
-Indices = NDArray[np.intp]
 FEW = 5
 """Records below which an estimate is mostly what was thought before."""
 

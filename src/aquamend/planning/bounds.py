@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState
 from aquamend.codec import Number
-from aquamend.decision.endings import Bools, Floats, endings_of
+from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, clairvoyant_loss, clairvoyant_losses, probe_values
 from aquamend.decision.terminal import best_terminal
 

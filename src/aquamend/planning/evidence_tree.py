@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, joint
 from aquamend.belief.support import spoken, spoken_by
 from aquamend.deadline import check_deadline
@@ -39,9 +40,6 @@ from aquamend.planning.work import A_NODE, A_ROUND, stop_work
 from aquamend.problem.building.left_out import worst_loss
 from aquamend.problem.model.kernels.kernel import labels_of
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 Counts = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 

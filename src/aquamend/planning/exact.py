@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, Observation
 from aquamend.belief.state import BUDGET_TOLERANCE, TINY
 from aquamend.belief.support import spoken, spoken_by
@@ -23,8 +23,6 @@ MOST_CELLS = 2_000_000
 
 MOST_SUMS = 6e7
 """Numbers that pricing all of them may take: half a gigabyte."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ def sensing_at(state: InformationState, *, depth: float = math.inf) -> Sensing |
     )
 
 
-def _closed_outcomes(state: InformationState, channels: Sequence[Outcomes]) -> list[NDArray[np.bool_]]:
+def _closed_outcomes(state: InformationState, channels: Sequence[Outcomes]) -> list[Bools]:
     """Return, for every probe, which outcomes leave one decision best under all hypotheses they allow."""
     if not channels:
         return []
@@ -193,9 +191,7 @@ def solve(
     return plan
 
 
-def _speaks(
-    state: InformationState, sensing: Sensing, shape: Lattice, likelihoods: Sequence[Floats]
-) -> NDArray[np.bool_]:
+def _speaks(state: InformationState, sensing: Sensing, shape: Lattice, likelihoods: Sequence[Floats]) -> Bools:
     """Return who speaks for what at every cell, ``(n_cells, n_pairs)``; without rules of support, nobody need."""
     support = endings_of(state.problem).support
     if not len(support):

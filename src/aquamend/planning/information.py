@@ -14,16 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import could_answer
 from aquamend.decision.terminal import listed_endings
 from aquamend.problem.model.kernels import Outcomes
-
-Floats = NDArray[np.float64]
 
 ITERATIONS = 200
 MOST_STEPS = 2e7

@@ -14,11 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.deadline import check_deadline
-
-Floats = NDArray[np.float64]
 
 PRODUCTS_AT_ONCE = 3e7
 """Numbers multiplied before it is asked whether there is time for more."""
@@ -31,9 +29,9 @@ MOST_DIGIT_STATES = 100_000
 class Digit:
     """The evidence states of one probe: counts of its open outcomes, at most ``uses`` in all."""
 
-    counts: NDArray[np.intp]
+    counts: Indices
     """Shape ``(n_states, n_open)``; state 0 is no use at all."""
-    child: NDArray[np.intp]
+    child: Indices
     """Shape ``(n_states, n_open)``; the state after one more such outcome, or -1 if no use is left."""
 
     def likelihood(self, open_outcomes: Floats) -> Floats:
@@ -83,8 +81,8 @@ def n_digit_states(n_open: int, uses: float) -> float:
 class Layer:
     """The evidence states with one total number of uses."""
 
-    cells: NDArray[np.intp]
-    children: NDArray[np.intp]
+    cells: Indices
+    children: Indices
     """Shape ``(n_cells, n_columns)``; cell of every child. Two more cells than there are stand for "not legal", if the
     probe has no use left (worth infinity), and "done", if all of its outcomes end the sensing (worth zero)."""
 
@@ -97,7 +95,7 @@ class Lattice:
     strides: tuple[int, ...]
     n_cells: int
     layers: tuple[Layer, ...]
-    first: NDArray[np.intp]
+    first: Indices
     """Shape ``(n_probes,)``; where each probe's columns start in ``Layer.children``."""
 
     def spread(self, per_digit: Sequence[Floats]) -> Floats:
@@ -169,7 +167,7 @@ def lattice(open_counts: tuple[int, ...], uses: tuple[int, ...], depth: int) -> 
     return Lattice(digits, tuple(strides), n_cells, tuple(layers), first)
 
 
-def _children(cells: NDArray[np.intp], d: Digit, stride: int, radix: int, n_cells: int, uses: int) -> NDArray[np.intp]:
+def _children(cells: Indices, d: Digit, stride: int, radix: int, n_cells: int, uses: int) -> Indices:
     no_use, done = n_cells, n_cells + 1
     if d.child.shape[1] == 0:
         return np.full((len(cells), 1), done if uses > 0 else no_use, dtype=np.intp)

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, ProbeView, joint
 from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.belief.support import spoken, spoken_by
@@ -15,8 +15,6 @@ from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
 from aquamend.errors import TooLarge
 from aquamend.planning.bounds import informed_losses
-
-Floats = NDArray[np.float64]
 
 MOST_WORK = 3e9
 """Joint weights a lookahead may compute in all: about a minute."""
@@ -40,14 +38,21 @@ class _Lookahead:
     views: tuple[ProbeView, ...]
     likelihood: tuple[Floats, ...]
     """One ``(n_outcomes, n_hypotheses)`` for each probe."""
+    speaking: tuple[Bools, ...]
+    """Which of each probe's pairs of support speak after each of its answers, ``(n_outcomes, n_pairs_of_probe)``."""
     informed: Floats
     """What each hypothesis costs at least, however much is found out, ``(n_hypotheses,)``."""
     budget: float
 
-    def value(self, weights: Floats, used: tuple[int, ...], spent: float, depth: int, said: Said) -> Floats:
-        """Return the joint value of every row of weights with ``depth`` probes to go, shape ``(n_rows,)``."""
+    def value(
+        self, weights: Floats, used: tuple[int, ...], spent: float, depth: int, speaks: Bools, said: Said
+    ) -> Floats:
+        """Return the joint value of every row of weights with ``depth`` probes to go, shape ``(n_rows,)``.
+
+        ``speaks`` says who speaks for what in every row, ``(n_rows, n_pairs)``.
+        """
         sums = weights @ self.endings.features
-        best = self.endings.values(sums, self._speaks(len(weights), said))
+        best = self.endings.values(sums, speaks)
         if depth == 0:
             return best
         least, mass = weights @ self.informed, sums[:, 0]
@@ -56,23 +61,20 @@ class _Lookahead:
             open_ = np.flatnonzero(best - least > mass * view.cost + NEGLIGIBLE)
             if len(open_):
                 heard = {m: likelihood[open_] for m, likelihood in said.items()}
-                loss = self.probe_loss(weights[open_], mass[open_], used, spent, depth, probe, heard)
+                loss = self.probe_loss(weights[open_], mass[open_], used, spent, depth, probe, speaks[open_], heard)
                 best[open_] = np.minimum(best[open_], loss)
         return best
 
-    def _speaks(self, n_rows: int, said: Said) -> NDArray[np.bool_]:
-        """Return who speaks for what in every row, ``(n_rows, n_pairs)``."""
-        support = self.endings.support
-        speaks = spoken(support, self.state)
-        if said:
-            speaks = np.repeat(speaks[None, :], n_rows, axis=0)
-            for probe, likelihood in said.items():
-                index = self.views[probe].index
-                speaks[:, support.pairs_of(index)] = spoken_by(support, self.state, index, likelihood)
-        return speaks
-
     def probe_loss(
-        self, weights: Floats, mass: Floats, used: tuple[int, ...], spent: float, depth: int, probe: int, said: Said
+        self,
+        weights: Floats,
+        mass: Floats,
+        used: tuple[int, ...],
+        spent: float,
+        depth: int,
+        probe: int,
+        speaks: Bools,
+        said: Said,
     ) -> Floats:
         """Return the joint loss of running one probe first, shape ``(n_rows,)``; infinite where it is not legal."""
         view = self.views[probe]
@@ -84,23 +86,39 @@ class _Lookahead:
         grown = (*used[:probe], used[probe] + 1, *used[probe + 1 :])
         after = []
         for low in range(0, len(weights), piece):
-            own = weights[low : low + piece]
-            masses = joint(own[:, None, :], rows[None, :, :]).reshape(-1, n_hypotheses)
-            heard = self._heard(said, slice(low, low + piece), len(own), probe)
-            loss, alive = np.zeros(len(masses)), np.flatnonzero(masses.any(axis=1))
-            heard = {m: likelihood[alive] for m, likelihood in heard.items()}
-            loss[alive] = self.value(masses[alive], grown, spent + view.cost, depth - 1, heard)
+            own = slice(low, low + piece)
+            masses = joint(weights[own][:, None, :], rows[None, :, :]).reshape(-1, n_hypotheses)
+            alive = np.flatnonzero(masses.any(axis=1))
+            row, answer = low + alive // n_outcomes, alive % n_outcomes
+            loss = np.zeros(len(masses))
+            loss[alive] = self.value(
+                masses[alive],
+                grown,
+                spent + view.cost,
+                depth - 1,
+                *self._heard(speaks, said, row, probe, answer, depth),
+            )
             after.append(loss)
         return np.asarray(mass * view.cost + np.concatenate(after).reshape(len(weights), n_outcomes).sum(axis=1))
 
-    def _heard(self, said: Said, own: slice, n_rows: int, probe: int) -> Said:
-        """Return what has been said once a probe has answered too, for each of its answers in each of these rows."""
-        if not len(self.endings.support):
-            return {}
-        rows = self.likelihood[probe]
-        heard = {m: np.repeat(likelihood[own], len(rows), axis=0) for m, likelihood in said.items()}
-        heard[probe] = np.tile(rows, (n_rows, 1)) * heard.get(probe, 1.0)
-        return heard
+    def _heard(
+        self, speaks: Bools, said: Said, row: Indices, probe: int, answer: Indices, depth: int
+    ) -> tuple[Bools, Said]:
+        """Return who speaks and what has been said once a probe has given some answers in some rows."""
+        support = self.endings.support
+        if not len(support):
+            return speaks[row], {}
+        index, speaks = self.views[probe].index, speaks[row]
+        if probe in said:
+            likelihood = said[probe][row] * self.likelihood[probe][answer]
+            speaks[:, support.pairs_of(index)] = spoken_by(support, self.state, index, likelihood)
+        else:
+            speaks[:, support.pairs_of(index)] = self.speaking[probe][answer]
+        if depth == 1:  # nobody will be asked again
+            return speaks, {}
+        heard = {m: likelihood[row] for m, likelihood in said.items()}
+        heard[probe] = self.likelihood[probe][answer] * heard.get(probe, 1.0)
+        return speaks, heard
 
 
 def lookahead_losses(state: InformationState, depth: int) -> Floats:
@@ -120,9 +138,23 @@ def lookahead_losses(state: InformationState, depth: int) -> Floats:
             f"planning {depth} probes ahead means about {work:.0e} weights to compute, more than {MOST_WORK:.0e}; "
             "plan fewer probes ahead, or use exact, which has a deadline"
         )
-    budget = state.problem.sensing_budget
-    search = _Lookahead(state, endings_of(state.problem), views, tuple(rows), informed_losses(state), budget)
-    weights, used, one = state.posterior[None, :], (0,) * len(views), np.ones(1)
+    endings = endings_of(state.problem)
+    support = endings.support
+    search = _Lookahead(
+        state,
+        endings,
+        views,
+        tuple(rows),
+        tuple(spoken_by(support, state, view.index, own) for view, own in zip(views, rows, strict=True)),
+        informed_losses(state),
+        state.problem.sensing_budget,
+    )
+    weights, used, one, speaks = (
+        state.posterior[None, :],
+        (0,) * len(views),
+        np.ones(1),
+        spoken(support, state)[None, :],
+    )
     return np.array(
-        [search.probe_loss(weights, one, used, state.spent, depth, probe, {})[0] for probe in range(len(views))]
+        [search.probe_loss(weights, one, used, state.spent, depth, m, speaks, {})[0] for m in range(len(views))]
     )

@@ -17,16 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, ProbeView
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.problem.model.kernels import Outcomes
 from aquamend.problem.model.kernels.kernel import labels_of
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 MOST_TRUTHS = 3e7
 """Hypotheses times beliefs, for each belief: some seconds."""

@@ -27,15 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, ProbeView, joint
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.decision.structured import independent
 from aquamend.problem.graph.recovery_graph import bits
 from aquamend.problem.model.kernels import Outcomes
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SAME = 1e-11
 """Differences of probabilities that are rounding: relative ones, as what is hardly possible may cost everything."""
@@ -157,7 +155,7 @@ def automaton(state: InformationState, part: Part, *, most: int = MOST_STATES) -
     return Automaton(np.array([posterior for posterior, _ in states]), move, cost)
 
 
-def _key(weights: Floats, used: tuple[int, ...], counted: NDArray[np.bool_]) -> bytes:
+def _key(weights: Floats, used: tuple[int, ...], counted: Bools) -> bytes:
     possible = weights > 0.0
     log = np.log(np.where(possible, weights / weights.max(), 1.0))
     return possible.tobytes() + (np.round(log, DIGITS) + 0.0).tobytes() + (np.array(used) * counted).tobytes()

@@ -19,17 +19,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.arrays import Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.deadline import check_deadline, seconds_left
 from aquamend.decision.endings import endings_of
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.parts import Automaton, Part, own_costs
 from aquamend.problem.graph.recovery_graph import bits, unions
-
-Floats = NDArray[np.float64]
 
 MOST_CELLS = 40_000_000
 MOST_SHARED_SETS = 512
@@ -110,7 +108,7 @@ class PartsPlan:
                 check_deadline()
                 yield cells[low : low + long, :, left : left + wide]
 
-    def _losses(self, axis: int, m: int, slab: Floats) -> tuple[NDArray[np.intp], Floats]:
+    def _losses(self, axis: int, m: int, slab: Floats) -> tuple[Indices, Floats]:
         own = self.automata[axis]
         live = np.flatnonzero(np.isfinite(own.cost[m]))
         return live, np.matmul(own.move[m, live], slab) + own.cost[m, live, None]

@@ -35,12 +35,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.deadline import check_deadline
 from aquamend.problem.model.kernels import Readings
-
-Floats = NDArray[np.float64]
 
 PARTS = np.arange(17) / 16.0
 """Edges within an interval, between which densities are bounded by straight lines."""

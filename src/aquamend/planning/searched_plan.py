@@ -11,15 +11,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.belief import Observation
 from aquamend.decision.endings import TIE
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.evidence_tree import LOWER, STOP, UPPER, EvidenceTree
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Ends = Callable[["SearchedPlan"], bool]
 """Whether to stop working on a tree."""
 

@@ -11,17 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, ProbeView
 from aquamend.decision.branches import decision_cuts
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.planning.bounds import quick_bounds
 from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
 from aquamend.problem.model.kernels import Answer, Outcomes, Readings
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 Placing = Callable[[Sequence[Readings], Sequence[Floats], int], list[Floats]]
 
@@ -115,7 +112,7 @@ def _less_informed(state: InformationState, view: ProbeView, cuts: Floats) -> An
     return _answers(garbled(channel, cuts), possible, np.zeros(len(possible)), cuts=cuts)
 
 
-def _as_it_is(view: ProbeView, possible: NDArray[np.bool_]) -> Answers:
+def _as_it_is(view: ProbeView, possible: Bools) -> Answers:
     nothing = np.zeros(len(possible))
     if isinstance(view.channel, Outcomes):
         return _answers(view.channel.table, possible, nothing, names=view.channel.outcomes)
@@ -124,7 +121,7 @@ def _as_it_is(view: ProbeView, possible: NDArray[np.bool_]) -> Answers:
 
 def _answers(
     table: Floats,
-    possible: NDArray[np.bool_],
+    possible: Bools,
     told: Floats,
     *,
     names: tuple[str, ...] = (),

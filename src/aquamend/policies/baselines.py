@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState, ProbeView, rejected
 from aquamend.decision.branches import branches_of
 from aquamend.decision.detection import power_per_cost
@@ -176,7 +176,7 @@ def _cheapest(state: InformationState, i: int) -> ProbeView | None:
     return min(worth, key=lambda view: view.cost, default=None)
 
 
-def _moves(state: InformationState, probe: str, failed: NDArray[np.float64]) -> bool:
+def _moves(state: InformationState, probe: str, failed: Floats) -> bool:
     """Whether an answer can change the probability of this failure; else a probe would be repeated for ever."""
     joint = branches_of(state, [probe]).likelihood * state.posterior
     return bool(np.abs(joint @ failed - (state.posterior @ failed) * joint.sum(axis=1)).max() > TIE)
@@ -250,7 +250,7 @@ def _decided(state: InformationState, belief: str, q: float) -> bool:
     return rejected(q) and any(probe in state.uses for probe in state.problem.graph.supporting_probes[belief])
 
 
-def _information(state: InformationState, failed: NDArray[np.float64]) -> NDArray[np.float64]:
+def _information(state: InformationState, failed: Floats) -> Floats:
     """Return the mutual information of each legal probe's answer and the failed set, in bits, ``(n_legal,)``."""
     branches = branches_of(state, state.legal_probes)
     patterns, pattern = np.unique(failed, axis=0, return_inverse=True)
@@ -263,7 +263,7 @@ def _information(state: InformationState, failed: NDArray[np.float64]) -> NDArra
     return np.asarray(np.add.reduceat(bits, branches.first))
 
 
-def _first_best(state: InformationState, score: NDArray[np.float64]) -> Step:
+def _first_best(state: InformationState, score: Floats) -> Step:
     """Return the first legal probe of the highest score, else, where none scores, the best terminal decision."""
     if not score.max(initial=0.0) > 0.0:
         return best_terminal(state).decision

@@ -11,9 +11,9 @@ from operator import or_
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState, Observation
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import clairvoyant_loss
@@ -42,7 +42,6 @@ NEGLIGIBLE = 1e-14
 GRACE_S, GRACE = 0.02, 0.1
 """How long it may take to tell what is left at least, when the time is up: so long, and this part of the deadline."""
 
-Floats = NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]
 Followed = Callable[[int, float], None]
 """Hears how many evidence states were visited, and which probability has come to an end."""

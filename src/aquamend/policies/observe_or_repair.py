@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState
 from aquamend.belief.support import spoken
 from aquamend.decision.branches import branches_of
@@ -19,8 +19,6 @@ from aquamend.decision.probe_value import best_probe
 from aquamend.decision.steps import Decision, Reprobe
 from aquamend.decision.terminal import best_terminal, price
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Priced = Callable[[Floats, Bools], Floats]
 """From branch weights, ``(n_branches, n_hypotheses)``, and who speaks for what, to each branch's joint loss."""
 

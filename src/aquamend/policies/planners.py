@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState
 from aquamend.caching import remembered
 from aquamend.deadline import OutOfTime, check_deadline
@@ -65,7 +65,7 @@ class Lookahead:
         best = best_probe(self.losses(state), stop.loss)
         return stop.decision if best is None else Reprobe(state.legal_probes[best])
 
-    def losses(self, state: InformationState) -> NDArray[np.float64]:
+    def losses(self, state: InformationState) -> Floats:
         """Return the expected loss of every legal probe followed by the best plan, shape ``(n_legal,)``."""
         return _lookahead(state, self.depth)
 
@@ -75,7 +75,7 @@ class Lookahead:
 
 
 @remembered
-def _lookahead(state: InformationState, depth: int) -> NDArray[np.float64]:
+def _lookahead(state: InformationState, depth: int) -> Floats:
     if not state.legal:
         return np.zeros(0)
     # A table of evidence states where they are fewer than the sequences of answers, as with many steps of few.

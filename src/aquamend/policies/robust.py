@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, expected, joint
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
@@ -31,7 +31,6 @@ from aquamend.decision.terminal import best_terminal, listed_endings
 from aquamend.errors import TooLarge
 from aquamend.policies.policy import Description
 
-Floats = NDArray[np.float64]
 MOST_ENDINGS = 2_000
 
 
@@ -133,7 +132,7 @@ def worst_case(posterior: Floats, loss: Floats, radius: float) -> float:
     return float(np.dot(p, own) + np.dot(taken, own[order[-1]] - own[order]))
 
 
-def _admissible(state: InformationState, posterior: Floats, speaks: NDArray[np.bool_]) -> list[Ending]:
+def _admissible(state: InformationState, posterior: Floats, speaks: Bools) -> list[Ending]:
     """Return the endings that may be taken at a posterior, smaller ones first; last resorts where nothing else may."""
     endings = endings_of(state.problem)
     listed = _listed(state, speaks)
@@ -143,7 +142,7 @@ def _admissible(state: InformationState, posterior: Floats, speaks: NDArray[np.b
     return usual or [e for e in allowed if id(e) in last]
 
 
-def _listed(state: InformationState, speaks: NDArray[np.bool_]) -> tuple[Ending, ...]:
+def _listed(state: InformationState, speaks: Bools) -> tuple[Ending, ...]:
     found = listed_endings(endings_of(state.problem), speaks, most=MOST_ENDINGS)
     if found is None:
         raise TooLarge(f"there are more than {MOST_ENDINGS:,} ways to end, too many to find the safest; use `aquamend`")

@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend import deadline
+from aquamend.arrays import Floats, Indices
 from aquamend.belief import InformationState, Observation
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.steps import Reprobe
@@ -22,7 +22,6 @@ from aquamend.errors import TooLarge
 from aquamend.policies.evaluation import Evaluation, ended, in_order, named_totals, spent_on
 from aquamend.policies.policy import Policy
 
-Floats = NDArray[np.float64]
 EPISODES = 2_000
 MOST_PROBES = 1_000
 WITHIN_95 = 1.959964
@@ -85,7 +84,7 @@ def sampled(
     return SampledEvaluation(**named_totals(table.mean(axis=0), state.problem), losses=table[:, 0], wanted=episodes)
 
 
-def _hypotheses(state: InformationState, episodes: int, seed: int) -> NDArray[np.intp]:
+def _hypotheses(state: InformationState, episodes: int, seed: int) -> Indices:
     """Return true hypotheses in proportion to the posterior, in a random order: systematic sampling."""
     rng = np.random.default_rng((seed, len(state.posterior)))
     at = (np.arange(episodes) + rng.random()) / episodes

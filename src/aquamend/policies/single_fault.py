@@ -7,22 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.caching import remembered
 from aquamend.decision.endings import TIE, Endings, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
-from aquamend.policies.observe_or_repair import (
-    Bools,
-    Floats,
-    call_service,
-    expected_joint,
-    observation,
-    service_losses,
-    spoken_at,
-)
+from aquamend.policies.observe_or_repair import call_service, expected_joint, observation, service_losses, spoken_at
 from aquamend.policies.policy import Description, correctable
 from aquamend.problem import Problem
 from aquamend.problem.graph import RecoveryGraph
@@ -77,7 +69,7 @@ def _derived(graph: RecoveryGraph) -> list[tuple[int, ...]]:
 class _Sequences:
     """The repairs of every branch in order of probability over cost, and what following them is expected to cost."""
 
-    order: NDArray[np.intp]
+    order: Indices
     """Shape ``(n_branches, n_faults)``."""
     expected: Floats
     """Shape ``(n_branches, n_faults + 1)``; joint expected cost of repair if so many repairs are tried."""
@@ -85,7 +77,7 @@ class _Sequences:
     """Shape ``(n_branches,)``; joint loss of the service call."""
 
     @property
-    def tried(self) -> NDArray[np.intp]:
+    def tried(self) -> Indices:
         """How many repairs each branch tries: the fewest of least expected cost."""
         least = self.expected.min(axis=1, keepdims=True)
         return np.asarray(np.argmax(self.expected <= least + TIE, axis=1), dtype=np.intp)

@@ -10,26 +10,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.caching import remembered
 from aquamend.decision.endings import TIE, Endings, Local, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
-from aquamend.policies.observe_or_repair import (
-    Bools,
-    Floats,
-    call_service,
-    observation,
-    service_losses,
-    spoken_at,
-)
+from aquamend.policies.observe_or_repair import call_service, observation, service_losses, spoken_at
 from aquamend.policies.policy import Description
 from aquamend.problem import Problem
 from aquamend.problem.graph.recovery_graph import bits
-
-Indices = NDArray[np.intp]
 
 CELLS_AT_ONCE = 4_000_000
 """Branches times hypotheses that are planned for at once: some tens of megabytes."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.caching import Remembering, remembered
 from aquamend.errors import Fault, InvalidProblem, UnknownName
 from aquamend.problem.graph import RecoveryGraph, Value
@@ -21,9 +22,6 @@ from aquamend.problem.model.joint_model import JointModel
 from aquamend.problem.model.spreads import SLACK
 from aquamend.problem.model.validation import reference_faults
 from aquamend.text import counted, shown
-
-Floats = NDArray[np.float64]
-
 
 RESTART = "restart"
 """The name of the restart, where a plan's would stand."""

@@ -22,7 +22,7 @@ from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies.policy import Policy
 from aquamend.recovery.acts import Act, Measure
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import Log
+from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.rules import Rules
@@ -30,8 +30,8 @@ from aquamend.recovery.session import Session
 from aquamend.recovery.thinking import settled
 from aquamend.recovery.tracker import Tracker
 
-POLL_S = 0.2
-"""How often somebody who waits for a person looks whether there is an answer."""
+POLL_S, POLL_SHARED_S = 0.2, 5.0
+"""How often somebody who waits for a person looks whether there is an answer; less often where the log says so."""
 
 CANNOT_STOP = "the robot has no stop()"
 CANNOT_VERIFY = "the robot has no verify()"
@@ -137,6 +137,8 @@ def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recove
     except BaseException as error:
         _stop_before_leaving(session, robot, calls, error)
         raise
+    finally:
+        _let_go(session)
 
 
 def _waits_for_a_person(request: Request) -> bool:
@@ -146,7 +148,8 @@ def _waits_for_a_person(request: Request) -> bool:
 def _pause(session: Session, request: Request, patience: float) -> float:
     """Return after how many seconds to look again where nobody calls: for what time brings, or for a person's word."""
     if _waits_for_a_person(request):
-        return min(session.due, max(0.0, patience - time.monotonic()), POLL_S)
+        poll_s = POLL_SHARED_S if isinstance(session.log, SharedLog) else POLL_S
+        return min(session.due, max(0.0, patience - time.monotonic()), poll_s)
     return session.due
 
 
@@ -199,23 +202,29 @@ def _stop_before_leaving(session: Session, robot: Robot, calls: dict[int, Future
     request = _last_request(session, error) if left and isinstance(robot, Stoppable) else None
     if request is None:
         return
+    # At once: nothing is to go on moving while the log is waited for.
     stopped = left.get(request.number) or _called(robot, request)
+    number = _written(session, request)
     wait_for([stopped], request.timeout_s if math.isfinite(request.timeout_s) else None)
     if stopped.done():
         with contextlib.suppress(Exception):  # what led here matters more
-            _reply(session, request.number, stopped)
+            _reply(session, number, stopped)
 
 
 def _last_request(session: Session, error: BaseException) -> Stop | None:
     """Return what the robot is asked before its driver goes; None where nothing is under way."""
-    act, why = session.recovery.act, _why_leaving(error)
-    try:
-        request = session.interrupt(why)
-    except BaseException:  # noqa: BLE001 - a log that is full, or somebody else's by now, lets nothing go on moving
-        request = None
-    if isinstance(request, Stop):
-        return request
-    return None if act is None else Stop(NOBODYS, act, why, session.recovery.rules.stop_s)
+    session.decide_apart = True  # nothing else is begun, before somebody drives it again
+    if isinstance(session.request, Stop):
+        return session.request
+    act = session.recovery.act
+    return None if act is None else Stop(NOBODYS, act, _why_leaving(error), session.recovery.rules.stop_s)
+
+
+def _written(session: Session, request: Stop) -> int:
+    """Write down that an act is being stopped, where that can be; return the number of the request for it."""
+    with contextlib.suppress(BaseException):  # a log that is full, or somebody else's by now
+        return session.interrupt(request.reason).number
+    return request.number
 
 
 def _why_leaving(error: BaseException) -> str:
@@ -256,6 +265,7 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
     finally:
         for task in tasks.values():
             task.cancel()
+        _let_go(session)
 
 
 def _begun(call: _Call, act: Act) -> asyncio.Future[Any]:
@@ -318,10 +328,12 @@ async def _stop_before_leaving_async(
     if request is None or not isinstance(robot, Stoppable):
         return
     stopping = left.get(request.number) or _begun(robot.stop, request.act)
+    await asyncio.sleep(0)  # it begins before the log is waited for
+    number = await asyncio.to_thread(_written, session, request)
     await asyncio.wait([stopping], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
     if stopping.done():
         with contextlib.suppress(Exception):  # what led here matters more
-            _reply_async(session, request.number, stopping)
+            _reply_async(session, number, stopping)
     else:
         stopping.cancel()
 
@@ -338,8 +350,18 @@ def _listening(session: Session, listener: Callable[[], Any]) -> Iterator[None]:
     """Have a session say when something else is asked for, for as long as it is driven here."""
     if session.on_change is not None:
         raise AquaMendError(f"session {session.name!r} is being driven already")
-    session.on_change = listener
+    session.on_change, log = listener, session.log
     try:
-        yield
+        if not isinstance(log, SharedLog):
+            yield
+            return
+        with log.listening(session.name, listener):
+            yield
     finally:
         session.on_change = None
+
+
+def _let_go(session: Session) -> None:
+    """Let another program conduct a session, since it is driven here no more, unless something may still move."""
+    if isinstance(session.log, SharedLog) and session.recovery.act is None:
+        session.log.release(session.name)

@@ -125,6 +125,11 @@ class Journal:
             raise BadJournal(path, "there is no such file", "check the path")
         return cls(path, read_only=read_only)
 
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        return str(self.path)
+
     def __enter__(self) -> Self:
         return self
 

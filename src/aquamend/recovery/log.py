@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, runtime_checkable
 
 from aquamend.errors import ForeignSession, UnknownName, UsedName
 from aquamend.recovery.events import Ended, Entry, Event
@@ -25,6 +27,20 @@ class Log(Protocol):
 
     def read(self, session: str, after: int = 0) -> Iterator[Entry]:
         """Yield the events of a session behind number ``after``, in order; an error if there is no such session."""
+
+
+@runtime_checkable
+class SharedLog(Log, Protocol):
+    """A log that programs on several machines share: whoever conducts a session in it has a lease, for a time."""
+
+    def left_s(self, session: str) -> float:
+        """Return for how many seconds more nobody else can conduct a session; answered at once."""
+
+    def release(self, session: str) -> None:
+        """Let somebody else conduct a session that was conducted here."""
+
+    def listening(self, session: str | None, call: Callable[[], object]) -> AbstractContextManager[None]:
+        """Have a function called, from a thread, when a person was asked or has spoken in a session, or in any."""
 
 
 class MemoryLog:
@@ -55,11 +71,13 @@ class MemoryLog:
 
 def followed(log: Log, session: str, *, poll_s: float = 0.2) -> Iterator[Entry]:
     """Yield the events of a session, those to come as they come, until it has ended."""
-    after = 0
-    while True:
-        for entry in log.read(session, after):
-            after = entry.number
-            yield entry
-            if isinstance(entry.event, Ended):
-                return
-        time.sleep(poll_s)
+    after, spoken = 0, threading.Event()
+    with log.listening(session, spoken.set) if isinstance(log, SharedLog) else nullcontext():
+        while True:
+            for entry in log.read(session, after):
+                after = entry.number
+                yield entry
+                if isinstance(entry.event, Ended):
+                    return
+            spoken.wait(poll_s)
+            spoken.clear()

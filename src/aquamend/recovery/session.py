@@ -29,7 +29,7 @@ from typing import Self, assert_never
 
 from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Escalate
-from aquamend.errors import AquaMendError, BadStep, ForeignSession, StaleReply, UnknownName
+from aquamend.errors import AquaMendError, BadStep, ForeignSession, LostLease, StaleReply, UnknownName
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
 from aquamend.recovery.acts import Act, HandOver, Measure
@@ -56,7 +56,7 @@ from aquamend.recovery.events import (
 )
 from aquamend.recovery.following import closing, lapsed, time_limit, token_of
 from aquamend.recovery.history import Phase, Recovery
-from aquamend.recovery.log import Log
+from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.replies import Alarm, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
 from aquamend.recovery.requests import (
@@ -220,12 +220,24 @@ class Session:
         """In how many seconds, from the last call on, something follows from time alone; infinity if nothing does."""
         with self._lock:
             limit = time_limit(self._now)
-            return math.inf if math.isinf(limit) else max(0.0, limit - self._clock.seconds_since(self._since))
+            due = math.inf if math.isinf(limit) else limit - self._clock.seconds_since(self._since)
+            return max(0.0, min(due, self._lease_s))
+
+    @property
+    def _lease_s(self) -> float:
+        """For how long the act under way may go on with nobody else conducting the session."""
+        under_way = self._now.act is not None
+        return self.log.left_s(self.name) if under_way and isinstance(self.log, SharedLog) else math.inf
 
     # What may come at any time.
 
     def tick(self, at: Time = None) -> Request:
-        """Let time pass; what somebody has written into the log is read as well. Return what is wanted now."""
+        """Let time pass; what somebody has written into the log is read as well. Return what is wanted now.
+
+        ``LostLease`` where an act is under way and somebody else may soon conduct the session: have it stopped, and go.
+        """
+        if self._lease_s <= 0.0:
+            raise LostLease(self.name)
         return self._call(at, lambda: None)
 
     def alarm(self, name: str | None = None, *, at: Time = None) -> Request:
@@ -643,7 +655,8 @@ class Session:
                 self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
             except ForeignSession:
                 self._take_back()
-                if all(isinstance(e.event, Approved | Settled) for e in self.log.read(self.name, after=self._events)):
+                since = [entry.event for entry in self.log.read(self.name, after=self._events)]
+                if since and all(isinstance(event, Approved | Settled) for event in since):
                     raise _Overtaken from None
                 self._rival = True
                 raise

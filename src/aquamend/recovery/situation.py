@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState
 from aquamend.belief.support import evidence_on
 from aquamend.problem import RESTART, Plan, Problem, Redeclared
 from aquamend.problem.graph import Action, Probe, Value
 from aquamend.problem.model import JointModel
 from aquamend.recovery.acts import Act, Declare, Follow, Measure, Redo, Undo
-
-Floats = NDArray[np.float64]
 
 IMPOSSIBLE = float("inf")
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.belief.causes import CAUSES, FALSE_ALARM, UNRESOLVED
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.groups import stratified
@@ -24,7 +24,7 @@ from aquamend_lab.analysis.statistics import (
     zero_rollback_and_success_rate,
     zero_rollback_rate,
 )
-from aquamend_lab.analysis.table import RESTART, Floats, RunTable, knows_the_truth, where_of
+from aquamend_lab.analysis.table import RESTART, RunTable, knows_the_truth, where_of
 
 SAFE_STOP = "last_resort"
 """The ending of a task that was stopped safely, nothing else being admissible."""
@@ -41,7 +41,7 @@ class Cell:
     """
 
     table: RunTable
-    rows: NDArray[np.intp]
+    rows: Indices
     """The scenarios, which others of the table met even where this policy did not."""
     policy: str
 
@@ -51,15 +51,15 @@ class Cell:
         return self.table.policies.index(self.policy)
 
     @cached_property
-    def met(self) -> NDArray[np.intp]:
+    def met(self) -> Indices:
         """The scenarios that it met."""
-        found: NDArray[np.intp] = self.rows[self.table.met[self.rows, self.at]]
+        found: Indices = self.rows[self.table.met[self.rows, self.at]]
         return found
 
     @cached_property
-    def sound(self) -> NDArray[np.intp]:
+    def sound(self) -> Indices:
         """The scenarios on which it has numbers."""
-        found: NDArray[np.intp] = self.rows[self.table.sound[self.rows, self.at]]
+        found: Indices = self.rows[self.table.sound[self.rows, self.at]]
         return found
 
     @property
@@ -106,7 +106,7 @@ class Cell:
         found = self.values(name)
         return self._interval(found, self.sound) if found.size else None
 
-    def _interval(self, values: Floats, rows: NDArray[np.intp]) -> Interval:
+    def _interval(self, values: Floats, rows: Indices) -> Interval:
         groups = [self.table.groups[row] for row in rows.tolist()]
         if stratified(groups, self.table.kinds):
             return stratified_bootstrap(values, [self.table.group_keys[row] for row in rows.tolist()])
@@ -208,7 +208,7 @@ class Cell:
         return len(self._disjoint) if self.estimates else None
 
     @cached_property
-    def _disjoint(self) -> NDArray[np.intp]:
+    def _disjoint(self) -> Indices:
         return self.sound[[told is True for told in self._told("disjoint")]]
 
     def error(self, *, disjoint: bool = False, normalised: bool = False) -> float | None:
@@ -224,7 +224,7 @@ class Cell:
         errors, exact = self._errors(self.sound)
         return ratio_bootstrap(errors, exact) if errors.size else None
 
-    def _errors(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    def _errors(self, rows: Indices) -> tuple[Floats, Floats]:
         errors, exact = (self.table.column(name)[rows, self.at] for name in ("error", "exact"))
         both = ~np.isnan(errors)
         return errors[both], exact[both]

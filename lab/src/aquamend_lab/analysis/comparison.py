@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
 from aquamend_lab.analysis.groups import GroupKey
 from aquamend_lab.analysis.merging import require_same_scenarios
@@ -22,7 +23,7 @@ from aquamend_lab.analysis.statistics import (
     signed_rank,
     smallest_detectable_difference,
 )
-from aquamend_lab.analysis.table import Floats, Record, RunTable, steps_of
+from aquamend_lab.analysis.table import Record, RunTable, steps_of
 
 EXPECTED = "expected_risk"
 """The metric that no draw of a truth sways."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import LARGEST
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.groups import USUAL_KINDS, GroupKey, distinct_groups, group_key, pooled
@@ -23,7 +24,6 @@ from aquamend_lab.records import PROBLEM, Run
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Floats = NDArray[np.float64]
 Record = dict[str, Any]
 
 OURS = "aquamend"
@@ -84,17 +84,17 @@ class RunTable:
         return self.run.frame()
 
     @cached_property
-    def met(self) -> NDArray[np.bool_]:
+    def met(self) -> Bools:
         """Which policy met which scenario, shape ``(scenarios, policies)``."""
         return self._spread(np.ones(len(self.frame), dtype=bool), empty=False)
 
     @cached_property
-    def sound(self) -> NDArray[np.bool_]:
+    def sound(self) -> Bools:
         """Where a policy neither refused nor broke down, shape ``(scenarios, policies)``."""
         return self._spread(self.frame["error"].isna().to_numpy(), empty=False)
 
     @cached_property
-    def restarted(self) -> NDArray[np.bool_]:
+    def restarted(self) -> Bools:
         """Where a policy ended by restarting, shape ``(scenarios, policies)``."""
         endings = [record.get("ending") == RESTART for record in self.run.records]
         return self._spread(np.array(endings, dtype=bool), empty=False)
@@ -146,7 +146,7 @@ class RunTable:
         """Return whether the scenarios of a group are one problem, of which only the truth is drawn."""
         return any(self.kinds.get(name) == PROBLEM for name in group)
 
-    def members(self, group: Mapping[str, Any]) -> NDArray[np.intp]:
+    def members(self, group: Mapping[str, Any]) -> Indices:
         """Return the rows of the scenarios in a group."""
         key = group_key(group)
         return np.array([row for row, own in enumerate(self.group_keys) if own == key], dtype=np.intp)

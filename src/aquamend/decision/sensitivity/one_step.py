@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken, spoken_after
@@ -28,10 +28,6 @@ from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Resta
 from aquamend.decision.terminal import best_terminal, completed, listed_endings, price
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.model.kernels import Outcomes
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 MOST_DECISIONS = 2000
 MOST_LOSSES = 150_000
@@ -119,7 +115,7 @@ def undominated(choices: Floats) -> Floats:
     choices = np.unique(choices, axis=0)
     if len(choices) ** 2 * choices.shape[1] > 500_000:
         return choices
-    beaten: NDArray[np.bool_] = np.all(choices[:, None, :] >= choices[None, :, :], axis=2)
+    beaten: Bools = np.all(choices[:, None, :] >= choices[None, :, :], axis=2)
     np.fill_diagonal(beaten, False)
     return np.asarray(choices[~beaten.any(axis=1)])
 

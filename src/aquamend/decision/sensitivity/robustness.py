@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState
 from aquamend.belief.state import REJECT_AT
 from aquamend.decision.endings import TIE, endings_of
@@ -34,8 +34,6 @@ from aquamend.decision.sensitivity.one_step import (
 from aquamend.decision.sensitivity.total_variation import MEETS, Search
 from aquamend.decision.steps import Step
 from aquamend.decision.terminal import best_terminal
-
-Floats = NDArray[np.float64]
 
 MOST_BRANCHES = 10_000
 """Branches times beliefs for which thresholds are computed; beyond it, for the least certain beliefs."""
@@ -80,7 +78,7 @@ class Robustness:
     exact: bool
     challenger: str | None
     thresholds: tuple[BeliefThreshold, ...]
-    witness: NDArray[np.float64] | None = None
+    witness: Floats | None = None
     """Shape ``(n_hypotheses,)``."""
 
 
@@ -178,7 +176,7 @@ class _Line:
             return f"run probe {probes[int(losses[1 : 1 + len(probes)].argmin())].probe}"
         return label(best_terminal(self.options.at(self.holds + theta * (self.fails - self.holds))).decision)
 
-    def _gone(self, thetas: Floats) -> NDArray[np.bool_]:
+    def _gone(self, thetas: Floats) -> Bools:
         """Return at which θ the step is no longer best; a probe gives way to a decision as good, nothing else does."""
         losses, n = self._losses(thetas), len(self.options.probes)
         stop, probes, own = losses[:, 0], losses[:, 1 : 1 + n].min(axis=1, initial=math.inf), losses[:, -1]

@@ -20,13 +20,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import clairvoyant_losses
 from aquamend.decision.sensitivity.one_step import (
     Alternatives,
-    Floats,
     Option,
     admissible,
     best_alternative,
@@ -236,7 +235,7 @@ class Search:
     def run(self) -> None:
         """Look for the nearest flip to every other alternative."""
         options, p = self.options, self.options.posterior
-        chosen: NDArray[np.intp] | None = np.zeros(1, dtype=np.intp)
+        chosen: Indices | None = np.zeros(1, dtype=np.intp)
         if options.decision is None:
             chosen = options.own.choice(p, p > 0, conditions=options.ruled)
             self.slack = ROUNDING * max(1.0, float(np.abs(options.own.finite).max(initial=0.0)))
@@ -252,7 +251,7 @@ class Search:
         p = self.options.posterior
         return float(option.branch_losses(p, p > 0).min(axis=1).sum()) + option.cost
 
-    def _lost_support(self, chosen: NDArray[np.intp]) -> None:
+    def _lost_support(self, chosen: Indices) -> None:
         """Look for the nearest posterior at which a clause of the step's decisions is violated: all its rows are."""
         options, p = self.options, self.options.posterior
         for weight, u in zip(options.own.kernel, chosen, strict=True):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, ProbeView
 from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.decision.branches import planning_cuts, planning_likelihood
@@ -34,9 +34,6 @@ LARGEST_PENALTY = 1e6
 
 More would drown the digits that a solver computes with.
 """
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class Pomdp:
     """Each with a loss for every possible hypothesis."""
     uses: tuple[tuple[int, ...], ...]
     """Every reachable count of uses, one number for each probe; 0 for a probe that cannot run out."""
-    after: NDArray[np.intp]
+    after: Indices
     """Shape ``(n_uses, n_probes)``; position of the uses after a probe has run, -1 where it may not."""
     penalty: float | None = None
     """What is written for an infinite loss; None where all are finite."""
@@ -217,7 +214,7 @@ def _undominated(endings: Sequence[Ending]) -> tuple[Ending, ...]:
 
 def _reachable_uses(
     state: InformationState, probes: Sequence[ProbeAction], entries: int
-) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.intp]]:
+) -> tuple[tuple[tuple[int, ...], ...], Indices]:
     """Return every count of uses that legal probing can reach, and where each probe leads from there."""
     left = [action.view.uses_left for action in probes]
     # Of a probe that never runs out, no use is counted.

@@ -18,15 +18,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.errors import Fault
 from aquamend.problem.model.ages import Ages
 
 if TYPE_CHECKING:
     from aquamend.problem.building.root_causes import CauseState, RootCause
 
-Floats = NDArray[np.float64]
 LEAST = 1e-60
 """What may have come by its rate, or may not have, stays at least so probable: only rounding makes it impossible."""
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.codec import Cost, Name, Probability
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.problem import Plan, Problem
@@ -119,7 +119,7 @@ def _plan(
     problem: Problem, chosen: Sequence[Compensation], undone: Sequence[int], free: Sequence[int], cost: float
 ) -> Plan:
     graph = problem.graph
-    left: NDArray[np.float64] = np.ones(len(graph.beliefs))
+    left: Floats = np.ones(len(graph.beliefs))
     for i in (*undone, *free):
         left[i] = 1.0 - graph.undo_chances[i]
     for one in chosen:

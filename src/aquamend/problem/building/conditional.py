@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend.codec.tables import FirstThatHolds
 from aquamend.problem.building.noisy_or import LEAK, noisy_or
-from aquamend.problem.building.rules import DEFAULT, Bools, Vocabulary, resolved
+from aquamend.problem.building.rules import DEFAULT, Vocabulary, resolved
 
-Floats = NDArray[np.float64]
 Reader = Callable[[Mapping[str, float], Vocabulary], Iterable[float | None]]
 MOST_LISTED = 5_000
 """Hypotheses beyond which conditions are not written by their names."""
@@ -35,7 +34,7 @@ class Conditional:
     """What the rules say of every hypothesis, None where they say nothing."""
 
     @cached_property
-    def _pattern(self) -> NDArray[np.bool_]:
+    def _pattern(self) -> Bools:
         """Shape ``(n_hypotheses, n_beliefs)``; which of the beliefs were wrong as they were declared at first."""
         return np.column_stack([self.vocabulary.words[belief] for belief in self.beliefs])
 

@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aquamend.arrays import Floats
 from aquamend.errors import Fault
 from aquamend.problem.building.rules import Truths
 from aquamend.problem.graph import Belief
@@ -80,7 +78,7 @@ def _texts(row: Any) -> Iterator[str]:
 
 
 def following(
-    rows: Mapping[str, Any], names: Sequence[str], truth: Truths, widths: Mapping[str, NDArray[np.float64]], where: str
+    rows: Mapping[str, Any], names: Sequence[str], truth: Truths, widths: Mapping[str, Floats], where: str
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Return the rows with numbers for all means, and the faults: a belief that failed has no value to follow."""
     found, without = dict(rows), dict[str, list[str]]()
@@ -102,7 +100,7 @@ def following(
     return found, faults
 
 
-def _numbers(row: Any, s: int, truth: Truths, widths: Mapping[str, NDArray[np.float64]]) -> Any:
+def _numbers(row: Any, s: int, truth: Truths, widths: Mapping[str, Floats]) -> Any:
     if not isinstance(row[0], str | float | int):
         return [_numbers(part, s, truth, widths) for part in row]
     *weight, mean, sd = row

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.codec import place
 from aquamend.errors import Fault, InvalidProblem
 from aquamend.problem.building.root_causes import NOTHING
@@ -20,7 +20,7 @@ LEAK = "leak"
 """What stands for all that is not listed; no cause may have this name."""
 
 
-def noisy_or(numbers: Mapping[str, float], vocabulary: Vocabulary, *, where: str = "noisy_or") -> NDArray[np.float64]:
+def noisy_or(numbers: Mapping[str, float], vocabulary: Vocabulary, *, where: str = "noisy_or") -> Floats:
     """Return the probability under every hypothesis, shape ``(n_hypotheses,)``; ``InvalidProblem`` with every fault."""
     faults = [*noisy_or_faults(where, numbers), *_name_faults(where, numbers, vocabulary)]
     if faults:

@@ -16,13 +16,13 @@ from itertools import combinations, pairwise
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
 from aquamend.codec.forms import FINITE, PROBABILITY
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem.building.ageing import Part, ageing_faults, parts_of, probabilities, since, words_of
-from aquamend.problem.building.rules import Bools, Clash, Vocabulary, clash_fault, resolved
+from aquamend.problem.building.rules import Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Cause, Hypothesis
@@ -30,7 +30,6 @@ from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.spreads import Spread
 from aquamend.problem.model.validation import truth_faults
 
-Floats = NDArray[np.float64]
 NOTHING = "nothing"
 """The hypothesis under which no cause is present, and the condition for it."""
 MOST_COMBINATIONS = 200_000
@@ -89,7 +88,7 @@ class Generated:
     """The joint hypotheses that follow from causes."""
 
     made: Expanded
-    present: NDArray[np.intp]
+    present: Indices
     """Shape ``(n_hypotheses, n_causes)``; in which of its parts each cause is, counted from 1; 0 where absent."""
     left_out: float
     """Prior probability of all combinations that were not generated."""
@@ -142,7 +141,7 @@ def generated(
     return Generated(made, present[made.origin], left_out)
 
 
-def _combinations(parts: Sequence[Sequence[Part]], together: int) -> NDArray[np.intp]:
+def _combinations(parts: Sequence[Sequence[Part]], together: int) -> Indices:
     """Return, shape ``(n_combinations, n_causes)``, which part of each cause is present; 0 where it is absent."""
     sizes = np.array([len(own) for own in parts], dtype=np.intp)
     found = []
@@ -162,9 +161,7 @@ def _combinations(parts: Sequence[Sequence[Part]], together: int) -> NDArray[np.
     return np.concatenate(found)
 
 
-def _cause_words(
-    causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], present: NDArray[np.intp]
-) -> dict[str, Bools]:
+def _cause_words(causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], present: Indices) -> dict[str, Bools]:
     words: dict[str, Bools] = {NOTHING: np.asarray((present == 0).all(axis=1))}
     for c, cause in enumerate(causes):
         words[cause.name] = present[:, c] > 0
@@ -173,19 +170,19 @@ def _cause_words(
     return words
 
 
-def _names(parts: Sequence[Sequence[Part]], present: NDArray[np.intp]) -> list[str]:
+def _names(parts: Sequence[Sequence[Part]], present: Indices) -> list[str]:
     labels = [["", *(part.name for part in own)] for own in parts]
     row, at = np.nonzero(present)
     said = [labels[c][part] for c, part in zip(at.tolist(), present[row, at].tolist(), strict=True)]
     return [" + ".join(said[a:b]) or NOTHING for a, b in _spans(row, len(present))]
 
 
-def _spans(row: NDArray[np.intp], n: int) -> Iterator[tuple[int, int]]:
+def _spans(row: Indices, n: int) -> Iterator[tuple[int, int]]:
     """Yield where the entries of each of n rows begin and end; ``row``, sorted, tells whose each entry is."""
     return pairwise(np.searchsorted(row, np.arange(n + 1)).tolist())
 
 
-def _kinds(causes: Sequence[RootCause], present: NDArray[np.intp]) -> list[Cause]:
+def _kinds(causes: Sequence[RootCause], present: Indices) -> list[Cause]:
     """Return of what kind each combination is: that of its causes, unknown where they differ.
 
     Whatever is none of the alarm's business does not change what another cause makes of it.
@@ -200,7 +197,7 @@ def _kinds(causes: Sequence[RootCause], present: NDArray[np.intp]) -> list[Cause
 def _priors(
     causes: Sequence[RootCause],
     parts: Sequence[Sequence[Part]],
-    present: NDArray[np.intp],
+    present: Indices,
     vocabulary: Vocabulary,
 ) -> Floats:
     """Return the probability of every combination, the left-out ones not made up for."""
@@ -275,7 +272,7 @@ def _written(
     causes: Sequence[RootCause],
     parts: Sequence[Sequence[Part]],
     beliefs: Sequence[Belief],
-    present: NDArray[np.intp],
+    present: Indices,
     prior: Floats,
     vocabulary: Vocabulary,
 ) -> tuple[list[Hypothesis], dict[str, tuple[Clash, ...]]]:

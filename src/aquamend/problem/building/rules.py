@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Indices
 from aquamend.codec import FirstThatHolds
 from aquamend.errors import Fault, UnknownCondition
 from aquamend.problem.graph import Value
@@ -28,7 +29,6 @@ from aquamend.problem.model.spreads import SLACK
 T = TypeVar("T")
 Truths = Mapping[str, NDArray[np.object_]]
 """For every belief with a value, what is true of it under each hypothesis; None where it failed without one."""
-Bools = NDArray[np.bool_]
 MOST_PAIRS = 8
 """Most further pairs of contradicting rules that one fault lists."""
 DEFAULT = "default"
@@ -165,7 +165,7 @@ class Resolved(Generic[T]):
 
     conditions: Sequence[str]
     values: Sequence[T]
-    chosen: NDArray[np.intp]
+    chosen: Indices
     """Shape ``(n_hypotheses,)``; which rule decides; -1 where none holds."""
     clashes: tuple[Clash, ...]
     holds: Bools

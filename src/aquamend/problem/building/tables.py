@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aquamend.arrays import Floats
 from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem.building.conditional import Conditional, conditional
@@ -212,7 +210,7 @@ class Tables:
             return self.table(alarm.likelihood, f"{where}.likelihood")
         return dict(self._by_name(noisy_or(alarm.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")))
 
-    def _by_name(self, numbers: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
+    def _by_name(self, numbers: Floats) -> Iterator[tuple[str, float]]:
         return zip(self.names, numbers.tolist(), strict=True)
 
     def _row_faults(self, kernel: Kernel, rows: Mapping[str, Any], where: str, at: str) -> Iterator[Fault]:

@@ -16,10 +16,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.arrays import distinct
+from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
-from aquamend.problem.building.rules import Bools, Clash, Vocabulary
+from aquamend.problem.building.rules import Clash, Vocabulary
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Hypothesis
 from aquamend.problem.model.joint_model import Grown
@@ -49,9 +49,9 @@ class Expanded:
     """The hypotheses in full: every one with a single value of every belief."""
 
     hypotheses: tuple[Hypothesis, ...]
-    origin: NDArray[np.intp]
+    origin: Indices
     """Shape ``(n_hypotheses,)``; which hypothesis as written each one comes from."""
-    widths: Mapping[str, NDArray[np.float64]]
+    widths: Mapping[str, Floats]
     """For beliefs with a spread, shape ``(n_hypotheses,)``: how wide a range the value stands for, 0 for itself."""
     vocabulary: Vocabulary
     """Words for what was written, for beliefs and for their values."""
@@ -117,7 +117,7 @@ def has_spread(hypothesis: Hypothesis) -> bool:
 
 def _spread_out(
     written: Sequence[Hypothesis], known: Mapping[str, Belief]
-) -> tuple[list[Hypothesis], NDArray[np.intp], dict[str, NDArray[np.float64]]]:
+) -> tuple[list[Hypothesis], Indices, dict[str, Floats]]:
     """Return one hypothesis for each value, where each comes from, and how wide a range each value stands for."""
     rows: list[Hypothesis] = []
     origin: list[int] = []
@@ -167,7 +167,7 @@ class _Table:
 
     known: Mapping[str, Belief]
     rows: Sequence[Hypothesis]
-    widths: dict[str, NDArray[np.float64]]
+    widths: dict[str, Floats]
 
     def __post_init__(self) -> None:
         n = len(self.rows)

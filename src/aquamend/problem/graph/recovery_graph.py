@@ -49,11 +49,12 @@ class RecoveryGraph(Remembering):
         """Position of every belief, by name."""
         return {belief.name: i for i, belief in enumerate(self.beliefs)}
 
-    def position(self, belief: str) -> int:
-        """Return where a belief stands in ``beliefs``; ``UnknownName`` where it is none of them."""
-        if belief not in self.belief_index:
-            raise UnknownName("belief", belief, self.belief_index)
-        return self.belief_index[belief]
+    def positions(self, beliefs: Iterable[str]) -> list[int]:
+        """Return where each stands in ``beliefs``; ``UnknownName`` where one is none of them."""
+        try:
+            return [self.belief_index[name] for name in beliefs]
+        except KeyError as error:
+            raise UnknownName("belief", str(error.args[0]), self.belief_index) from None
 
     @cached_property
     def probe_index(self) -> dict[str, int]:
@@ -178,8 +179,7 @@ class RecoveryGraph(Remembering):
     def closure(self, beliefs: Iterable[str]) -> tuple[str, ...]:
         """Return the minimal upper closure of a set of beliefs: the union of their D_i, in action order."""
         names = list(beliefs)
-        for name in names:
-            self.position(name)  # or an error that names it
+        self.positions(names)  # or an error that names the one that is none
         return tuple(self.executed[i].name for i in self._downstream(names))
 
     @cached_property

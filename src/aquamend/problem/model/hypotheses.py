@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aquamend.arrays import Bools, Floats
 from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability, ProbabilityTable
 from aquamend.problem.graph.nodes import Belief, Value
 from aquamend.problem.model.spreads import Spread
@@ -67,7 +65,7 @@ class Conditions(Protocol):
         """Whether they are the numbers of a noisy-or."""
         ...
 
-    def row(self, wrong: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
+    def row(self, wrong: Mapping[str, Bools]) -> Floats:
         """Return a number for every hypothesis, where each of these beliefs is wrong under these hypotheses."""
         ...
 

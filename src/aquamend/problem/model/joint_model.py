@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.caching import Remembering
 from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.problem.model.declarations import Declaration
@@ -63,7 +63,7 @@ class JointModel(Remembering):
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
-    def prior(self) -> NDArray[np.float64]:
+    def prior(self) -> Floats:
         """Shape ``(n_hypotheses,)``; sums to one."""
         prior = np.array([hypothesis.prior for hypothesis in self.hypotheses], dtype=float)
         return frozen(prior / prior.sum())
@@ -79,21 +79,21 @@ class JointModel(Remembering):
         return next(iter(self.monitors)) if len(self.monitors) == 1 else None
 
     @cached_property
-    def alarm_likelihood(self) -> NDArray[np.float64] | None:
+    def alarm_likelihood(self) -> Floats | None:
         """Of the only monitor, shape ``(n_hypotheses,)``; None where there is none, or several."""
         return None if self.only_monitor is None else self.rung[self.only_monitor]
 
     @cached_property
-    def rung(self) -> Mapping[str, NDArray[np.float64]]:
+    def rung(self) -> Mapping[str, Floats]:
         """How likely each monitor was to ring, shape ``(n_hypotheses,)``."""
         return {name: self._row(alarm.likelihood) for name, alarm in self.monitors.items()}
 
     @cached_property
-    def rung_again(self) -> Mapping[str, NDArray[np.float64]]:
+    def rung_again(self) -> Mapping[str, Floats]:
         """How likely each is to ring once more, shape ``(n_hypotheses,)``, where the model says so."""
         return {name: self._row(a.again) for name, a in self.monitors.items() if a.again is not None}
 
-    def _row(self, by_name: Mapping[str, float]) -> NDArray[np.float64]:
+    def _row(self, by_name: Mapping[str, float]) -> Floats:
         return frozen(np.array([by_name[name] for name in self.names], dtype=float))
 
     @cached_property
@@ -102,16 +102,16 @@ class JointModel(Remembering):
         return {probe: kernel.channel(self.names) for probe, kernel in self.kernels.items()}
 
     @cached_property
-    def causes(self) -> NDArray[np.intp]:
+    def causes(self) -> Indices:
         """Shape ``(n_hypotheses,)``; position of each hypothesis's cause in ``list(Cause)``."""
         position = {cause: i for i, cause in enumerate(Cause)}
         return np.array([position[Cause(h.cause)] for h in self.hypotheses], dtype=np.intp)
 
-    def names_where(self, marked: NDArray[np.float64]) -> tuple[str, ...]:
+    def names_where(self, marked: Floats) -> tuple[str, ...]:
         """Return the names of the hypotheses with an entry other than zero."""
         return tuple(self.names[s] for s in np.flatnonzero(marked))
 
-    def among(self, names: Sequence[str]) -> NDArray[np.float64]:
+    def among(self, names: Sequence[str]) -> Floats:
         """Return, shape ``(n_hypotheses,)``, one where the hypothesis is among these names."""
         unknown = [name for name in names if name not in self.hypothesis_index]
         if unknown:

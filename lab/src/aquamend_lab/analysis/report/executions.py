@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend_lab.analysis.figures import Curve, curve_plot
 from aquamend_lab.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
 from aquamend_lab.analysis.probabilities import Doubt, EventQuality, doubts, event_qualities
@@ -15,7 +16,7 @@ from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
 from aquamend_lab.analysis.report.plots import label_of
 from aquamend_lab.analysis.report.wording import count, decimal, interval, policy_name, signed
 from aquamend_lab.analysis.statistics import paired_bootstrap, rounded
-from aquamend_lab.analysis.table import Floats, RunTable, knows_the_truth
+from aquamend_lab.analysis.table import RunTable, knows_the_truth
 
 MOST_DRAWN = 3
 EXPLORED, EXPLORING_SEED = 10_000, 20260920

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.codec import json_number
 from aquamend_lab.analysis.groups import group_name
 from aquamend_lab.analysis.report.scenarios import MEASURES, main_pair, measures_of, truth_texts
@@ -21,7 +21,7 @@ DECIMALS = 4
 _COUNTS = ("probes", "undone")
 _ENDINGS = list(ENDINGS)
 
-Values = Mapping[str, NDArray[np.float64]]
+Values = Mapping[str, Floats]
 
 
 def explorer_data(table: RunTable, *, title: str) -> dict[str, Any] | None:
@@ -69,7 +69,7 @@ def _entry(table: RunTable, row: int, measures: Values, counts: Values, *, steps
     return entry
 
 
-def _with_steps(values: NDArray[np.float64], ours: int) -> set[int]:
+def _with_steps(values: Floats, ours: int) -> set[int]:
     """Return the scenarios whose steps are kept: each policy in turn offers the one where it differs most from ours."""
     sizes = [
         np.nan_to_num(np.abs(difference(values[:, c], values[:, ours]))) for c in range(values.shape[1]) if c != ours
@@ -84,7 +84,7 @@ def _steps(record: Mapping[str, Any]) -> list[str]:
     return [*steps_of(record), *([f"failed: {error}"] if error else [])]
 
 
-def _short(values: NDArray[np.float64]) -> Sequence[float | str | None]:
+def _short(values: Floats) -> Sequence[float | str | None]:
     """Return the numbers of one scenario in few digits, yet so many that what differs differs and what ties ties."""
     exact = rounded(values)
     few = np.round(exact, DECIMALS)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend_lab.analysis.comparison import Comparison
 from aquamend_lab.analysis.figures import Curve, Dot, Panel, curve_plot, dot_plot
 from aquamend_lab.analysis.groups import group_name
@@ -188,7 +188,7 @@ def gap_distribution(name: str, table: RunTable) -> Figure | None:
     return Figure(name, caption, drawn.svg, drawn.png)
 
 
-def _distribution(policy: str, gaps: NDArray[np.float64], *, end: float) -> Curve:
+def _distribution(policy: str, gaps: Floats, *, end: float) -> Curve:
     sizes = np.sort(np.maximum(gaps, 0.0))
     at = np.concatenate([[SMALLEST_GAP], sizes[(sizes > SMALLEST_GAP) & (sizes < end)], [end]])
     within = np.searchsorted(sizes, at, side="right") / sizes.size

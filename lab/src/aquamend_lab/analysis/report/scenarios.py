@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.groups import group_name
 from aquamend_lab.analysis.metrics import COMPARABLE
@@ -30,16 +30,16 @@ class Pair:
     measure: str
     left: int
     right: int
-    differences: NDArray[np.float64]
+    differences: Floats
     """Left minus right to nine decimals; NaN where either is unavailable."""
 
 
-def measures_of(table: RunTable) -> dict[str, NDArray[np.float64]]:
+def measures_of(table: RunTable) -> dict[str, Floats]:
     """Return the measures that any record has, as arrays of shape ``(scenarios, policies)``."""
     return {name: table.column(name) for name in MEASURES if table.has(name)}
 
 
-def main_pair(table: RunTable, measures: Mapping[str, NDArray[np.float64]]) -> Pair | None:
+def main_pair(table: RunTable, measures: Mapping[str, Floats]) -> Pair | None:
     """Return AquaMend and, of the honest policies that differ from it somewhere, the one with the least mean.
 
     By the first measure they have. Where AquaMend was not run, the first honest policy stands for it. Nothing where

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend_lab.analysis.cell import Cell as Records
 from aquamend_lab.analysis.figures import Dot, Panel, dot_plot
 from aquamend_lab.analysis.metrics import METRICS, metrics_in
@@ -15,7 +16,7 @@ from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
 from aquamend_lab.analysis.report.plots import label_of
 from aquamend_lab.analysis.report.wording import DASH, as_form, count, decimal, interval, policy_name, signed
 from aquamend_lab.analysis.statistics import paired_bootstrap
-from aquamend_lab.analysis.table import Floats, RunTable
+from aquamend_lab.analysis.table import RunTable
 
 MOST_VALUES = 6
 """A name in groups with more values than this divides too finely to be told."""

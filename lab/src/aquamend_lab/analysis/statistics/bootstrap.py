@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.learning.samples import require_same_length, sample
 
 DRAWS_AT_ONCE = 2_000_000
@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
 
 def paired_bootstrap(
-    differences: Sequence[float] | NDArray[np.float64],
+    differences: Sequence[float] | Floats,
     *,
     resamples: int = 2000,
     seed: int = 20260923,
@@ -43,7 +43,7 @@ def paired_bootstrap(
 
 
 def stratified_bootstrap(
-    values: Sequence[float] | NDArray[np.float64],
+    values: Sequence[float] | Floats,
     strata: Sequence[Hashable],
     *,
     resamples: int = 10_000,
@@ -70,8 +70,8 @@ def stratified_bootstrap(
 
 
 def ratio_bootstrap(
-    numerators: Sequence[float] | NDArray[np.float64],
-    denominators: Sequence[float] | NDArray[np.float64],
+    numerators: Sequence[float] | Floats,
+    denominators: Sequence[float] | Floats,
     *,
     resamples: int = 2000,
     seed: int = 20260923,
@@ -95,9 +95,7 @@ def ratio_bootstrap(
     return None if np.isnan(ratios).any() or (bottoms == 0.0).any() else _interval(ratios, level)
 
 
-def _checked(
-    name: str, values: Sequence[float] | NDArray[np.float64], *, resamples: int, level: float
-) -> NDArray[np.float64]:
+def _checked(name: str, values: Sequence[float] | Floats, *, resamples: int, level: float) -> Floats:
     array = sample(name, values)
     if array.size == 0:
         raise ValueError(f"{name} is empty; an interval needs at least one value")
@@ -110,7 +108,7 @@ def _checked(
     return array
 
 
-def _resampled_sums(values: NDArray[np.float64], resamples: int, generator: np.random.Generator) -> NDArray[np.float64]:
+def _resampled_sums(values: Floats, resamples: int, generator: np.random.Generator) -> Floats:
     """Return the sum of each resample, shape ``(resamples,)``."""
     sums = np.empty(resamples)
     rows = max(1, DRAWS_AT_ONCE // values.size)
@@ -121,7 +119,7 @@ def _resampled_sums(values: NDArray[np.float64], resamples: int, generator: np.r
     return sums
 
 
-def _interval(means: NDArray[np.float64], level: float) -> Interval:
+def _interval(means: Floats, level: float) -> Interval:
     low, high = 50.0 * (1.0 - level), 50.0 * (1.0 + level)
     if np.isfinite(means).all():
         return Interval(float(np.percentile(means, low)), float(np.percentile(means, high)))

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.learning.samples import sample
 
 
 def smallest_detectable_difference(
-    differences: Sequence[float] | NDArray[np.float64], *, level: float = 0.05, power: float = 0.8
+    differences: Sequence[float] | Floats, *, level: float = 0.05, power: float = 0.8
 ) -> float | None:
     """Return the true mean difference that so many pairs, as scattered as these, show with the given power.
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Bools
 from aquamend.learning.samples import probability_sample, require_same_length, sample
 
 
@@ -55,10 +55,10 @@ def zero_rollback_and_success_rate(
     return float(np.mean(kept * succeeded[chosen])) if kept.size else None
 
 
-def _false_alarms(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> NDArray[np.bool_]:
+def _false_alarms(undone: Sequence[float], false_alarm: Sequence[bool | None]) -> Bools:
     """Return, for each false alarm, whether nothing was undone."""
     counts = sample("undone", undone)
     require_same_length("undone", counts.size, "false_alarm", len(false_alarm))
     chosen = np.array([alarm is True for alarm in false_alarm], dtype=bool)
-    nothing: NDArray[np.bool_] = counts[chosen] == 0.0
+    nothing: Bools = counts[chosen] == 0.0
     return nothing

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
+
 MOST_UPDATES = 200_000_000
 """Additions the plain recursion may take (a few tenths of a second); beyond it the transform is quicker."""
 
@@ -85,7 +87,7 @@ def _tilt_to(values: NDArray[np.int64], counts: NDArray[np.int64], mean: int) ->
 
 
 def _coefficients(
-    values: NDArray[np.int64], counts: NDArray[np.int64], heads: NDArray[np.float64], period: int
+    values: NDArray[np.int64], counts: NDArray[np.int64], heads: Floats, period: int
 ) -> NDArray[np.complex128]:
     """Return E[exp(-2 pi i k sum / period)] for k = 0 … period / 2; those that are certainly negligible are zero.
 

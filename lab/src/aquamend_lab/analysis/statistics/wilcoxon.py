@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.learning.samples import rounded, sample
 from aquamend_lab.analysis.statistics.sign_flips import lower_tail
 
@@ -32,7 +33,7 @@ class SignedRank:
         return min(self.positive, self.negative)
 
 
-def signed_rank(differences: Sequence[float] | NDArray[np.float64]) -> SignedRank:
+def signed_rank(differences: Sequence[float] | Floats) -> SignedRank:
     """Return the exact two-sided Wilcoxon signed-rank test of paired differences.
 
     Differences are rounded to nine decimals, zeros left out, tied magnitudes given their average rank. Then
@@ -56,7 +57,7 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64]) -> SignedRan
     )
 
 
-def doubled_ranks(magnitudes: NDArray[np.float64]) -> NDArray[np.int64]:
+def doubled_ranks(magnitudes: Floats) -> NDArray[np.int64]:
     """Return twice the rank of each magnitude, ties averaged: whole numbers, as average ranks may end in a half."""
     _, place, counts = np.unique(magnitudes, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState
 from aquamend.belief.state import normalised
 from aquamend.decision.steps import Step
 from aquamend.policies import Description, Policy, TwoStep
 from aquamend.problem.model import Cause
-
-Floats = NDArray[np.float64]
 
 BEAM_WIDTH = 4
 SAMPLES = 100

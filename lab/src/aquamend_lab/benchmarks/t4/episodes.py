@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.belief import InformationState
+from aquamend.problem import Problem
 from aquamend_lab.benchmarks.random_source import stream
 from aquamend_lab.benchmarks.scenario import Scenario, Truth
 from aquamend_lab.pouring.discrete import (
@@ -88,8 +89,9 @@ def episode(
     scene = of_size(event, rng.random()).applied(Scene.as_declared(task.declared.quantity_g))
     answers = stream(suite, seed, number if setting.answers is None else setting.answers)
 
-    def posed(*, restarts: bool = False, budget: float = setting.sensing_budget) -> Scenario:
-        problem = problem_of(task, assumed, flagged, restarts=restarts, sensing_budget=budget)
+    with_restart = problem_of(task, assumed, flagged, restarts=True, sensing_budget=setting.sensing_budget)
+
+    def posed(problem: Problem) -> Scenario:
         start = InformationState.alarmed(problem)
 
         def enter() -> TableWorld:
@@ -122,7 +124,8 @@ def episode(
             budget=setting.sensing_budget,
         )
 
-    versions = {STARTING_OVER: posed(restarts=True)}
+    usual = replace(with_restart, restart=None)
+    versions = {STARTING_OVER: posed(with_restart)}
     if math.isfinite(setting.sensing_budget):
-        versions[BUDGET_IGNORED] = posed(budget=math.inf)
-    return replace(posed(), versions=versions)
+        versions[BUDGET_IGNORED] = posed(replace(usual, sensing_budget=math.inf))
+    return replace(posed(usual), versions=versions)

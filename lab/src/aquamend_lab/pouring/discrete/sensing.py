@@ -6,11 +6,12 @@ import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend_lab.pouring.discrete.scene import Places, Scene
 from aquamend_lab.pouring.task import CUPS, FAULTY, SOUND, Measurement, Sense
 
@@ -23,19 +24,25 @@ class Levels:
 
     def __init__(self, step_g: float) -> None:
         lowest, highest = (round(limit / step_g) for limit in (LOWEST_G, HIGHEST_G))
-        self.edges_g = (step_g * (np.arange(lowest, highest) + 0.5)).tolist()
+        self.edges_g: tuple[float, ...] = tuple((step_g * (np.arange(lowest, highest) + 0.5)).tolist())
         """Where one level ends and the next begins."""
         told = [f"{step_g * level:+g} g" if level else "as declared" for level in range(lowest, highest + 1)]
         self.names = (f"{told[0]} or less", *told[1:-1], f"{told[-1]} or more")
 
     def probabilities(self, deviation_g: float, sd_g: float) -> tuple[float, ...]:
         """Return how likely each is told when the mean reading deviates this much from what was declared."""
-        below = [0.5 * math.erfc((deviation_g - edge) / (sd_g * math.sqrt(2.0))) for edge in self.edges_g]
-        return tuple(b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True))
+        return _between(self.edges_g, deviation_g, sd_g)
 
     def of(self, deviation_g: float) -> str:
         """Return what a reading is told as."""
         return self.names[bisect.bisect_right(self.edges_g, deviation_g)]
+
+
+@lru_cache(maxsize=4096)  # most of what may happen leaves most readings as they were
+def _between(edges_g: tuple[float, ...], mean_g: float, sd_g: float) -> tuple[float, ...]:
+    """Return how likely a normal reading falls below the first edge, between each two, and beyond the last."""
+    below = [0.5 * math.erfc((mean_g - edge) / (sd_g * math.sqrt(2.0))) for edge in edges_g]
+    return tuple(b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True))
 
 
 LEVELS = {Sense.LOOK: Levels(3.0), Sense.WEIGH: Levels(3.0)}
@@ -126,7 +133,7 @@ def read(
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
         amount = mean_reading_g(measurement, scene) + offset + scatter
         return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
-    likely: NDArray[np.float64] = np.cumsum(probabilities(measurement, scene, noise))
+    likely: Floats = np.cumsum(probabilities(measurement, scene, noise))
     return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building import CauseState, RootCause, generated
@@ -80,7 +79,6 @@ OUTLIERS = 1e-3
 """Share of readings that are taken for glitches, so that one that fits nothing does not decide everything."""
 PROBE_S = 0.2
 """What the robot expects a measurement to take; the paper's unit probe."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

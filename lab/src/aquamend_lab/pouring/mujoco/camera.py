@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Bools, Floats
 from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 Vector = tuple[float, float, float]
-Floats = NDArray[np.float64]
 
 CUTOFF_M = 4.0
 LAMP = (-0.55, 0.75, 1.6)
@@ -153,7 +153,7 @@ def _objects(model: Any, segments: NDArray[np.int32]) -> NDArray[np.int32]:
     return objects
 
 
-def _outlines(objects: NDArray[np.int32], depth: Floats) -> NDArray[np.bool_]:
+def _outlines(objects: NDArray[np.int32], depth: Floats) -> Bools:
     """Return the pixels beside something nearer that is another object, ``(h, w)``."""
     dark = np.zeros(objects.shape, dtype=np.bool_)
     for here, there in (((slice(None), slice(1, None)), (slice(None), slice(-1))), (np.s_[1:, :], np.s_[:-1, :])):
@@ -163,8 +163,8 @@ def _outlines(objects: NDArray[np.int32], depth: Floats) -> NDArray[np.bool_]:
     return dark
 
 
-def of_colour(model: Any, geoms: NDArray[np.int32], rgba: tuple[float, float, float, float]) -> NDArray[np.bool_]:
+def of_colour(model: Any, geoms: NDArray[np.int32], rgba: tuple[float, float, float, float]) -> Bools:
     """Return which of the geometries have this colour; -1 has none."""
     same = np.isclose(model.geom_rgba, rgba, atol=1e-3).all(axis=1)
-    result: NDArray[np.bool_] = (geoms >= 0) & same[geoms]
+    result: Bools = (geoms >= 0) & same[geoms]
     return result

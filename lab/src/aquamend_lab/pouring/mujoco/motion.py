@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
@@ -54,7 +54,7 @@ def holding_lip_at(x: float, y: float, z: float, roll: float) -> tuple[float, fl
     return x - (LIP[0] * cos + LIP[1] * sin), y, z - (-LIP[0] * sin + LIP[1] * cos), roll
 
 
-def fingers(simulation: Simulation) -> NDArray[np.float64]:
+def fingers(simulation: Simulation) -> Floats:
     """Return how far the two fingers have closed, in metres; the hand feels that itself."""
     model, data = simulation.compiled.model, simulation.data
     return np.array([data.qpos[model.joint(f"finger_{side}").qposadr[0]] for side in ("left", "right")])

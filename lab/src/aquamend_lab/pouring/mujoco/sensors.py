@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.camera import Camera, Floats, Vector, cast, of_colour
+from aquamend_lab.pouring.mujoco.camera import Camera, Vector, cast, of_colour
 from aquamend_lab.pouring.mujoco.faults import SOUND, Faults
 from aquamend_lab.pouring.mujoco.scene import APPEARANCE
 from aquamend_lab.pouring.mujoco.simulation import Simulation
@@ -141,7 +141,7 @@ def _patch() -> Floats:
     """Return the points of a square grid that lie inside the eight walls, relative to the axis, ``(n, 3)``."""
     steps = (np.arange(PATCH) + 0.5) / PATCH * 2 - 1
     x, y = (dim.INNER_APOTHEM * side.ravel() for side in np.meshgrid(steps, steps))
-    turns: NDArray[np.float64] = np.arange(4) * math.pi / 4
+    turns: Floats = np.arange(4) * math.pi / 4
     from_axis = np.abs(np.outer(np.cos(turns), x) + np.outer(np.sin(turns), y)).max(axis=0)
     inside = from_axis < PATCH_REACH_M
     return np.stack([x[inside], y[inside], np.zeros(int(inside.sum()))], axis=1)

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.errors import MissingLibrary
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.scene import TableScene, mjcf
@@ -33,22 +33,22 @@ class Compiled:
     """The MuJoCo model; its package has no types."""
 
     @cached_property
-    def beads(self) -> NDArray[np.intp]:
+    def beads(self) -> Indices:
         """Body number of every bead."""
         return np.array([self.model.body(f"bead_{i}").id for i in range(self.scene.particles)])
 
     @cached_property
-    def bead_qpos(self) -> NDArray[np.intp]:
+    def bead_qpos(self) -> Indices:
         """Where a bead's three coordinates begin in ``qpos``; the same in ``qvel``, shifted by ``bead_dof``."""
         return np.asarray(self.model.jnt_qposadr[self.model.body_jntadr[self.beads]])
 
     @cached_property
-    def bead_dof(self) -> NDArray[np.intp]:
+    def bead_dof(self) -> Indices:
         """Where a bead's three velocities begin in ``qvel``."""
         return np.asarray(self.model.body_dofadr[self.beads])
 
     @cached_property
-    def bead_start(self) -> NDArray[np.float64]:
+    def bead_start(self) -> Floats:
         """Where every bead is when its three coordinates are zero, ``(n_beads, 3)``."""
         return np.array(self.model.body_pos[self.beads])
 
@@ -76,7 +76,7 @@ class Simulation:
     compiled: Compiled
     data: Any
     ticks: int = 0
-    hand: NDArray[np.float64] = field(default_factory=lambda: np.array(dim.HOME))
+    hand: Floats = field(default_factory=lambda: np.array(dim.HOME))
     """Where the hand is told to be: x, y, z and roll."""
     grip: float = 0.0
     """How far each finger is told to close, from open."""
@@ -119,15 +119,15 @@ class Simulation:
             self.compiled, copy.copy(self.data), self.ticks, self.hand.copy(), self.grip, self.added, watcher
         )
 
-    def position(self, vessel: str) -> NDArray[np.float64]:
+    def position(self, vessel: str) -> Floats:
         """Return where the foot of a vessel is, in metres."""
         return np.array(self.data.xpos[self.compiled.vessels[vessel]])
 
-    def beads(self) -> NDArray[np.float64]:
+    def beads(self) -> Floats:
         """Return where every bead is, ``(n_beads, 3)``, the reserve included."""
         return np.array(self.data.xpos[self.compiled.beads])
 
-    def beads_in(self, vessel: str) -> NDArray[np.intp]:
+    def beads_in(self, vessel: str) -> Indices:
         """Return the numbers of the beads inside a vessel, however it is tilted."""
         body = self.compiled.vessels[vessel]
         local = (self.beads() - self.data.xpos[body]) @ self.data.xmat[body].reshape(3, 3)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.errors import AquaMendError
 from aquamend.problem.model import Cause
 from aquamend_lab.pouring.mujoco import dimensions as dim
@@ -138,7 +138,7 @@ def _swap(simulation: Simulation, one: str, other: str) -> None:
         simulation.data.qvel[v + 2] = -WAKING_M_S
 
 
-def _put(simulation: Simulation, beads: Sequence[int] | NDArray[np.intp], positions: NDArray[np.float64]) -> None:
+def _put(simulation: Simulation, beads: Sequence[int] | Indices, positions: Floats) -> None:
     """Move beads to positions, at rest but awake."""
     compiled, data = simulation.compiled, simulation.data
     for bead, position in zip(beads, positions, strict=True):

@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Floats
 from aquamend.errors import AquaMendError
 from aquamend.files.atomic import write_atomically
 
@@ -28,7 +29,6 @@ QUATERNION_QUANTUM = 1 / 32767
 MOST_BYTES = 1 << 30
 """A file that unpacks to more than this is refused rather than read."""
 
-Floats = NDArray[np.float64]
 Shape = Literal["box", "cylinder", "sphere", "capsule", "plane"]
 _SIZES: Mapping[str, int] = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "plane": 2}
 """How many numbers the size of a shape has."""

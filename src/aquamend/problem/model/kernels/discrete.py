@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.codec import SUM_TOLERANCE, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
 from aquamend.errors import Fault
-from aquamend.problem.model.kernels.kernel import Answer, Floats, Rows, by_name, frozen, labels_of, named_rows
+from aquamend.problem.model.kernels.kernel import Answer, Rows, by_name, frozen, labels_of, named_rows
 
 ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))
 
@@ -63,11 +63,11 @@ class Outcomes:
     """Shape ``(n_hypotheses, n_outcomes)``; rows sum to one; read-only."""
 
     @cached_property
-    def _labels(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _labels(self) -> tuple[Indices, Indices]:
         return labels_of(self.table)
 
     @property
-    def of(self) -> NDArray[np.intp]:
+    def of(self) -> Indices:
         """Shape ``(n_hypotheses,)``; hypotheses with the same label answer alike."""
         return self._labels[0]
 

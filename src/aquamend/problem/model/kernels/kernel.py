@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.errors import Fault
 
 HYPOTHESES = ("hypotheses",)
 
-Floats = NDArray[np.float64]
 Answer = str | float
 """What a probe says: the name of an outcome, or a reading."""
 Rows: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Sequence[float]] | Floats
@@ -37,7 +37,7 @@ class Channel(Protocol):
     """A kernel compiled to arrays: what all kinds have in common."""
 
     @property
-    def of(self) -> NDArray[np.intp]:
+    def of(self) -> Indices:
         """Shape ``(n_hypotheses,)``; hypotheses with the same label answer alike."""
 
     @property
@@ -118,7 +118,7 @@ def named_rows(
     return faults, [(place, row) for place, row in placed if len(row) == width]
 
 
-def labels_of(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def labels_of(rows: Floats) -> tuple[Indices, Indices]:
     """Return the label of every row, equal rows alike, and where each label first stands."""
     order = np.lexsort(rows.T[::-1])
     ordered, of = rows[order], np.empty(len(rows), dtype=np.intp)

@@ -15,15 +15,14 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aquamend.arrays import Floats, Indices
 from aquamend.codec import UNREAD, FaultReport, Form, Key, Number, by_condition
 from aquamend.codec.forms import NUMBER, list_of, number_in, read_name, row, write_numbers
 from aquamend.deadline import check_deadline
 from aquamend.errors import Fault
 from aquamend.problem.model.kernels.kernel import (
     Answer,
-    Floats,
     Rows,
     by_name,
     frozen,
@@ -212,9 +211,9 @@ def _compiled(tables: Sequence[Sequence[Sequence[float]]], outliers: float) -> R
 class Readings:
     """Readings in hypothesis order: mixtures of normal distributions, one for each label, and their common outliers."""
 
-    of: NDArray[np.intp]
+    of: Indices
     """Shape ``(n_hypotheses,)``; hypotheses with the same label read alike."""
-    owner: NDArray[np.intp]
+    owner: Indices
     """Shape ``(n_components,)``; the label of each component, sorted."""
     weight: Floats
     """Shape ``(n_components,)``; sums to one over each label's components."""
@@ -227,7 +226,7 @@ class Readings:
 
     @classmethod
     def of_components(
-        cls, of: NDArray[np.intp], owner: NDArray[np.intp], weight: Floats, mean: Floats, sd: Floats, outliers: float
+        cls, of: Indices, owner: Indices, weight: Floats, mean: Floats, sd: Floats, outliers: float
     ) -> Self:
         """Return the channel whose outliers spread as far as all components together reach."""
         low, high = float((mean - REACH_SD * sd).min()), float((mean + REACH_SD * sd).max())
@@ -252,7 +251,7 @@ class Readings:
         return np.asarray(np.add.reduceat(of_hypotheses[order], first, axis=0))
 
     @cached_property
-    def _by_label(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _by_label(self) -> tuple[Indices, Indices]:
         """The hypotheses in the order of their labels, and where each label's begin."""
         order = np.argsort(self.of, kind="stable")
         return order, np.searchsorted(self.of[order], np.arange(self.n_labels))
@@ -263,7 +262,7 @@ class Readings:
         return float(self.sd.min())
 
     @cached_property
-    def _first(self) -> NDArray[np.intp]:
+    def _first(self) -> Indices:
         return np.searchsorted(self.owner, np.arange(self.n_labels))
 
     @cached_property
