@@ -77,10 +77,8 @@ def certificates() -> Table:
         (f"{n} independent beliefs, repeatable 90 % probes", alarmed(instances.independent(n, uses=math.inf)), gap, s)
         for n, gap, s in ((8, 0.01, 1.0), (10, 0.01, 60.0), (12, 0.3, 60.0))
     ]
-    single += [
-        (f"examples/{name}.yaml", alarmed(load_problem(EXAMPLES / f"{name}.yaml")), 0.02, 3.0)
-        for name in ("force_sensor_drift", "pouring")
-    ]
+    shipped = sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.json"), *EXAMPLES.glob("worked/*.yaml")])
+    single += [(f"examples/{path.relative_to(EXAMPLES)}", alarmed(load_problem(path)), 0.01, 1.0) for path in shipped]
     single += [("20 causes, two at once", alarmed(instances.two_at_once(20)), 1.6, 5.0)]
     noisy = instances.one_change(8, accuracy=0.9, uses=10, shared=True)
     single += [("one change among 8, ten uses", alarmed(noisy), 0.01, 5.0)]

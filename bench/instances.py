@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aquamend.belief import InformationState
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building import RootCause, joint_model
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
-from aquamend.problem.model import Coverage, Declaration, Discrete, FitGroup, Gaussian, Hypothesis, JointModel
+from aquamend.problem.model import (
+    Coverage,
+    Declaration,
+    Discrete,
+    FitGroup,
+    Gaussian,
+    Hypotheses,
+    Hypothesis,
+    JointModel,
+)
 from aquamend_lab.benchmarks.catalogue import POURING_SUITES
 from aquamend_lab.pouring.model.fitted import load_fitted
 from aquamend_lab.pouring.model.problem import AlarmModel, Heard
@@ -197,13 +207,23 @@ def many_beliefs(n: int, n_edges: int, seed: int = 0, *, values: bool = False) -
     )
 
 
-def many_hypotheses(n: int, seed: int = 0) -> Problem:
-    """n hypotheses over 10 beliefs with 4 probes of 8 outcomes."""
-    rng = np.random.default_rng(seed)
-    failed = rng.random((n, 10)) < 0.2
-    prior = rng.dirichlet(np.ones(n))
-    kernels = {f"p{i}": Discrete([f"y{o}" for o in range(8)], rng.dirichlet(np.ones(8), n)) for i in range(4)}
-    names = [f"b{j}" for j in range(10)]
+@dataclass(frozen=True)
+class Arrays:
+    """Random numbers for n hypotheses: what a caller would bring along."""
+
+    prior: NDArray[np.float64]
+    failed: NDArray[np.bool_]
+    rows: NDArray[np.float64]
+
+    @classmethod
+    def drawn(cls, n: int, outcomes: int, seed: int = 0) -> Arrays:
+        rng = np.random.default_rng(seed)
+        return cls(rng.dirichlet(np.ones(n)), rng.random((10, n)) < 0.2, rng.dirichlet(np.ones(outcomes), (4, n)))
+
+
+def many_hypotheses(drawn: Arrays) -> Problem:
+    """Return a problem of these hypotheses: 10 beliefs, 4 probes."""
+    names, outcomes = [f"b{j}" for j in range(10)], [f"y{o}" for o in range(drawn.rows.shape[2])]
     return Problem(
         RecoveryGraph(
             [Belief(name, residual=8.0) for name in names],
@@ -216,11 +236,8 @@ def many_hypotheses(n: int, seed: int = 0) -> Problem:
             ],
         ),
         JointModel(
-            [
-                Hypothesis(f"h{k}", float(p), tuple(itertools.compress(names, row)))
-                for k, (p, row) in enumerate(zip(prior, failed, strict=True))
-            ],
-            kernels,
+            Hypotheses(drawn.prior, dict(zip(names, drawn.failed, strict=True))),
+            {f"p{i}": Discrete(outcomes, rows) for i, rows in enumerate(drawn.rows)},
         ),
         restart=60.0,
     )

@@ -22,6 +22,7 @@ import instances
 import naive
 from certificates import certificates
 from journal import journal
+from large import large
 from planning import planning
 from pouring import pouring_table
 from rich.console import Console
@@ -141,18 +142,6 @@ def robot_alarms(report: Report) -> None:
     report.add("  the same, warm", median(warm), target=2e-3, beside=beside, reference=median(loops))
 
 
-def causes(report: Report) -> None:
-    """Joint hypotheses from many causes, and a step among them."""
-    start = time.perf_counter()
-    problem = instances.many_causes(40, 4)
-    built = time.perf_counter() - start
-    state = InformationState.alarmed(problem)
-    n = len(problem.model.hypotheses)
-    report.add(f"40 causes, four at once, {n:,} hypotheses: build", built, target=1.0)
-    again = seconds(lambda: AquaMend().next_step(replace(state)), repeat=5)
-    report.add("  next_step, tables built", again, target=40e-3)
-
-
 def exact(report: Report) -> None:
     """Complete adaptive planning on one-change chains, and on noisy probes with shared closures."""
     for n, target, repeat, values in (
@@ -236,19 +225,6 @@ def decided_in(problem: Problem) -> float:
     return seconds(lambda: AquaMend().next_step(InformationState(problem, start.posterior)), repeat=5)
 
 
-def hypotheses(report: Report) -> None:
-    """One step at 100,000 hypotheses."""
-    state = InformationState.alarmed(instances.many_hypotheses(100_000))
-    start = time.perf_counter()
-    AquaMend().next_step(state)
-    first = time.perf_counter() - start
-    fresh = (replace(state) for _ in range(6))  # a new state each time, so that nothing is remembered
-    again = seconds(lambda: AquaMend().next_step(next(fresh)), repeat=5)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    note = f"\n  first call, tables built; later calls {_shown(again)}; peak memory so far {memory:.1f} GB (< 2)"
-    report.add("next_step, 100,000 hypotheses", first, target=1.0, note=note)
-
-
 def suites(report: Report) -> None:
     """One scenario of a suite with all its policies, exact risk and annotation, on one core."""
     for suite, n, target_s in ((M1, 80, 120.0), (M1_DEPTH, 40, 60.0)):
@@ -290,13 +266,10 @@ def main() -> None:
     """Run everything and print one table."""
     report, console = Report(), Console()
     console.print("timing; about eight minutes on two slow cores …")
-    # Memory is read at the peak so far, so what needs least of it goes first.
     for part in (
         starting,
         decision,
         robot_decision,
-        hypotheses,
-        causes,
         sharing,
         minimum_cut,
         robot_alarms,
@@ -307,6 +280,7 @@ def main() -> None:
         part(report)
     console.width = max(console.width, 112)
     console.print(report.table)
+    console.print(large())
     console.print(certificates())
     console.print(planning())
     console.print(pouring_table())

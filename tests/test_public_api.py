@@ -91,6 +91,7 @@ def test_the_core_raises_nothing_but_its_own_errors_and_value_errors_for_bad_arg
         "ValueError",
         "PolicyFault",
         "RobotFault",
+        "KeyError",  # what a mapping has to raise
         "SystemExit",
         "RuntimeError",
         "TimeoutError",

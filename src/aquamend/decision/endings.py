@@ -269,6 +269,10 @@ class Endings:
         return self.values(self.features, speaks, relaxed=True)
 
 
+ROWS = 65_536
+"""Hypotheses whose features are made at once."""
+
+
 @remembered
 def endings_of(problem: Problem) -> Endings:
     """Return the problem's terminal decisions, compiled."""
@@ -294,15 +298,19 @@ def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
     columns = Columns.of(
         len(losses.beliefs), len(losses.values), len(sources), len(others.varying), len(others.barring)
     )
-    new = [value.wrong * losses.weight[i] for value, i in zip(losses.values, losses.owner, strict=True)]
-    features = [
-        np.ones((len(failed), 1)),
-        failed[:, losses.beliefs] * losses.weight,
-        np.array(new).reshape(len(new), len(failed)).T,
-        failed[:, [graph.belief_index[name] for name in sources]],
-        np.where(np.isinf(plans), 0.0, plans),
-        np.isinf(plans)[:, others.barring].astype(float),
-    ]
+    new = [(value.wrong, losses.weight[i]) for value, i in zip(losses.values, losses.owner, strict=True)]
+    own_sources = [graph.belief_index[name] for name in sources]
+    features = np.empty((len(failed), columns.barred.stop))
+    for start in range(0, len(failed), ROWS):  # in pieces, so that no second table of this size is ever held
+        rows = slice(start, start + ROWS)
+        features[rows] = np.hstack([
+            np.ones((len(failed[rows]), 1)),
+            failed[rows][:, losses.beliefs] * losses.weight,
+            np.array([wrong[rows] * weight for wrong, weight in new]).reshape(len(new), len(failed[rows])).T,
+            failed[rows][:, own_sources],
+            np.where(np.isinf(plans[rows]), 0.0, plans[rows]),
+            np.isinf(plans[rows])[:, others.barring],
+        ])  # fmt: skip
     options = [
         (int(losses.beliefs[i]), columns.kept.start + i, losses.weight[i], failed[:, losses.beliefs[i]])
         for i in needing
@@ -314,7 +322,7 @@ def _compiled(problem: Problem, failed: Floats, *, worst: bool) -> Endings:
     ]
     return Endings(
         corrections=problem.corrections,
-        features=np.hstack(features),
+        features=features,
         columns=columns,
         losses=losses,
         support=support_of(problem, options, {name: columns.sources.start + k for k, name in enumerate(sources)}),

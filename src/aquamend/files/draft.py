@@ -31,7 +31,7 @@ from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import coverage_faults
 from aquamend.problem.model.joint_model import Grown
 from aquamend.problem.model.kernels import rows_of, with_rows
-from aquamend.problem.model.validation import model_faults, reference_faults
+from aquamend.problem.model.validation import model_faults, names_of, reference_faults
 from aquamend.problem.problem import plan_faults, terminal_faults
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ class Draft:
             made = replace(made, vocabulary=replace(made.vocabulary, lenient=True))
         self.tables = None if made is None else Tables(made, self.known)
         self.hypotheses: Sequence[Hypothesis] = self.written if made is None else made.hypotheses
-        self.names = [hypothesis.name for hypothesis in self.hypotheses]
+        self.names = names_of(self.hypotheses)
         self.kernels = {name: self._kernel(name, kernel) for name, kernel in file.kernels.items()}
         self.alarm = file.alarm and self._alarm(file.alarm, "alarm")
         given: Mapping[str, Any] = file.alarms

@@ -18,6 +18,7 @@ from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import Coverage, coverage_faults
 from aquamend.problem.model.declarations import Declaration
+from aquamend.problem.model.hypotheses import Hypotheses
 from aquamend.problem.model.joint_model import JointModel
 from aquamend.problem.model.spreads import SLACK
 from aquamend.problem.model.validation import reference_faults
@@ -166,6 +167,14 @@ class Problem(Remembering):
         kinds = {i: object if isinstance(b.declared, str) else float for i, b in enumerate(beliefs) if b.declares}
         found = {i: np.full(n, beliefs[i].declared, dtype=kind) for i, kind in kinds.items()}
         named = {beliefs[i].name: (truth, beliefs[i]) for i, truth in found.items()}
+        if isinstance(self.model.hypotheses, Hypotheses):
+            for name, column in self.model.hypotheses.truth.items():
+                said = column != None  # noqa: E711  # entry by entry
+                named[name][0][said] = column[said]
+            for name, failed in self.model.hypotheses.failed.items():
+                if name in named:
+                    named[name][0][failed] = None  # nan among numbers
+            return found
         for s, hypothesis in enumerate(self.model.hypotheses):  # only what differs from what is declared
             for name in (*hypothesis.truth, *hypothesis.failed):
                 if name in named:
@@ -191,11 +200,15 @@ class Problem(Remembering):
     @cached_property
     def failed(self) -> Floats:
         """Z, shape ``(n_hypotheses, n_beliefs)``; one where the hypothesis makes the belief fail, else zero."""
-        index = self.graph.belief_index
-        failed = np.zeros((len(self.model.hypotheses), len(index)))
-        for s, hypothesis in enumerate(self.model.hypotheses):
-            for belief in hypothesis.failed:
-                failed[s, index[belief]] = 1.0
+        index, hypotheses = self.graph.belief_index, self.model.hypotheses
+        failed = np.zeros((len(index), len(hypotheses))).T  # it is filled belief by belief
+        if isinstance(hypotheses, Hypotheses):
+            for belief, column in hypotheses.failed.items():
+                failed[:, index[belief]] = column
+        else:
+            for s, hypothesis in enumerate(hypotheses):
+                for belief in hypothesis.failed:
+                    failed[s, index[belief]] = 1.0
         for i in self.truth:
             value = self.in_force(i)
             if value is not None:

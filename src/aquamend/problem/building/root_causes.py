@@ -9,13 +9,12 @@ has come since (``ageing``). What more of them at once would add is left out, an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
@@ -25,15 +24,18 @@ from aquamend.problem.building.ageing import Part, ageing_faults, parts_of, prob
 from aquamend.problem.building.rules import Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
 from aquamend.problem.graph import Belief, Value
-from aquamend.problem.model import Cause, Hypothesis
+from aquamend.problem.model import Cause, Hypotheses, Hypothesis
 from aquamend.problem.model.ages import Ages
+from aquamend.problem.model.columns import Combined
+from aquamend.problem.model.hypotheses import CAUSES
 from aquamend.problem.model.spreads import Spread
 from aquamend.problem.model.validation import truth_faults
 
+Present = NDArray[np.int8] | NDArray[np.int32]
 NOTHING = "nothing"
 """The hypothesis under which no cause is present, and the condition for it."""
-MOST_COMBINATIONS = 200_000
-"""Most combinations of causes that are made: a few seconds and a few hundred megabytes."""
+MOST_COMBINATIONS = 1_200_000
+"""Most combinations of causes that are made: a second or two, and a few hundred megabytes."""
 Truth = Value | Spread
 """What is true of a belief: a value, or one that nobody knows yet."""
 
@@ -88,13 +90,13 @@ class Generated:
     """The joint hypotheses that follow from causes."""
 
     made: Expanded
-    present: Indices
+    present: Present
     """Shape ``(n_hypotheses, n_causes)``; in which of its parts each cause is, counted from 1; 0 where absent."""
     left_out: float
     """Prior probability of all combinations that were not generated."""
 
     @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
+    def hypotheses(self) -> Sequence[Hypothesis]:
         """The joint hypotheses, one for each value of a spread."""
         return self.made.hypotheses
 
@@ -125,12 +127,13 @@ def generated(
         raise InvalidProblem(faults)
     present = _combinations(parts, len(causes) if together is None else together)
     words = _cause_words(causes, parts, present)
-    names = _names(parts, present)
-    vocabulary = Vocabulary(names, words)
-    prior = _priors(causes, parts, present, vocabulary)
+    names = Combined([[part.name for part in own] for own in parts], present, NOTHING)
+    prior = _priors(causes, parts, present, Vocabulary(names, words))
     kept = prior > 0.0
-    present, prior, names = present[kept], prior[kept], [name for name, k in zip(names, kept, strict=True) if k]
-    vocabulary = Vocabulary(names, {word: holds[kept] for word, holds in words.items()})
+    if not kept.all():
+        present, prior, names = present[kept], prior[kept], names.taken(kept)
+        words = {word: holds[kept] for word, holds in words.items()}
+    vocabulary = Vocabulary(names, words)
     total = float(prior.sum())
     if not total > 0.0:
         raise InvalidProblem([Fault("causes", "no combination has a probability above 0", "correct the priors")])
@@ -141,18 +144,18 @@ def generated(
     return Generated(made, present[made.origin], left_out)
 
 
-def _combinations(parts: Sequence[Sequence[Part]], together: int) -> Indices:
+def _combinations(parts: Sequence[Sequence[Part]], together: int) -> Present:
     """Return, shape ``(n_combinations, n_causes)``, which part of each cause is present; 0 where it is absent."""
     sizes = np.array([len(own) for own in parts], dtype=np.intp)
-    found = []
+    small = np.int8 if sizes.max(initial=0) < 128 else np.int32
+    found, chosen = [], np.zeros((1, 0), dtype=np.intp)
     for count in range(min(together, len(parts)) + 1):
-        chosen = np.array([*combinations(range(len(parts)), count)], dtype=np.intp).reshape(
-            math.comb(len(parts), count), count
-        )
+        if count:
+            chosen = _with_one_more(chosen, len(parts))
         ways = sizes[chosen].prod(axis=1)
         which = np.repeat(np.arange(len(chosen)), ways)
         number = np.arange(len(which)) - np.repeat(np.cumsum(ways) - ways, ways)  # of the parts of the same causes
-        rows = np.zeros((len(which), len(parts)), dtype=np.intp)
+        rows = np.zeros((len(which), len(parts)), dtype=small)
         for k in reversed(range(count)):  # the parts of the last cause change fastest
             own = chosen[which, k]
             rows[np.arange(len(which)), own] = 1 + number % sizes[own]
@@ -161,7 +164,16 @@ def _combinations(parts: Sequence[Sequence[Part]], together: int) -> Indices:
     return np.concatenate(found)
 
 
-def _cause_words(causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], present: Indices) -> dict[str, Bools]:
+def _with_one_more(chosen: Indices, n: int) -> Indices:
+    """Return every choice of causes with each later one, in order."""
+    last = chosen[:, -1] if chosen.shape[1] else np.full(1, -1)
+    more = n - 1 - last
+    which = np.repeat(np.arange(len(chosen)), more)
+    added = np.arange(len(which)) - np.repeat(np.cumsum(more) - more, more) + last[which] + 1
+    return np.column_stack([chosen[which], added])
+
+
+def _cause_words(causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], present: Present) -> dict[str, Bools]:
     words: dict[str, Bools] = {NOTHING: np.asarray((present == 0).all(axis=1))}
     for c, cause in enumerate(causes):
         words[cause.name] = present[:, c] > 0
@@ -170,34 +182,26 @@ def _cause_words(causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], p
     return words
 
 
-def _names(parts: Sequence[Sequence[Part]], present: Indices) -> list[str]:
-    labels = [["", *(part.name for part in own)] for own in parts]
-    row, at = np.nonzero(present)
-    said = [labels[c][part] for c, part in zip(at.tolist(), present[row, at].tolist(), strict=True)]
-    return [" + ".join(said[a:b]) or NOTHING for a, b in _spans(row, len(present))]
-
-
-def _spans(row: Indices, n: int) -> Iterator[tuple[int, int]]:
-    """Yield where the entries of each of n rows begin and end; ``row``, sorted, tells whose each entry is."""
-    return pairwise(np.searchsorted(row, np.arange(n + 1)).tolist())
-
-
-def _kinds(causes: Sequence[RootCause], present: Indices) -> list[Cause]:
+def _kinds(causes: Sequence[RootCause], present: Present) -> NDArray[np.int8]:
     """Return of what kind each combination is: that of its causes, unknown where they differ.
 
     Whatever is none of the alarm's business does not change what another cause makes of it.
     """
-    kinds = [kind for kind in Cause if kind is not Cause.FALSE_ALARM]
-    among = np.array([[cause.kind == kind for kind in kinds] for cause in causes])
-    found = (present > 0).astype(float) @ among > 0
-    which = np.where(found.sum(axis=1) > 1, kinds.index(Cause.UNKNOWN), found.argmax(axis=1))
-    return [kinds[k] if some else Cause.FALSE_ALARM for k, some in zip(which, found.any(axis=1), strict=True)]
+    kind = np.full(len(present), CAUSES.index(Cause.FALSE_ALARM), dtype=np.int8)
+    some = np.zeros(len(present), dtype=bool)
+    for which in CAUSES:
+        own = [c for c, cause in enumerate(causes) if cause.kind == which]
+        if own and which is not Cause.FALSE_ALARM:
+            here = (present[:, own] > 0).any(axis=1)
+            kind[here] = np.where(some[here], CAUSES.index(Cause.UNKNOWN), CAUSES.index(which))
+            some |= here
+    return kind
 
 
 def _priors(
     causes: Sequence[RootCause],
     parts: Sequence[Sequence[Part]],
-    present: Indices,
+    present: Present,
     vocabulary: Vocabulary,
 ) -> Floats:
     """Return the probability of every combination, the left-out ones not made up for."""
@@ -272,10 +276,10 @@ def _written(
     causes: Sequence[RootCause],
     parts: Sequence[Sequence[Part]],
     beliefs: Sequence[Belief],
-    present: Indices,
+    present: Present,
     prior: Floats,
     vocabulary: Vocabulary,
-) -> tuple[list[Hypothesis], dict[str, tuple[Clash, ...]]]:
+) -> tuple[Hypotheses, dict[str, tuple[Clash, ...]]]:
     """Return a hypothesis for each combination, with what its causes do, and where two of them contradict each other.
 
     A belief that declares a value and fails without one has a rule like any other.
@@ -292,21 +296,19 @@ def _written(
                     rules.setdefault(belief, {})[when] = UNKNOWN
             for belief, value in part.spec.truth.items():
                 rules.setdefault(belief, {})[since(part, belief, own_parts)] = value
-    truth = {belief: resolved(own, vocabulary) for belief, own in rules.items()}
-    values = {belief: list(found) for belief, found in truth.items()}
-    unknown = {b: np.array([v is None for v in own]) & (truth[b].chosen >= 0) for b, own in values.items()}
+    said = {belief: resolved(own, vocabulary) for belief, own in rules.items()}
+    truth = {}
+    for belief, found in said.items():
+        values = np.array([*found.values, None], dtype=object)  # the last one where no rule holds
+        truth[belief] = values[found.chosen]
+        unknown = (truth[belief] == None) & (found.chosen >= 0)  # noqa: E711  # entry by entry
+        if belief in failed or unknown.any():
+            failed[belief] = unknown
     order = {belief.name: i for i, belief in enumerate(beliefs)}
     failing = sorted(failed, key=lambda b: order.get(b, len(order)))
-    columns = [unknown.get(b, failed[b]) for b in failing]
-    row, at = np.nonzero(np.column_stack([np.zeros((len(present), 0), dtype=bool), *columns]))
-    named = [failing[k] for k in at.tolist()]
-    each = zip(vocabulary.names, prior.tolist(), _spans(row, len(present)), _kinds(causes, present), strict=True)
-    found = [Hypothesis(name, p, tuple(named[a:b]), kind, {}) for name, p, (a, b), kind in each]
-    for belief, of in values.items():
-        for s in np.flatnonzero(truth[belief].chosen >= 0).tolist():
-            if (true := of[s]) is not None:
-                found[s].truth[belief] = true  # type: ignore[index]  # made here, and not yet given away
-    return found, {belief: own.clashes for belief, own in truth.items() if own.clashes}
+    columns = {belief: failed[belief] for belief in failing}
+    made = Hypotheses(prior, columns, truth, _kinds(causes, present), vocabulary.names)
+    return made, {belief: own.clashes for belief, own in said.items() if own.clashes}
 
 
 def _cause_faults(

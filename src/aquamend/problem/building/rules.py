@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -24,6 +24,7 @@ from aquamend.arrays import Bools, Indices
 from aquamend.codec import FirstThatHolds
 from aquamend.errors import Fault, UnknownCondition
 from aquamend.problem.graph import Value
+from aquamend.problem.model.columns import ByHypothesis, finder
 from aquamend.problem.model.spreads import SLACK
 
 T = TypeVar("T")
@@ -103,13 +104,14 @@ class Vocabulary:
     def _word(self, text: str) -> Bools | None:
         if text in self.words:
             return self.words[text]
-        if self.by_name and text in self._position:
-            return np.asarray(np.arange(len(self.names)) == self._position[text])
+        at = self._find(text) if self.by_name else None
+        if at is not None:
+            return np.asarray(np.arange(len(self.names)) == at)
         return np.ones(len(self.names), dtype=bool) if text == DEFAULT else None
 
     @cached_property
-    def _position(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
+    def _find(self) -> Callable[[str], int | None]:
+        return finder(self.names)
 
 
 _COMPARISON = re.compile(r"(?P<left>.*?\S)\s*(?P<sign><=|>=|<|>|=)\s*(?P<right>\S.*)")
@@ -173,6 +175,10 @@ class Resolved(Generic[T]):
 
     def __iter__(self) -> Iterator[T | None]:
         return (None if i < 0 else self.values[i] for i in self.chosen.tolist())
+
+    def by_hypothesis(self, names: Sequence[str]) -> ByHypothesis[T]:
+        """Return what is said by name, where something is said of every hypothesis."""
+        return ByHypothesis(names, self.values, self.chosen)
 
     def by_specificity(self) -> list[tuple[str, T]]:
         """Return the rules as a list in which the first that holds decides: the narrower first, the default last."""

@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from aquamend.arrays import Floats
+import numpy as np
+
 from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem.building.conditional import Conditional, conditional
 from aquamend.problem.building.following import following, follows, mean_faults, standing_in, value_table
 from aquamend.problem.building.noisy_or import noisy_or
 from aquamend.problem.building.root_causes import RootCause, generated
-from aquamend.problem.building.rules import DEFAULT, Vocabulary, clash_fault, resolved
+from aquamend.problem.building.rules import DEFAULT, Resolved, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import Effect, Expanded, expanded
 from aquamend.problem.graph import Belief, RecoveryGraph
 from aquamend.problem.model import Alarm, Declaration, Discrete, Hypothesis, JointModel, Kernel, NoisyOr, ValueOf
 from aquamend.problem.model.ages import Ages
+from aquamend.problem.model.columns import ByHypothesis
 from aquamend.problem.model.kernels import rows_of, with_rows
 from aquamend.problem.model.kernels.kernel import row_name_faults
 from aquamend.problem.model.validation import hypothesis_faults, truth_faults
@@ -31,20 +33,19 @@ def vocabulary_of(hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief]) -
     return expanded(hypotheses, beliefs).vocabulary
 
 
-def table(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> dict[str, T]:
+def table(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> Mapping[str, T]:
     """Return what the rules say of every hypothesis, by its name; ``InvalidProblem`` where they leave one out.
 
     ``where`` is the place of the rules in a file, for the faults: conditions that mean nothing, rules that contradict
     each other, hypotheses of which nothing is said.
     """
     found = _resolved(rules, vocabulary, where)
-    said = dict(zip(vocabulary.names, found, strict=True))
-    missing = [name for name, value in said.items() if value is None]
-    if missing:
+    missing = np.flatnonzero(found.chosen < 0)
+    if len(missing):
         more = f", nor of {len(missing) - 1} more" if len(missing) > 1 else ""
-        problem = f"nothing is said of hypothesis {missing[0]!r}{more}"
+        problem = f"nothing is said of hypothesis {vocabulary.names[int(missing[0])]!r}{more}"
         raise InvalidProblem([Fault(where, problem, "add a rule for it, or a default")])
-    return {name: value for name, value in said.items() if value is not None}
+    return found.by_hypothesis(vocabulary.names)
 
 
 def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> dict[str, T]:
@@ -53,7 +54,7 @@ def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "r
     return {name: row for name, row in zip(vocabulary.names, found, strict=True) if row is not None}
 
 
-def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Any:
+def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Resolved[T]:
     faults = [
         fault
         for condition in rules
@@ -128,6 +129,8 @@ class Tables:
             given = table(given, self.made.vocabulary, where=where)
         elif faults := list(self._loss_faults(given, where)):
             raise InvalidProblem(faults)
+        if isinstance(given, ByHypothesis):
+            return given.rows()
         return [given[name] if name in given else given[DEFAULT] for name in self.names]
 
     def _loss_faults(self, given: Mapping[str, float], where: str) -> Iterator[Fault]:
@@ -175,7 +178,9 @@ class Tables:
         if faults := list(kernel.faults(where, ())):
             raise InvalidProblem(faults)
         second = noisy_or(kernel.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
-        return Discrete(kernel.outcomes, {name: (1.0 - p, p) for name, p in self._by_name(second)})
+        said = ByHypothesis.of_numbers(self.names, second)
+        rows = [(1.0 - p, p) for p in said.different]
+        return Discrete(kernel.outcomes, ByHypothesis(self.names, rows, said.chosen))
 
     def alarm(self, alarm: Alarm, where: str = "alarm") -> Alarm:
         """Return an alarm with an entry for every hypothesis, and with the conditions that ask about beliefs."""
@@ -208,10 +213,8 @@ class Tables:
     def _likelihood(self, alarm: Alarm, where: str) -> Mapping[str, float]:
         if alarm.noisy_or is None:
             return self.table(alarm.likelihood, f"{where}.likelihood")
-        return dict(self._by_name(noisy_or(alarm.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")))
-
-    def _by_name(self, numbers: Floats) -> Iterator[tuple[str, float]]:
-        return zip(self.names, numbers.tolist(), strict=True)
+        said = noisy_or(alarm.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
+        return ByHypothesis.of_numbers(self.names, said)
 
     def _row_faults(self, kernel: Kernel, rows: Mapping[str, Any], where: str, at: str) -> Iterator[Fault]:
         """Yield what is wrong with rows by conditions, at the places where they stand."""

@@ -21,7 +21,7 @@ from aquamend.codec import TRUE_VALUE, Name
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
 from aquamend.problem.building.rules import Clash, Vocabulary
 from aquamend.problem.graph import Belief, Value
-from aquamend.problem.model import Hypothesis
+from aquamend.problem.model import Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import Grown
 from aquamend.problem.model.spreads import Normal, OneOf, Uniform, differs, steps_of
 from aquamend.text import named
@@ -48,7 +48,7 @@ class Effect:
 class Expanded:
     """The hypotheses in full: every one with a single value of every belief."""
 
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Sequence[Hypothesis]
     origin: Indices
     """Shape ``(n_hypotheses,)``; which hypothesis as written each one comes from."""
     widths: Mapping[str, Floats]
@@ -79,12 +79,19 @@ def expanded(
     ``contested`` tells of which beliefs two causes say different things, so that an effect has to decide.
     """
     known = {belief.name: belief for belief in beliefs}
-    rows, origin, widths = _spread_out(written, known)
     listed = words is None
-    said = {word: holds[origin] for word, holds in (words or {}).items()}
-    if listed:
-        said |= {h.name: origin == s for s, h in enumerate(written) if has_spread(h)}
-    plain = Vocabulary([row.name for row in rows], said, listed=listed, whole=[row.part_of or row.name for row in rows])
+    rows: Sequence[Hypothesis]
+    widths: dict[str, Floats]
+    if isinstance(written, Hypotheses) and not _holds_spreads(written):
+        rows, origin, widths, said = written, np.arange(len(written)), {}, dict(words or {})
+        plain = Vocabulary(written.names, said, listed=listed)
+    else:
+        rows, origin, widths = _spread_out(written, known)
+        said = {word: holds[origin] for word, holds in (words or {}).items()}
+        if listed:
+            said |= {h.name: origin == s for s, h in enumerate(written) if has_spread(h)}
+        names, whole = [row.name for row in rows], [row.part_of or row.name for row in rows]
+        plain = Vocabulary(names, said, listed=listed, whole=whole)
     table = _Table(known, rows, widths)
     undecided = {belief: np.ones(len(rows), dtype=bool) for belief in contested or {}}
     faults = []
@@ -115,9 +122,15 @@ def has_spread(hypothesis: Hypothesis) -> bool:
     return any(isinstance(value, Normal | Uniform | OneOf) for value in hypothesis.truth.values())
 
 
+def _holds_spreads(written: Hypotheses) -> bool:
+    """Whether some truth is a spread; the same ones stand in a column again and again."""
+    return any(isinstance(value, Normal | Uniform | OneOf) for column in written.truth.values() for value in
+               {id(value): value for value in column.tolist()}.values())  # fmt: skip
+
+
 def _spread_out(
     written: Sequence[Hypothesis], known: Mapping[str, Belief]
-) -> tuple[list[Hypothesis], Indices, dict[str, Floats]]:
+) -> tuple[Sequence[Hypothesis], Indices, dict[str, Floats]]:
     """Return one hypothesis for each value, where each comes from, and how wide a range each value stands for."""
     rows: list[Hypothesis] = []
     origin: list[int] = []
@@ -176,6 +189,9 @@ class _Table:
         for name, belief in self.known.items():
             if belief.declared is not None:
                 self.truth[name] = np.full(n, belief.declared, dtype=object)
+        if isinstance(self.rows, Hypotheses):
+            self._take_columns(self.rows)
+            return
         for s, row in enumerate(self.rows):  # only what differs from what is declared
             for name in row.failed:
                 if name in self.failed:
@@ -183,6 +199,15 @@ class _Table:
             for name in (*row.truth, *row.failed):
                 if name in self.truth:
                     self.truth[name][s] = row.true_of(self.known[name])
+
+    def _take_columns(self, rows: Hypotheses) -> None:
+        for name, column in rows.truth.items():
+            said = column != None  # noqa: E711  # entry by entry
+            self.truth[name][said] = column[said]
+        for name, failed in rows.failed.items():
+            self.failed[name] = failed
+            if name in self.truth:
+                self.truth[name][failed] = UNKNOWN
 
     def apply(self, effect: Effect, holds: Bools) -> None:
         """Make an effect so where its condition holds."""
@@ -208,16 +233,20 @@ class _Table:
         for name, belief in self.known.items():
             failed = self.failed[name]
             if belief.declared is not None:
-                failed = np.array([differs(value, belief.declared, belief.tolerance) for value in self.truth[name]])
+                values = self.truth[name].tolist()
+                differ = {v: differs(v, belief.declared, belief.tolerance) for v in dict.fromkeys(values)}
+                failed = np.array([differ[value] for value in values])
             if name not in hidden and name not in words:
                 words[name] = failed.astype(bool)
                 beliefs.append(name)
         return replace(plain, words=words, truth=self.truth, beliefs=beliefs)
 
-    def hypotheses(self, rows: Sequence[Hypothesis], effects: Sequence[Effect]) -> tuple[Hypothesis, ...]:
+    def hypotheses(self, rows: Sequence[Hypothesis], effects: Sequence[Effect]) -> Sequence[Hypothesis]:
         """Return the hypotheses with what is true under each."""
         if not effects:
-            return tuple(rows)
+            return rows
+        if isinstance(rows, Hypotheses):
+            return replace(rows, failed={b: f for b, f in self.failed.items() if f.any()}, truth=self._columns(rows))
         order = list(self.known)
         found = []
         for s, row in enumerate(rows):
@@ -229,3 +258,15 @@ class _Table:
                     truth[name] = value
             found.append(replace(row, failed=failed, truth=truth))
         return tuple(found)
+
+    def _columns(self, rows: Hypotheses) -> dict[str, NDArray[np.object_]]:
+        """Return what is true of every belief where it differs from what is declared, or was said to be true before."""
+        found = {}
+        for name, values in self.truth.items():
+            differs_there = values != self.known[name].declared
+            if name in rows.truth:
+                differs_there |= rows.truth[name] != None  # noqa: E711  # entry by entry
+            if differs_there.any():
+                found[name] = values.copy()
+                found[name][~differs_there] = UNKNOWN
+        return found

@@ -3,7 +3,7 @@
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import Coverage, FitGroup
 from aquamend.problem.model.declarations import Declaration
-from aquamend.problem.model.hypotheses import Alarm, Cause, Hypothesis
+from aquamend.problem.model.hypotheses import Alarm, Cause, Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import JointModel
 from aquamend.problem.model.kernels import (
     Discrete,
@@ -27,6 +27,7 @@ __all__ = [
     "Discrete",
     "FitGroup",
     "Gaussian",
+    "Hypotheses",
     "Hypothesis",
     "JointModel",
     "Kernel",

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from aquamend.arrays import Bools, Floats
 from aquamend.codec import NOT_WRITTEN, TRUE_VALUE, Name, Probability, ProbabilityTable
 from aquamend.problem.graph.nodes import Belief, Value
+from aquamend.problem.model.columns import Numbered
 from aquamend.problem.model.spreads import Spread
 
 
@@ -50,6 +54,53 @@ class Hypothesis:
         """Return what is true of a belief that declares a value; None where it failed and no value can be named."""
         value = None if belief.name in self.failed else self.truth.get(belief.name, belief.declared)
         return value if isinstance(value, str | float | int) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Hypotheses(Sequence[Hypothesis]):
+    """Very many hypotheses as columns, with an entry for each of them; one becomes an object when it is asked for.
+
+    >>> Hypotheses(prior, failed={"pose": pose_has_failed})
+    """
+
+    prior: Floats
+    """Shape ``(n_hypotheses,)``; as for all columns."""
+    failed: Mapping[str, Bools] = field(default_factory=dict)
+    """By belief, where it fails without a value; left out where it never does."""
+    truth: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+    """By belief that declares a value, what is true instead; None where nothing is said."""
+    cause: NDArray[np.int8] | Cause = Cause.UNKNOWN
+    """Why something failed: one cause for all, or positions in ``list(Cause)``."""
+    names: Sequence[str] = ()
+    """Their names; h0, h1 and so on unless given."""
+
+    def __post_init__(self) -> None:
+        if not len(self.names):
+            object.__setattr__(self, "names", Numbered(len(self.prior)))
+
+    def __len__(self) -> int:
+        return len(self.prior)
+
+    @overload
+    def __getitem__(self, at: int) -> Hypothesis: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Hypothesis]: ...
+    def __getitem__(self, at: int | slice) -> Hypothesis | Sequence[Hypothesis]:
+        if isinstance(at, slice):
+            return tuple(map(self.__getitem__, range(len(self))[at]))
+        failed = tuple(belief for belief, column in self.failed.items() if column[at])
+        truth = {belief: value for belief, column in self.truth.items() if (value := column[at]) is not None}
+        return Hypothesis(self.names[at], float(self.prior[at]), failed, CAUSES[int(self.causes[at])], truth)
+
+    @property
+    def causes(self) -> NDArray[np.int8]:
+        """Shape ``(n_hypotheses,)``; positions in ``list(Cause)``."""
+        if isinstance(self.cause, Cause):
+            return np.broadcast_to(np.int8(CAUSES.index(self.cause)), len(self))
+        return self.cause
+
+
+CAUSES = tuple(Cause)
 
 
 class Conditions(Protocol):

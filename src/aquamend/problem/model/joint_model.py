@@ -12,10 +12,11 @@ import numpy as np
 from aquamend.arrays import Floats, Indices
 from aquamend.caching import Remembering
 from aquamend.errors import InvalidProblem, UnknownName
+from aquamend.problem.model.columns import ByHypothesis, Names
 from aquamend.problem.model.declarations import Declaration
-from aquamend.problem.model.hypotheses import Alarm, Cause, Hypothesis
+from aquamend.problem.model.hypotheses import CAUSES, Alarm, Cause, Hypotheses, Hypothesis
 from aquamend.problem.model.kernels.kernel import Channel, Kernel, frozen
-from aquamend.problem.model.validation import model_faults
+from aquamend.problem.model.validation import model_faults, names_of, priors_of
 
 UNNAMED = "alarm"
 """What the only monitor is called where the problem gives it no name."""
@@ -46,16 +47,17 @@ class JointModel(Remembering):
     """Several monitors by name, in place of ``alarm``; independent given the hypothesis."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
+        if not isinstance(self.hypotheses, Hypotheses):
+            object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
         object.__setattr__(self, "declarations", tuple(self.declarations))
         faults = model_faults(self.hypotheses, self.kernels, self.alarm, self.declarations, self.alarms)
         if faults:
             raise InvalidProblem(faults)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """The hypotheses' names, in order."""
-        return tuple(hypothesis.name for hypothesis in self.hypotheses)
+        return names_of(self.hypotheses)
 
     @cached_property
     def hypothesis_index(self) -> dict[str, int]:
@@ -65,7 +67,7 @@ class JointModel(Remembering):
     @cached_property
     def prior(self) -> Floats:
         """Shape ``(n_hypotheses,)``; sums to one."""
-        prior = np.array([hypothesis.prior for hypothesis in self.hypotheses], dtype=float)
+        prior = priors_of(self.hypotheses)
         return frozen(prior / prior.sum())
 
     @property
@@ -94,6 +96,8 @@ class JointModel(Remembering):
         return {name: self._row(a.again) for name, a in self.monitors.items() if a.again is not None}
 
     def _row(self, by_name: Mapping[str, float]) -> Floats:
+        if isinstance(by_name, ByHypothesis):
+            return frozen(by_name.numbers())
         return frozen(np.array([by_name[name] for name in self.names], dtype=float))
 
     @cached_property
@@ -104,12 +108,15 @@ class JointModel(Remembering):
     @cached_property
     def causes(self) -> Indices:
         """Shape ``(n_hypotheses,)``; position of each hypothesis's cause in ``list(Cause)``."""
-        position = {cause: i for i, cause in enumerate(Cause)}
+        if isinstance(self.hypotheses, Hypotheses):
+            return self.hypotheses.causes.astype(np.intp)
+        position = {cause: i for i, cause in enumerate(CAUSES)}
         return np.array([position[Cause(h.cause)] for h in self.hypotheses], dtype=np.intp)
 
     def names_where(self, marked: Floats) -> tuple[str, ...]:
         """Return the names of the hypotheses with an entry other than zero."""
-        return tuple(self.names[s] for s in np.flatnonzero(marked))
+        at = np.flatnonzero(marked)
+        return tuple(self.names.made(at) if isinstance(self.names, Names) else [self.names[s] for s in at.tolist()])
 
     def among(self, names: Sequence[str]) -> Floats:
         """Return, shape ``(n_hypotheses,)``, one where the hypothesis is among these names."""

@@ -13,7 +13,7 @@ from aquamend.arrays import Floats, Indices
 from aquamend.codec import SUM_TOLERANCE, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
 from aquamend.errors import Fault
-from aquamend.problem.model.kernels.kernel import Answer, Rows, by_name, frozen, labels_of, named_rows
+from aquamend.problem.model.kernels.kernel import Answer, Rows, frozen, labels_of, named_rows, stacked
 
 ROWS = by_condition(row(PROBABILITY, low=0.0, high=1.0))
 
@@ -35,13 +35,12 @@ class Discrete:
         if width == 0 or len(set(self.outcomes)) != width:
             problem = f"{list(self.outcomes)!r} is empty or repeats a name"
             yield Fault(f"{where}.outcomes", problem, "name every outcome once")
-        faults, rows = named_rows(f"{where}.likelihood", self.likelihood, names, width)
+        faults, rows, place_of = named_rows(f"{where}.likelihood", self.likelihood, names, width)
         yield from faults
-        stacked = np.array([row for _, row in rows], dtype=float).reshape(len(rows), width)
         with np.errstate(all="ignore"):  # infinities and NaN are what is being looked for
-            sound = (stacked >= 0).all(axis=1) & (np.abs(stacked.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
-        for i in np.flatnonzero(~sound):
-            place, row = rows[i][0], stacked[i]
+            sound = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
+        for i in np.flatnonzero(~sound).tolist():
+            place, row = place_of(i), rows[i]
             shown = [float(p) for p in row]
             if not ((row >= 0).all() and np.isfinite(row).all()):
                 yield Fault(place, f"{shown!r} has an entry that is not a probability", "give numbers from 0 to 1")
@@ -50,7 +49,7 @@ class Discrete:
 
     def channel(self, names: Sequence[str]) -> Outcomes:
         """Return the table of likelihoods."""
-        rows = np.array(by_name(self.likelihood, names), dtype=float)
+        rows = stacked(self.likelihood, names)
         return Outcomes(tuple(self.outcomes), frozen(rows / rows.sum(axis=1, keepdims=True)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aquamend.arrays import Floats, Indices
 from aquamend.errors import Fault
+from aquamend.problem.model.columns import ByHypothesis
 
 HYPOTHESES = ("hypotheses",)
 
@@ -60,7 +61,14 @@ class Channel(Protocol):
 
 def by_name(rows: Rows, names: Sequence[str]) -> list[Any]:
     """Return the rows in the order of the names."""
+    if isinstance(rows, ByHypothesis):
+        return rows.rows()
     return [rows[name] for name in names] if isinstance(rows, Mapping) else list(rows)
+
+
+def stacked(rows: Rows, names: Sequence[str]) -> Floats:
+    """Return the rows as an array, in the order of the names."""
+    return rows.numbers() if isinstance(rows, ByHypothesis) else np.array(by_name(rows, names), dtype=np.float64)
 
 
 def rows_of(kernel: Kernel) -> Any:
@@ -81,6 +89,8 @@ def rows_by_name(kernel: Kernel, names: Sequence[str]) -> Kernel:
 
 def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
     """Yield the hypotheses without a row and the rows without a hypothesis."""
+    if isinstance(given, ByHypothesis) and given.names is names:
+        return
     given_names, wanted = set(given), set(names)
     if given_names == wanted:
         return
@@ -96,26 +106,30 @@ def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> I
 
 def named_rows(
     where: str, rows: Any, names: Sequence[str], width: int
-) -> tuple[list[Fault], list[tuple[str, Sequence[float]]]]:
-    """Return the faults of names and widths, and the rows of the right width with their places.
+) -> tuple[list[Fault], Floats, Callable[[int], str]]:
+    """Return the faults of names and widths, the rows of the right width as an array, and what tells their places.
 
     A row that several hypotheses have from one rule comes once, with the place of the first of them.
     """
-    if isinstance(rows, Mapping):
+    if not isinstance(rows, Mapping):
+        if np.ndim(rows) == 2 and np.shape(rows) == (len(names), width):
+            return [], np.asarray(rows, dtype=np.float64), lambda i: f"{where}[{i}]"
+        fault = Fault(where, f"the array has shape {np.shape(rows)}", f"make it ({len(names)}, {width})")
+        return [fault], np.zeros((0, width)), lambda i: where
+    if isinstance(rows, ByHypothesis) and rows.names is names:
+        faults, placed = [], [(f"{where}.{names[s]}", row) for s, row in rows.first_of_each()]
+    else:
         faults = list(row_name_faults(where, rows, names))
         every = [(name, rows[name]) for name in names if name in rows]
         first = {id(row): k for k, (_, row) in zip(range(len(every) - 1, -1, -1), reversed(every), strict=True)}
         placed = [(f"{where}.{every[k][0]}", every[k][1]) for k in sorted(first.values())]
-    elif np.ndim(rows) != 2 or np.shape(rows) != (len(names), width):
-        return [Fault(where, f"the array has shape {np.shape(rows)}", f"make it ({len(names)}, {width})")], []
-    else:
-        faults, placed = [], [(f"{where}[{i}]", row) for i, row in enumerate(rows)]
     faults += [
         Fault(place, f"{list(row)!r} has {len(row)} numbers", f"give {width}")
         for place, row in placed
         if len(row) != width
     ]
-    return faults, [(place, row) for place, row in placed if len(row) == width]
+    fit = [(place, row) for place, row in placed if len(row) == width]
+    return faults, np.array([row for _, row in fit], dtype=np.float64).reshape(len(fit), width), lambda i: fit[i][0]
 
 
 def labels_of(rows: Floats) -> tuple[Indices, Indices]:

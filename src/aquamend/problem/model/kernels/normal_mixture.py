@@ -24,11 +24,11 @@ from aquamend.errors import Fault
 from aquamend.problem.model.kernels.kernel import (
     Answer,
     Rows,
-    by_name,
     frozen,
     labels_of,
     named_rows,
     row_name_faults,
+    stacked,
 )  # fmt: skip
 
 DEFAULT_OUTLIERS = 1e-12
@@ -91,19 +91,17 @@ class Gaussian:
 
     def faults(self, where: str, names: Sequence[str]) -> Iterator[Fault]:
         """Yield rows that are missing and rows that are not a mean and a positive standard deviation."""
-        faults, rows = named_rows(f"{where}.gaussian", self.mean_sd, names, 2)
+        faults, rows, place_of = named_rows(f"{where}.gaussian", self.mean_sd, names, 2)
         yield from faults
-        for place, (mean, sd) in rows:
-            if not (math.isfinite(mean) and math.isfinite(sd) and sd > SMALLEST_SD):
-                shown = [float(mean), float(sd)]
-                yield Fault(
-                    place, f"{shown!r} is not a mean and a standard deviation", "give two finite numbers, sd > 0"
-                )
+        sound = np.isfinite(rows).all(axis=1) & (rows[:, 1] > SMALLEST_SD)
+        for i in np.flatnonzero(~sound).tolist():
+            said = f"{rows[i].tolist()!r} is not a mean and a standard deviation"
+            yield Fault(place_of(i), said, "give two finite numbers, sd > 0")
         yield from _outlier_faults(where, self.outliers)
 
     def channel(self, names: Sequence[str]) -> Readings:
         """Return one component for each distinct mean and standard deviation."""
-        rows = np.array(by_name(self.mean_sd, names), dtype=float)
+        rows = stacked(self.mean_sd, names)
         of, first = labels_of(rows)
         mean, sd = rows[first].T
         return Readings.of_components(of, np.arange(len(first)), np.ones(len(first)), mean, sd, self.outliers)
