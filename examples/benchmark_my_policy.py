@@ -18,9 +18,9 @@ class LookOnce:
         return Reprobe(min(state.problem.graph.probes, key=lambda probe: probe.cost).name)
 
 
-if __name__ == "__main__":  # or: aquamend bench m1-v1 --policies aquamend,benchmark_my_policy:LookOnce
+if __name__ == "__main__":  # or: aquamend bench m1-v2 --policies aquamend,benchmark_my_policy:LookOnce
     mine = "benchmark_my_policy:LookOnce"
     with tempfile.TemporaryDirectory() as folder:
         asked = Asked(("aquamend", mine), scenarios=100, seeds=1)
-        table = table_of(run_suite("m1-v1", folder, asked=asked, jobs=1))
+        table = table_of(run_suite("m1-v2", folder, asked=asked, jobs=1))
         print(verdict(compare(side(table, "aquamend"), side(table, mine, name="LookOnce"))[0]))

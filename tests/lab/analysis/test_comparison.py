@@ -13,12 +13,12 @@ from aquamend_lab.records import Run
 
 def record(policy, scenario, loss, *, seed=0, group=None, **fields):
     return {
-        "suite": "m1-v1", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
+        "suite": "m1-v2", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
         **fields,
     }  # fmt: skip
 
 
-def table(records, suite="m1-v1", folder="runs/one"):
+def table(records, suite="m1-v2", folder="runs/one"):
     return table_of(Run(Path(folder), {"suite": suite}, list(records), [], []))
 
 
@@ -89,7 +89,7 @@ def in_units(*units, kind="problem", metric="loss", losses=(1.0, 2.0), **fields)
 @pytest.mark.parametrize("groups", [{"n": "size"}, {"n": "setting"}, {"n": "problem"}])
 def test_what_was_varied_on_purpose_is_never_taken_together(groups):
     records = [record(name, i, 1.0 + i, group={"n": i % 2}) for name in "ab" for i in range(6)]
-    run = table_of(Run(Path("runs/one"), {"suite": "m1-v1", "groups": groups}, records, [], []))
+    run = table_of(Run(Path("runs/one"), {"suite": "m1-v2", "groups": groups}, records, [], []))
     assert [one.group for one in compare(side(run, "a"), side(run, "b"))] == [{"n": 0}, {"n": 1}]
 
 
@@ -240,7 +240,7 @@ def test_a_policy_the_run_lacks_is_named_with_those_it_has():
 def test_runs_of_different_suites_are_not_compared():
     first = side(table([record("a", 0, 1.0)]), "a")
     second = side(table([record("a", 0, 1.0)], suite="other-v1", folder="runs/two"), "a")
-    with pytest.raises(InvalidRun, match="runs/two: its suite is 'other-v1', that of runs/one is 'm1-v1'"):
+    with pytest.raises(InvalidRun, match="runs/two: its suite is 'other-v1', that of runs/one is 'm1-v2'"):
         compare(first, second)
 
 

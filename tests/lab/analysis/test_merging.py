@@ -11,7 +11,7 @@ from aquamend_lab.analysis.table import table_of
 from aquamend_lab.records import Run
 
 
-def run(folder, losses, *, suite="m1-v1", failed=("b1",), timed=False, **manifest):
+def run(folder, losses, *, suite="m1-v2", failed=("b1",), timed=False, **manifest):
     """Return a run of some policies, each with its losses."""
     records = [
         {"suite": suite, "scenario": i, "seed": 0, "policy": name, "group": {}, "loss": loss}
@@ -41,7 +41,7 @@ def test_a_policy_is_added_to_published_results_without_running_the_rest():
 
 def test_runs_of_different_suites_stay_apart():
     found = merged([run("a", {"x": [1.0]}), run("b", {"x": [1.0]}, suite="other"), run("c", {"y": [1.0]})])
-    assert [(one.suite, len(one.records)) for one in found] == [("m1-v1", 2), ("other", 1)]
+    assert [(one.suite, len(one.records)) for one in found] == [("m1-v2", 2), ("other", 1)]
 
 
 def test_a_policy_on_which_runs_agree_is_one():
@@ -60,7 +60,7 @@ def test_a_policy_on_which_runs_differ_is_shown_for_each():
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"suite": "other"}, "its suite is 'other', that of a is 'm1-v1'"),
+        ({"suite": "other"}, "its suite is 'other', that of a is 'm1-v2'"),
         ({"failed": ()}, "scenario 0, seed 0, is another one than in a"),
         ({"own_suite": "2"}, "what the suite is made of is not what it was for a"),
         ({"unit": "EUR"}, "the unit is not what it was for a"),

@@ -14,7 +14,7 @@ from aquamend_lab.records import Run
 
 def record(policy="aquamend", scenario=0, seed=0, *, loss=3.0, group=None, **fields):
     return {
-        "suite": "m1-v1", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
+        "suite": "m1-v2", "scenario": scenario, "seed": seed, "policy": policy, "group": group or {}, "loss": loss,
         "success": 1.0, "expected_risk": loss, "sensing": 1.0, "rollback": 2.0, "continuation": 0.0, "residual": 0.0,
         "probes": 1, "undone": 0, "ending": "roll_back", "false_alarm": False, **fields,
     }  # fmt: skip
@@ -26,7 +26,7 @@ def refusal(policy="aquamend", scenario=0, seed=0, **fields):
 
 
 def table(*records, timings=(), **manifest):
-    return table_of(Run(Path("somewhere"), {"suite": "m1-v1", **manifest}, list(records), [], list(timings)))
+    return table_of(Run(Path("somewhere"), {"suite": "m1-v2", **manifest}, list(records), [], list(timings)))
 
 
 def only(*records, **options) -> Summary:
@@ -146,7 +146,7 @@ def test_without_false_alarms_zero_rollback_is_unavailable():
 
 def test_timings_are_medians_of_what_was_timed():
     timings = [
-        {"suite": "m1-v1", "scenario": i, "seed": 0, "policy": policy, "decision_ms": ms, "peak_kib": None}
+        {"suite": "m1-v2", "scenario": i, "seed": 0, "policy": policy, "decision_ms": ms, "peak_kib": None}
         for policy, times in (("aquamend", (1.0, 9.0, 2.0)), ("restart", (100.0,)))
         for i, ms in enumerate(times)
     ]
@@ -157,7 +157,7 @@ def test_timings_are_medians_of_what_was_timed():
 def test_estimators_are_summarised_by_their_error():
     def estimate(scenario, exact, estimate, disjoint):
         return {
-            "suite": "m1-proxy-v1", "scenario": scenario, "seed": 0, "policy": "beam-32",
+            "suite": "m1-proxy-v2", "scenario": scenario, "seed": 0, "policy": "beam-32",
             "group": {"mode": "correlated"}, "exact": exact, "estimate": estimate, "disjoint": disjoint,
         }  # fmt: skip
 

@@ -1,7 +1,6 @@
 """M1: the graphs are as the paper says, and the truth is distributed as the policies are told."""
 
 import math
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -35,7 +34,8 @@ def test_sizes_wirings_and_modes_are_crossed_evenly(scenarios):
 def test_node_types_are_in_the_papers_ratio(scenarios):
     for s in scenarios:
         graph = s.state.problem.graph
-        assert len(graph.probes) == len(graph.beliefs) == round(0.4 * s.features["nodes"]) <= 5
+        assert len(graph.probes) == round(0.4 * s.features["nodes"])
+        assert 3 <= len(graph.beliefs) == max(3, len(graph.probes)) <= 5
         assert len(graph.probes) + len(graph.beliefs) + len(graph.actions) == s.features["nodes"]
 
 
@@ -43,16 +43,6 @@ def test_every_belief_has_a_probe_and_an_executed_action_that_rests_on_it(scenar
     for s in scenarios:
         graph = s.state.problem.graph
         assert all(graph.direct_probes[b.name] and graph.downstream(b.name) for b in graph.beliefs)
-
-
-def test_few_states_are_rollback_disjoint(scenarios):
-    """The paper has 6 %; without mending the graphs it would be 40 %."""
-
-    def disjoint(charges):
-        return all(a & b == 0 for a, b in combinations(charges, 2))
-
-    share = np.mean([disjoint(s.state.problem.graph.belief_charges) for s in scenarios])
-    assert 0.01 < share < 0.12
 
 
 def test_costs_are_clipped_and_rollbacks_dearer_by_two_to_five(scenarios):
@@ -68,7 +58,7 @@ def test_residuals_of_critical_beliefs_are_at_least_what_correcting_costs(scenar
     for s in scenarios:
         graph = s.state.problem.graph
         ratios = [b.residual / graph.correction_cost([b.name]) for b in graph.beliefs]
-        assert any(r > 0 for r in ratios)
+        assert sum(r > 0 for r in ratios) >= 3
         assert all(r == 0 or RESIDUAL_RATIO[0] <= r <= RESIDUAL_RATIO[1] for r in ratios)
 
 
@@ -82,16 +72,23 @@ def test_one_alarm_in_six_is_false_and_the_rest_fail_one_to_three(scenarios):
     for s in scenarios:
         sizes = [len(h.failed) for h in s.state.problem.model.hypotheses]
         share = np.bincount(sizes, weights=s.state.problem.model.prior)
-        assert share[0] == pytest.approx(1 / 6)
-        if len(share) == 4:
-            assert share[1:] == pytest.approx([5 / 18] * 3)
+        assert share == pytest.approx([1 / 6, 5 / 18, 5 / 18, 5 / 18])
+
+
+def test_the_alarm_names_some_beliefs_and_sooner_those_that_failed(scenarios):
+    named = {True: [], False: []}
+    for s in scenarios:
+        assert s.state.triggers
+        for belief in s.state.problem.graph.beliefs:
+            named[belief.name in s.truths[0].failed].append(belief.name in s.state.triggers)
+    assert np.mean(named[True]) > np.mean(named[False]) + 0.2
 
 
 def test_correlated_pairs_fail_together_more_often():
     """With joined and unjoined pairs in one graph, the joined ones take weight from the others."""
     compared = 0
     for seed in range(20):
-        graph = random_graph(np.random.default_rng(seed), nodes=12, wiring="erdos-renyi")
+        graph = random_graph(np.random.default_rng(seed), nodes=12, wiring="erdos-renyi", critical=3)
         sets = m1.failure_sets(graph)
         joined = [frozenset(s) in m1.joined_pairs(graph) for s in sets if len(s) == 2]
         if all(joined) or not any(joined):

@@ -15,11 +15,13 @@ def test_small_supports_fit_the_beam_and_large_ones_do_not():
         assert len(posterior_state(0, number)[0].posterior) > 32
 
 
-def test_there_are_four_thousand_states_of_each_mode_with_small_support():
+def test_there_are_four_thousand_states_of_each_mode_and_base_rate_with_small_support():
     groups = [("independent", "correlated")[number % 2] for number in range(SMALL)]
-    assert groups.count("independent") * SUITE.seeds == groups.count("correlated") * SUITE.seeds == 4000
-    assert posterior_state(0, 2)[1] == {"mode": "independent", "support": "small"}
-    assert posterior_state(0, SMALL + 1)[1] == {"mode": "correlated", "support": "large"}
+    assert groups.count("independent") * SUITE.seeds == groups.count("correlated") * SUITE.seeds == 12_000
+    failed = [posterior_state(0, number)[1]["failed"] for number in range(96)]
+    assert [failed.count(mean) for mean in ("1.67", "0.8", "0.4")] == [32, 32, 32]
+    assert posterior_state(0, 2)[1] == {"mode": "independent", "support": "small", "failed": "1.67"}
+    assert posterior_state(0, SMALL + 1)[1] == {"mode": "correlated", "support": "large", "failed": "1.67"}
 
 
 def test_independent_states_multiply_and_correlated_ones_do_not():
@@ -42,7 +44,7 @@ def test_the_beam_is_exact_where_it_holds_everything_and_the_product_where_nothi
             seen += 1
             assert records["independent"]["estimate"] == pytest.approx(records["independent"]["exact"])
         assert records["independent"]["estimate"] >= records["independent"]["exact"] - 1e-9
-    assert seen > 5
+    assert 4 < seen < 48, "the paper has 6 %"
 
 
 def test_with_a_larger_support_the_beam_errs():

@@ -88,8 +88,8 @@ def test_a_suite_of_ones_own_that_changed_is_not_continued(doubts, tmp_path):
     [
         ("own_doubts:Nobody", "AttributeError"), ("no_such_module:Suite", "ModuleNotFoundError"),
         ("json:JSONDecoder", "it has no name, description, scenarios, seeds, policies, check_policies, play"),
-        ("aquamend_lab.benchmarks.catalogue:M1", "its name 'm1-v1' is that of one of ours"),
-        ("m2-v1", "unknown suite 'm2-v1'; valid names: 'm1-v1'"),
+        ("aquamend_lab.benchmarks.catalogue:M1", "its name 'm1-v2' is that of one of ours"),
+        ("m2-v1", "unknown suite 'm2-v1'; valid names: 'm1-v2'"),
     ],
 )  # fmt: skip
 def test_what_is_no_suite_is_told(doubts, name, told):

@@ -206,7 +206,7 @@ def test_q1_has_the_same_eight_scenes_under_five_posteriors(monkeypatch):
 
 def test_cold_decisions_use_nothing_remembered(monkeypatch):
     """What has been worked out for a problem before is worked out again inside the clock, and everybody takes turns."""
-    scenario = SUITES["m1-v1"].make(0, 0)
+    scenario = SUITES["m1-v2"].make(0, 0)
     asked = []
 
     class Spy:

@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
-SIZE = ["m1-v1", "--policies", "aquamend,exact,greedy", "--scenarios", "40", "--seeds", "1"]
+SIZE = ["m1-v2", "--policies", "aquamend,exact,greedy", "--scenarios", "40", "--seeds", "1"]
 
 
 def aquamend(*arguments, **options):

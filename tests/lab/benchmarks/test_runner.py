@@ -20,7 +20,7 @@ def records_of(folder):
 
 
 def test_there_is_one_record_for_every_scenario_seed_and_policy_in_order(tmp_path):
-    run = run_suite("m1-v1", tmp_path / "run", asked=SMALL, jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=SMALL, jobs=1)
     assert [key_of(r) for r in run.records] == [
         (seed, number, policy) for seed in range(2) for number in range(6) for policy in ("aquamend", "restart")
     ]
@@ -28,8 +28,8 @@ def test_there_is_one_record_for_every_scenario_seed_and_policy_in_order(tmp_pat
 
 
 def test_the_manifest_says_what_was_run_by_what(tmp_path):
-    manifest = run_suite("m1-v1", tmp_path / "run", asked=SMALL, jobs=1).manifest
-    assert (manifest["suite"], manifest["scenarios"], manifest["seeds"]) == ("m1-v1", 6, 2)
+    manifest = run_suite("m1-v2", tmp_path / "run", asked=SMALL, jobs=1).manifest
+    assert (manifest["suite"], manifest["scenarios"], manifest["seeds"]) == ("m1-v2", 6, 2)
     assert manifest["policies"] == ["aquamend", "restart"]
     assert manifest["libraries"]["numpy"]
     assert manifest["started"] <= manifest["finished"]
@@ -37,8 +37,8 @@ def test_the_manifest_says_what_was_run_by_what(tmp_path):
 
 
 def test_processes_write_the_same_bytes_as_one(tmp_path):
-    run_suite("m1-v1", tmp_path / "one", asked=SMALL, jobs=1)
-    run_suite("m1-v1", tmp_path / "two", asked=SMALL, jobs=2)
+    run_suite("m1-v2", tmp_path / "one", asked=SMALL, jobs=1)
+    run_suite("m1-v2", tmp_path / "two", asked=SMALL, jobs=2)
     assert records_of(tmp_path / "one") == records_of(tmp_path / "two")
 
 
@@ -48,7 +48,7 @@ class Killed(Exception):
 
 def test_a_run_that_stops_midway_goes_on_without_loss_or_repetition(tmp_path, monkeypatch):
     straight = tmp_path / "straight"
-    run_suite("m1-v1", straight, asked=SMALL, jobs=1)
+    run_suite("m1-v2", straight, asked=SMALL, jobs=1)
     broken = tmp_path / "broken"
 
     def dies_after_three(done, total):
@@ -56,7 +56,7 @@ def test_a_run_that_stops_midway_goes_on_without_loss_or_repetition(tmp_path, mo
             raise Killed
 
     with pytest.raises(Killed):
-        run_suite("m1-v1", broken, asked=SMALL, jobs=1, progress=dies_after_three)
+        run_suite("m1-v2", broken, asked=SMALL, jobs=1, progress=dies_after_three)
     kept = {key_of(r) for r in load_run(broken).records}
     assert 0 < len(kept) < 24
     done_again = []
@@ -64,7 +64,7 @@ def test_a_run_that_stops_midway_goes_on_without_loss_or_repetition(tmp_path, mo
     monkeypatch.setattr(
         runner, "cut", lambda suite, units, size: done_again.extend(units) or cut(suite, units, size=size)
     )
-    run_suite("m1-v1", broken, jobs=1, resume=True)
+    run_suite("m1-v2", broken, jobs=1, resume=True)
     assert len(done_again) == 12 - len(kept) // 2
     assert records_of(broken) == records_of(straight)
     assert not (broken / "parts").exists()
@@ -72,7 +72,7 @@ def test_a_run_that_stops_midway_goes_on_without_loss_or_repetition(tmp_path, mo
 
 def test_a_run_killed_while_it_was_put_together_is_put_together_again(tmp_path, monkeypatch):
     straight, broken = tmp_path / "straight", tmp_path / "broken"
-    run_suite("m1-v1", straight, asked=SMALL, jobs=1)
+    run_suite("m1-v2", straight, asked=SMALL, jobs=1)
 
     def dies(*_, **__):
         raise Killed
@@ -80,18 +80,18 @@ def test_a_run_killed_while_it_was_put_together_is_put_together_again(tmp_path, 
     with monkeypatch.context() as patch:
         patch.setattr(runner.Path, "unlink", dies)
         with pytest.raises(Killed):
-            run_suite("m1-v1", broken, asked=SMALL, jobs=1)
+            run_suite("m1-v2", broken, asked=SMALL, jobs=1)
     assert (broken / "parts").exists()
-    run = run_suite("m1-v1", broken, jobs=1, resume=True)
+    run = run_suite("m1-v2", broken, jobs=1, resume=True)
     assert records_of(broken) == records_of(straight)
     assert run.manifest["finished"]
 
 
 def test_a_run_can_be_extended_by_policies_scenarios_and_seeds(tmp_path):
     folder = tmp_path / "run"
-    run_suite("m1-v1", folder, asked=Asked(("aquamend",), 3, 1), jobs=1)
-    run_suite("m1-v1", folder, asked=Asked(("aquamend", "restart"), 6, 2), jobs=1, resume=True)
-    run_suite("m1-v1", tmp_path / "straight", asked=SMALL, jobs=1)
+    run_suite("m1-v2", folder, asked=Asked(("aquamend",), 3, 1), jobs=1)
+    run_suite("m1-v2", folder, asked=Asked(("aquamend", "restart"), 6, 2), jobs=1, resume=True)
+    run_suite("m1-v2", tmp_path / "straight", asked=SMALL, jobs=1)
     assert records_of(folder) == records_of(tmp_path / "straight")
     assert json.loads((folder / "manifest.json").read_text())["policies"] == ["aquamend", "restart"]
 
@@ -105,17 +105,17 @@ def test_two_policies_asked_for_one_after_the_other_before_the_end_are_both_kept
             raise Killed
 
     with pytest.raises(Killed):
-        run_suite("m1-v1", folder, asked=Asked(("aquamend",), 4, 1), jobs=1, progress=dies_at_the_end)
-    run = run_suite("m1-v1", folder, asked=Asked(("restart",)), jobs=1, resume=True)
+        run_suite("m1-v2", folder, asked=Asked(("aquamend",), 4, 1), jobs=1, progress=dies_at_the_end)
+    run = run_suite("m1-v2", folder, asked=Asked(("restart",)), jobs=1, resume=True)
     assert [r["policy"] for r in run.records] == ["aquamend", "restart"] * 4
 
 
 def test_a_packed_run_holds_the_same_and_can_be_extended(tmp_path):
-    plain = run_suite("m1-v1", tmp_path / "plain", asked=SMALL, jobs=1)
-    packed = run_suite("m1-v1", tmp_path / "packed", asked=Asked(("aquamend",), 6, 2), jobs=1, compress=True)
+    plain = run_suite("m1-v2", tmp_path / "plain", asked=SMALL, jobs=1)
+    packed = run_suite("m1-v2", tmp_path / "packed", asked=Asked(("aquamend",), 6, 2), jobs=1, compress=True)
     assert not (tmp_path / "packed" / "records.jsonl").exists()
     assert len(packed.records) == 12
-    extended = run_suite("m1-v1", tmp_path / "packed", asked=SMALL, jobs=1, resume=True, compress=True)
+    extended = run_suite("m1-v2", tmp_path / "packed", asked=SMALL, jobs=1, resume=True, compress=True)
     assert extended.records == plain.records
     assert sorted(p.name for p in (tmp_path / "packed").iterdir()) == [
         "annotations.jsonl.gz", "manifest.json", "records.jsonl.gz",
@@ -123,40 +123,40 @@ def test_a_packed_run_holds_the_same_and_can_be_extended(tmp_path):
 
 
 def test_an_existing_run_is_not_touched_without_being_asked_to(tmp_path):
-    run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
+    run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1)
     before = records_of(tmp_path)
-    with pytest.raises(InvalidRun, match="already holds a run of m1-v1; continue it with --resume"):
-        run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
-    with pytest.raises(InvalidRun, match="holds a run of m1-v1, not of m1-depth-v1"):
+    with pytest.raises(InvalidRun, match="already holds a run of m1-v2; continue it with --resume"):
+        run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1)
+    with pytest.raises(InvalidRun, match="holds a run of m1-v2, not of m1-depth-v1"):
         run_suite("m1-depth-v1", tmp_path, asked=SMALL, jobs=1, resume=True)
     assert records_of(tmp_path) == before
 
 
 def test_results_of_two_programs_are_not_mixed(tmp_path):
-    run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
+    run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"code": "0123456789abcdef"}))
     with pytest.raises(InvalidRun, match="made with code 0123456789abcdef, and this is"):
-        run_suite("m1-v1", tmp_path, jobs=1, resume=True)
+        run_suite("m1-v2", tmp_path, jobs=1, resume=True)
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InvalidRun, match="not empty"):
-        run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
+        run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 @pytest.mark.parametrize(
     ("suite", "policies", "told"),
     [
-        ("m1-v1", ("psychic",), "unknown policy 'psychic'.*'oracle'"),
-        ("m2", None, "unknown suite 'm2'; valid names: 'm1-v1'"),
-        ("m1-v1", ("no_such_module:Policy",), "no_such_module"),
-        ("m1-v1", ("json:dumps",), "it has no next_step"),
-        ("m1-v1", ("fractions:Fraction.nothing",), "AttributeError"),
-        ("m1-v1", ("datetime:date",), "TypeError"),
-        ("m1-v1", ("..:X",), "TypeError"),
+        ("m1-v2", ("psychic",), "unknown policy 'psychic'.*'oracle'"),
+        ("m2", None, "unknown suite 'm2'; valid names: 'm1-v2'"),
+        ("m1-v2", ("no_such_module:Policy",), "no_such_module"),
+        ("m1-v2", ("json:dumps",), "it has no next_step"),
+        ("m1-v2", ("fractions:Fraction.nothing",), "AttributeError"),
+        ("m1-v2", ("datetime:date",), "TypeError"),
+        ("m1-v2", ("..:X",), "TypeError"),
     ],
 )
 def test_unknown_names_are_told_before_anything_is_written(tmp_path, suite, policies, told):
@@ -166,7 +166,7 @@ def test_unknown_names_are_told_before_anything_is_written(tmp_path, suite, poli
 
 
 def test_a_refusal_is_a_record_that_says_why(tmp_path):
-    run = run_suite("m1-v1", tmp_path, asked=Asked(("structured", "aquamend"), 8, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path, asked=Asked(("structured", "aquamend"), 8, 1), jobs=1)
     refusals = [r for r in run.records if "error" in r]
     assert refusals
     assert {r["policy"] for r in refusals} == {"structured"}
@@ -181,7 +181,7 @@ def test_a_policy_of_ones_own_takes_part_and_its_crash_is_kept(tmp_path, monkeyp
         "class Broken:\n    def next_step(self, state):\n        return 1 / 0\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    run = run_suite("m1-v1", tmp_path / "run", asked=Asked(("mine:Optimist", "mine:Broken"), 4, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=Asked(("mine:Optimist", "mine:Broken"), 4, 1), jobs=1)
     by_policy = {name: [r for r in run.records if r["policy"] == name] for name in ("mine:Optimist", "mine:Broken")}
     assert all(r["ending"] == "continue" for r in by_policy["mine:Optimist"])
     assert all(r["error"] == "ZeroDivisionError: division by zero" for r in by_policy["mine:Broken"])
@@ -199,13 +199,13 @@ def test_policies_of_ones_own_take_part_with_settings_and_keep_their_titles(tmp_
     )
     monkeypatch.syspath_prepend(tmp_path)
     names = ("settled:Settled", "settled:Settled(over=True)")
-    run = run_suite("m1-v1", tmp_path / "run", asked=Asked(names, 2, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=Asked(names, 2, 1), jobs=1)
     assert {(r["policy"], r["ending"]) for r in run.records} == {(names[0], "continue"), (names[1], "restart")}
     assert [look["title"] for look in run.manifest["looks"].values()] == ["Settled", "Settled (over=True)"]
 
 
 def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tmp_path):
-    run = run_suite("m1-v1", tmp_path, asked=Asked(None, 48, 1), jobs=2)
+    run = run_suite("m1-v2", tmp_path, asked=Asked(None, 48, 1), jobs=2)
     risk = {(r["scenario"], r["policy"]): r["expected_risk"] for r in run.records}
     for scenario in range(48):
         best = risk[scenario, "exact"]
@@ -215,21 +215,21 @@ def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tm
 
 
 def test_a_run_that_is_being_extended_is_not_called_finished(tmp_path):
-    run_suite("m1-v1", tmp_path, asked=Asked(("aquamend",), 2, 1), jobs=1)
+    run_suite("m1-v2", tmp_path, asked=Asked(("aquamend",), 2, 1), jobs=1)
 
     def dies_at_once(done, total):
         raise Killed
 
     with pytest.raises(Killed):
-        run_suite("m1-v1", tmp_path, asked=Asked(None, 50), jobs=1, resume=True, progress=dies_at_once)
+        run_suite("m1-v2", tmp_path, asked=Asked(None, 50), jobs=1, resume=True, progress=dies_at_once)
     manifest = load_run(tmp_path).manifest
     assert (manifest["scenarios"], manifest["finished"]) == (50, None)
 
 
 def test_a_run_resumed_with_nothing_left_keeps_its_date(tmp_path):
-    before = run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1).manifest
+    before = run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1).manifest
     (tmp_path / "manifest.json").write_text(json.dumps(before | {"finished": "2001-01-01T00:00:00+00:00"}))
-    after = run_suite("m1-v1", tmp_path, jobs=1, resume=True).manifest
+    after = run_suite("m1-v2", tmp_path, jobs=1, resume=True).manifest
     assert after["finished"] == "2001-01-01T00:00:00+00:00"
     assert len(after["resumed"]) == 1
 
@@ -237,16 +237,16 @@ def test_a_run_resumed_with_nothing_left_keeps_its_date(tmp_path):
 def test_two_runs_do_not_work_in_one_folder(tmp_path):
     def second(done, total):
         with pytest.raises(InvalidRun, match="another run is at work in it"):
-            run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1, resume=True)
+            run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1, resume=True)
 
-    run = run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1, progress=second)
+    run = run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1, progress=second)
     assert len(run.records) == 24
     assert not (tmp_path / ".lock").exists()
 
 
 def test_what_a_killed_process_had_begun_to_write_is_swept_away(tmp_path):
     (tmp_path / ".manifest.json.abc.tmp").write_text('{"form')
-    run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1)
+    run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1)
     assert not list(tmp_path.glob(".*"))
 
 
@@ -258,7 +258,7 @@ def test_records_are_not_taken_to_be_there_when_they_are_gone(tmp_path):
             part.unlink()
 
     with pytest.raises(InvalidRun, match="records that were finished are gone"):
-        run_suite("m1-v1", tmp_path, asked=SMALL, jobs=1, progress=vandal)
+        run_suite("m1-v2", tmp_path, asked=SMALL, jobs=1, progress=vandal)
     assert load_run(tmp_path).manifest["finished"] is None
 
 
@@ -266,7 +266,7 @@ def test_records_are_not_taken_to_be_there_when_they_are_gone(tmp_path):
 def test_a_place_where_no_folder_can_be_is_told(tmp_path, place):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidRun, match=r"it is not a folder|nothing can be written there"):
-        run_suite("m1-v1", tmp_path / place, asked=SMALL, jobs=1)
+        run_suite("m1-v2", tmp_path / place, asked=SMALL, jobs=1)
 
 
 def test_a_policy_of_ones_own_that_changed_is_not_mixed_with_what_it_was(tmp_path, monkeypatch):
@@ -275,10 +275,10 @@ def test_a_policy_of_ones_own_that_changed_is_not_mixed_with_what_it_was(tmp_pat
         "from aquamend import Continue\nclass P:\n    def next_step(self, state):\n        return Continue()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    run_suite("m1-v1", tmp_path / "run", asked=Asked(("changing:P",), 2, 1), jobs=1)
+    run_suite("m1-v2", tmp_path / "run", asked=Asked(("changing:P",), 2, 1), jobs=1)
     module.write_text(module.read_text() + "# better now\n")
     with pytest.raises(InvalidRun, match="the module of changing:P has changed since"):
-        run_suite("m1-v1", tmp_path / "run", asked=Asked(None, 4), jobs=1, resume=True)
+        run_suite("m1-v2", tmp_path / "run", asked=Asked(None, 4), jobs=1, resume=True)
 
 
 def test_a_policy_that_ends_the_program_or_returns_nothing_leaves_a_record(tmp_path, monkeypatch):
@@ -287,7 +287,7 @@ def test_a_policy_that_ends_the_program_or_returns_nothing_leaves_a_record(tmp_p
         "class Silent:\n    def next_step(self, state):\n        pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    run = run_suite("m1-v1", tmp_path / "run", asked=Asked(("rude:Exits", "rude:Silent"), 1, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=Asked(("rude:Exits", "rude:Silent"), 1, 1), jobs=1)
     assert [r["error"] for r in run.records] == [
         "SystemExit: 5",
         "BadStep: the policy returned None, which is not a step; return one of the five in aquamend.decision",
@@ -301,29 +301,29 @@ def test_a_worker_that_dies_is_told_and_the_run_can_go_on(tmp_path, monkeypatch)
     )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Unreachable, match=r"a worker process: it died.*go on with --resume"):
-        run_suite("m1-v1", tmp_path / "run", asked=Asked(("deadly:Dies",), 40, 1), jobs=2)
+        run_suite("m1-v2", tmp_path / "run", asked=Asked(("deadly:Dies",), 40, 1), jobs=2)
     assert (tmp_path / "run" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("value", ["3.25", "null", '"inf"', '"much"'])
 def test_a_record_that_was_changed_by_hand_is_neither_continued_nor_read(tmp_path, value):
     folder = tmp_path / "run"
-    run_suite("m1-v1", folder, asked=SMALL, jobs=1)
+    run_suite("m1-v2", folder, asked=SMALL, jobs=1)
     path = folder / "records.jsonl"
     path.write_text(re.sub(r'"loss":[^,]+', f'"loss":{value}', path.read_text(), count=1))
     with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
-        run_suite("m1-v1", folder, asked=Asked(seeds=3), jobs=1, resume=True)
+        run_suite("m1-v2", folder, asked=Asked(seeds=3), jobs=1, resume=True)
     with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
         load_run(folder)
 
 
 def test_a_line_that_was_removed_is_played_again(tmp_path):
     folder = tmp_path / "run"
-    run_suite("m1-v1", folder, asked=SMALL, jobs=1)
+    run_suite("m1-v2", folder, asked=SMALL, jobs=1)
     whole = records_of(folder)
     path = folder / "records.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    run_suite("m1-v1", folder, jobs=1, resume=True)
+    run_suite("m1-v2", folder, jobs=1, resume=True)
     assert records_of(folder) == whole
 
 

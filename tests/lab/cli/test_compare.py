@@ -15,7 +15,7 @@ app.callback()(lambda: None)
 
 def record(policy, scenario, loss, **fields):
     return {
-        "suite": "m1-v1", "scenario": scenario, "seed": 0, "policy": policy, "group": {}, "loss": loss,
+        "suite": "m1-v2", "scenario": scenario, "seed": 0, "policy": policy, "group": {}, "loss": loss,
         "steps": [f"{policy} acts"], **fields,
     }  # fmt: skip
 
@@ -35,7 +35,7 @@ def make_run(tmp_path, monkeypatch):
     """Write a run under ``runs/`` of a fresh working folder."""
     monkeypatch.chdir(tmp_path)
 
-    def make_run(name, records, suite="m1-v1"):
+    def make_run(name, records, suite="m1-v2"):
         folder = Path("runs") / name
         write_lines(folder / "records.jsonl", records)
         manifest = {"format": "aquamend-run/1", "suite": suite, "policies": ["aquamend", "restart"]}
@@ -56,7 +56,7 @@ def test_the_text_says_who_loses_less_and_how_surely(one, compared):
     result = compared("aquamend", "restart", "--run", one)
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
-    assert "aquamend against restart realised loss · suite m1-v1 · runs/one" in text
+    assert "aquamend against restart realised loss · suite m1-v2 · runs/one" in text
     assert "▶ aquamend loses 1.5 less on average; 2 of 8 scenarios tie." in text
     assert "statistically significant (exact p = 0.0312)" in text
     assert "all 8 6 2 0 −1.50" in text
@@ -219,7 +219,7 @@ def test_runs_of_different_suites_are_refused(one, make_run, compared):
     two = make_run("two", [record("greedy", 0, 1.0)], suite="m1-depth-v1")
     result = compared(one, two)
     assert result.exit_code == 2
-    assert "its suite is 'm1-depth-v1', that of runs/one is 'm1-v1'; compare runs of the same suite" in result.stderr
+    assert "its suite is 'm1-depth-v1', that of runs/one is 'm1-v2'; compare runs of the same suite" in result.stderr
 
 
 def test_runs_without_a_common_policy_are_refused(one, make_run, compared):

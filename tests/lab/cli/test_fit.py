@@ -64,7 +64,7 @@ def test_too_few_runs_say_which_kind_is_missing(run, made, tmp_path):
 
 
 def test_a_file_of_other_records_is_refused(run, tmp_path):
-    (tmp_path / "other.jsonl").write_text('{"suite": "m1-v1"}\n', encoding="utf-8")
+    (tmp_path / "other.jsonl").write_text('{"suite": "m1-v2"}\n', encoding="utf-8")
     said = refused(run("fit", "pouring", "--records", str(tmp_path / "other.jsonl")))
     assert "other.jsonl" in said
     assert "calibration records" in said

@@ -14,12 +14,12 @@ from aquamend_lab.records import write_lines
 @pytest.fixture
 def folder(tmp_path):
     path = tmp_path / "m1"
-    manifest = {"format": "aquamend-run/1", "suite": "m1-v1", "policies": ["aquamend", "exact"]}
+    manifest = {"format": "aquamend-run/1", "suite": "m1-v2", "policies": ["aquamend", "exact"]}
     manifest |= {"scenarios": 2, "seeds": 1, "looks": looks_of(M1, manifest["policies"])}
     path.mkdir()
     (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     records = [
-        {"suite": "m1-v1", "scenario": i, "seed": 0, "policy": name, "group": {}, "loss": loss, "success": 1.0}
+        {"suite": "m1-v2", "scenario": i, "seed": 0, "policy": name, "group": {}, "loss": loss, "success": 1.0}
         for name, losses in (("aquamend", [2.0, 4.0]), ("exact", [2.0, 3.0]))
         for i, loss in enumerate(losses)
     ]
@@ -50,7 +50,7 @@ def test_several_runs_are_reported_together_where_one_stands(run, folder, tmp_pa
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_run_named_twice_is_reported_once(run, folder):
-    assert run("report", str(folder), f"{folder}/").stdout.count("m1-v1\n") == 1
+    assert run("report", str(folder), f"{folder}/").stdout.count("m1-v2\n") == 1
     assert (folder / "report" / "report.html").is_file()
 
 
@@ -63,7 +63,7 @@ def test_out_says_where_to_write(run, folder, tmp_path):
 @pytest.mark.usefixtures("undrawn")
 def test_a_plain_table_sums_it_up(run, folder):
     lines = run("report", str(folder)).stdout.splitlines()
-    assert lines[0] == "m1-v1"
+    assert lines[0] == "m1-v2"
     assert any(line.split() == ["AquaMend", "1.000", "3.000", "8.594"] for line in lines)
 
 
@@ -141,7 +141,7 @@ def with_policy(folder, name, policy, **manifest):
     other.mkdir()
     before = json.loads((folder / "manifest.json").read_text())
     (other / "manifest.json").write_text(json.dumps(before | {"policies": [policy]} | manifest), encoding="utf-8")
-    label = {"suite": "m1-v1", "seed": 0, "policy": policy, "group": {}, "success": 1.0}
+    label = {"suite": "m1-v2", "seed": 0, "policy": policy, "group": {}, "success": 1.0}
     write_lines(other / "records.jsonl", [label | {"scenario": i, "loss": 1.0 + i} for i in range(2)])
     return other
 
@@ -151,10 +151,10 @@ def test_runs_of_one_suite_make_one_table(run, folder, tmp_path):
     mine = with_policy(folder, "mine", "my:Policy")
     result = run("report", str(folder), str(mine), "--out", str(tmp_path / "report"), columns=120)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert [line for line in result.stdout.splitlines() if line.startswith("m1-v1")] == ["m1-v1"]
+    assert [line for line in result.stdout.splitlines() if line.startswith("m1-v2")] == ["m1-v2"]
     assert any(line.split()[:3] == ["my:Policy", "1.000", "1.500"] for line in result.stdout.splitlines())
     page = (tmp_path / "report" / "report.md").read_text()
-    assert "m1-v1 (mine)" in page, "where each number comes from"
+    assert "m1-v2 (mine)" in page, "where each number comes from"
 
 
 @pytest.mark.usefixtures("undrawn")

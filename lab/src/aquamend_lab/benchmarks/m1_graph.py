@@ -16,18 +16,22 @@ ROLLBACK_RATIO = (2.0, 5.0)
 EDGE_PROBABILITIES = (0.15, 0.25)
 OUT_DEGREES = (1, 2, 3)
 CRITICAL = 0.8
-"""Probability that a belief is task-critical; at least one always is."""
+"""Probability that a belief is task-critical, beyond those that have to be."""
 RESIDUAL_RATIO = (1.0, 3.0)
 """Residual of a critical belief over the cost of correcting it."""
 
 Pairs = dict[str, list[str]]
 
 
-def random_graph(rng: np.random.Generator, *, nodes: int, wiring: str) -> RecoveryGraph:
-    """Return a random recovery graph in which every belief has a probe and an executed action that rests on it."""
-    n_beliefs = round(0.4 * nodes)
-    n_actions = nodes - 2 * n_beliefs
-    probes = [f"p{i + 1}" for i in range(n_beliefs)]
+def random_graph(rng: np.random.Generator, *, nodes: int, wiring: str, critical: int = 1) -> RecoveryGraph:
+    """Return a random recovery graph in which every belief has a probe and an executed action that rests on it.
+
+    ``critical`` is how many beliefs are task-critical at least.
+    """
+    n_probes = round(0.4 * nodes)
+    n_beliefs = max(critical, n_probes)
+    n_actions = nodes - n_probes - n_beliefs
+    probes = [f"p{i + 1}" for i in range(n_probes)]
     beliefs = [f"b{i + 1}" for i in range(n_beliefs)]
     actions = [f"a{i + 1}" for i in range(n_actions)]
     allowed: Pairs = dict.fromkeys(probes, beliefs)
@@ -37,14 +41,14 @@ def random_graph(rng: np.random.Generator, *, nodes: int, wiring: str) -> Recove
     _mend(rng, chosen, probes, beliefs, actions)
     edges = [(source, target, _kind(source, target, chosen)) for source in allowed for target in chosen[source]]
     ratio = rng.uniform(*ROLLBACK_RATIO)
-    undo, cost = ratio * _costs(rng, n_actions), _costs(rng, n_beliefs)
+    undo, cost = ratio * _costs(rng, n_actions), _costs(rng, n_probes)
     graph = RecoveryGraph(
         beliefs=[Belief(name) for name in beliefs],
         actions=[Action(name, undo=float(c), executed=True) for name, c in zip(actions, undo, strict=True)],
         probes=[Probe(name, cost=float(c)) for name, c in zip(probes, cost, strict=True)],
         edges=edges,
     )
-    return _with_residuals(rng, graph)
+    return _with_residuals(rng, graph, critical)
 
 
 def _by_out_degree(rng: np.random.Generator, allowed: Pairs) -> Pairs:
@@ -97,11 +101,10 @@ def _costs(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.clip(rng.lognormal(COST_MU, COST_SIGMA, n), COST_LOW, COST_HIGH)
 
 
-def _with_residuals(rng: np.random.Generator, graph: RecoveryGraph) -> RecoveryGraph:
+def _with_residuals(rng: np.random.Generator, graph: RecoveryGraph, least: int) -> RecoveryGraph:
     """Return the graph with a residual on every task-critical belief, in proportion to what correcting it costs."""
     critical = rng.random(len(graph.beliefs)) < CRITICAL
-    if not critical.any():
-        critical[rng.integers(len(critical))] = True
+    critical[rng.permutation(len(critical))[:least]] = True
     ratio = rng.uniform(*RESIDUAL_RATIO, len(graph.beliefs))
     residual = np.where(critical, ratio * [graph.correction_cost([b.name]) for b in graph.beliefs], 0.0)
     return replace(graph, beliefs=[replace(b, residual=float(r)) for b, r in zip(graph.beliefs, residual, strict=True)])

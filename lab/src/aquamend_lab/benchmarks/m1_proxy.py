@@ -3,7 +3,7 @@
 Posterior states on M1's random graphs. *Independent* states multiply the beliefs' own failure probabilities;
 *correlated* ones move that weight, among the sets of each size, towards joined pairs by M1's joint odds. *Small*
 support is the paper's: at most 2⁵ failure sets, which a beam of 32 holds entirely. *Large* support has 8 to 12 beliefs,
-256 to 4,096 sets, where the beam must choose.
+256 to 4,096 sets, where the beam must choose. *Failed* is the mean number of failed beliefs.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from aquamend_lab.benchmarks.random_source import generator
 from aquamend_lab.benchmarks.suite import Played
 from aquamend_lab.records import SIZE
 
-NAME = "m1-proxy-v1"
+NAME = "m1-proxy-v2"
 ESTIMATORS = ("independent", "beam-32", "monte-carlo-500")
 
-SMALL = 1600
+SMALL = 4800
 """Scenarios a seed with the paper's support; those after them have a larger one."""
-LARGE = 400
+LARGE = 480
 LARGE_SIZES = (20, 24, 30)
-MEAN_FAILED = 2.0 / 1.2
-"""Expected number of failed beliefs in M1, false alarms included."""
+MEAN_FAILED = {"1.67": 2.0 / 1.2, "0.8": 0.8, "0.4": 0.4}
+"""Expected numbers of failed beliefs: M1's, false alarms included, and rarer ones, since the error of the
+independence proxy follows the base rate, which the paper does not give."""
 MOST_LIKELY_RATE = 0.5
 
 DESCRIPTION = (
@@ -57,7 +58,7 @@ class ProxySuite:
     scenarios = SMALL + LARGE
     seeds = 5
     policies = ESTIMATORS
-    groups: ClassVar[Mapping[str, str]] = {"mode": SIZE, "support": SIZE}
+    groups: ClassVar[Mapping[str, str]] = {"mode": SIZE, "support": SIZE, "failed": SIZE}
     looks: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "independent": {"title": "Independence", "colour": "#d55e00", "marker": "o"},
         "beam-32": {"title": "Beam-32", "colour": "#0077bb", "marker": "s"},
@@ -91,16 +92,20 @@ def posterior_state(seed: int, number: int) -> tuple[InformationState, dict[str,
     sizes = LARGE_SIZES if large else SIZES
     graph = random_graph(rng, nodes=sizes[number // 2 % len(sizes)], wiring=WIRINGS[number // 8 % 2])
     patterns = np.array(list(itertools.product((0.0, 1.0), repeat=len(graph.beliefs))))
-    return _state(graph, patterns, _mass(rng, graph, patterns, mode)), {
+    failed = [*MEAN_FAILED][number // 16 % len(MEAN_FAILED)]
+    return _state(graph, patterns, _mass(rng, graph, patterns, mode, MEAN_FAILED[failed])), {
         "mode": mode,
         "support": "large" if large else "small",
+        "failed": failed,
     }
 
 
-def _mass(rng: np.random.Generator, graph: RecoveryGraph, patterns: np.ndarray, mode: str) -> np.ndarray:
+def _mass(
+    rng: np.random.Generator, graph: RecoveryGraph, patterns: np.ndarray, mode: str, mean_failed: float
+) -> np.ndarray:
     """Return a posterior over all failure patterns: a base rate, a monitor's scores, and joint odds if correlated."""
     n = len(graph.beliefs)
-    rate = min(MEAN_FAILED / n, MOST_LIKELY_RATE)
+    rate = min(mean_failed / n, MOST_LIKELY_RATE)
     failed = rng.random(n) < rate
     score = rng.normal(np.where(failed, MONITOR_D_PRIME / 2, -MONITOR_D_PRIME / 2), 1.0)
     log_odds = np.log(rate / (1 - rate)) + MONITOR_D_PRIME * score

@@ -40,7 +40,7 @@ def test_a_policy_of_ones_own_always_looks_the_same():
 
 
 def test_a_drawing_names_its_policies_and_the_paper(m1):
-    figure = mean_dots("here", summarise(table_of(m1)), paper_table("m1-v1"))
+    figure = mean_dots("here", summarise(table_of(m1)), paper_table("m1-v2"))
     for text in (b"AquaMend, all candidates", b"Exact adaptive", b"mean expected risk", b"95 % interval", b"paper"):
         assert text in figure.svg
     assert "hollow: the paper’s value" in figure.caption
@@ -112,7 +112,7 @@ def test_the_key_speaks_of_intervals_only_where_there_are_any():
 
 @pytest.mark.slow
 def test_estimators_are_drawn_group_by_group(proxies):
-    text = mean_dots("here", summarise(table_of(proxies)), paper_table("m1-proxy-v1")).svg.decode()
+    text = mean_dots("here", summarise(table_of(proxies)), paper_table("m1-proxy-v2")).svg.decode()
     assert "mode = correlated, support = small" in text
     assert "Beam-32" in text
 

@@ -7,13 +7,13 @@ from aquamend_lab.analysis.report.readme_tables import BEGIN, END, markdown_tabl
 
 def test_ours_stand_beside_the_papers(m1):
     lines = markdown_tables([m1]).splitlines()
-    assert lines[0] == "**m1-v1**, 4 scenarios; beside it the paper’s M1 table:"
+    assert lines[0] == "**m1-v2**, 4 scenarios; beside it the paper’s M1 table:"
     assert "| AquaMend | 1.000 | 4.000 | 9.290 | 4.000 | 8.594 |" in lines
 
 
 def test_every_run_has_a_table(m1, depth, proxies):
     text = markdown_tables([m1, depth, proxies])
-    assert [text.count(name) for name in ("**m1-v1**", "**m1-depth-v1**", "**m1-proxy-v1**")] == [1, 1, 1]
+    assert [text.count(name) for name in ("**m1-v2**", "**m1-depth-v1**", "**m1-proxy-v2**")] == [1, 1, 1]
 
 
 def test_tables_go_between_the_markers_and_nowhere_else(m1):

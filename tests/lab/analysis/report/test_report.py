@@ -66,7 +66,7 @@ def test_the_same_run_gives_the_same_bytes(m1, folder, tmp_path):
 @pytest.mark.slow
 def test_figures_are_files_in_both_formats_and_part_of_the_page(folder):
     names = {path.name for path in (folder / "figures").iterdir()}
-    assert {"m1-v1-means.svg", "m1-v1-gap.png"} <= names
+    assert {"m1-v2-means.svg", "m1-v2-gap.png"} <= names
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") == len(names) / 2
     markdown = (folder / "report.md").read_text(encoding="utf-8")
@@ -113,10 +113,10 @@ def test_markdown_tables_keep_their_columns_whatever_the_text(make):
 @pytest.mark.usefixtures("undrawn")
 def test_an_incomplete_run_says_so_at_the_top_and_in_its_section(m1):
     document = reported([replace(m1, manifest=m1.manifest | {"seeds": 2})])
-    expected = "m1-v1 is incomplete: 20 of 40 records are here."
+    expected = "m1-v2 is incomplete: 20 of 40 records are here."
     assert expected in document.lead[0].text
     assert as_html(document).count("is incomplete: 20 of 40 records") == 2
-    assert "**m1-v1 is incomplete" in as_markdown(document)
+    assert "**m1-v2 is incomplete" in as_markdown(document)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -145,7 +145,7 @@ def test_both_formats_say_the_same_headings(m1, depth, proxies):
     document = reported([m1, depth, proxies])
     page, markdown = as_html(document), as_markdown(document)
     titles = [section.title for section in sections(document)]
-    assert {"m1-v1", "Results", "Order of expected risks", "Provenance"} <= set(titles)
+    assert {"m1-v2", "Results", "Order of expected risks", "Provenance"} <= set(titles)
     for title in titles:
         assert f">{title}</h" in page
         assert f"# {title}" in markdown
@@ -163,7 +163,7 @@ def test_a_suite_that_comes_twice_is_told_apart_by_its_folder(make):
     runs = [make(losses("aquamend", [loss]), losses("exact", [1.0])) for loss in (1.0, 2.0)]
     object.__setattr__(runs[1], "folder", runs[1].folder.with_name("later"))
     document = reported(runs)
-    assert [section.title for section in document.sections[:2]] == ["m1-v1 (m1-v1)", "m1-v1 (later)"]
+    assert [section.title for section in document.sections[:2]] == ["m1-v2 (m1-v2)", "m1-v2 (later)"]
     names = [figure.name for figure in document.figures]
     assert len(names) == len(set(names))
 
@@ -173,14 +173,14 @@ def test_folders_of_one_name_are_told_apart_by_where_they_are(make):
     runs = [make(losses("aquamend", [loss]), losses("exact", [1.0])) for loss in (1.0, 2.0)]
     for run, place in zip(runs, ("/first/run", "/second/run"), strict=True):
         object.__setattr__(run, "folder", Path(place))
-    assert [one.title for one in analysed_runs(runs)] == ["m1-v1 (/first/run)", "m1-v1 (/second/run)"]
+    assert [one.title for one in analysed_runs(runs)] == ["m1-v2 (/first/run)", "m1-v2 (/second/run)"]
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_headline_is_by_expected_risk_so_that_luck_beats_nobody(make):
     lucky = [line | {"expected_risk": 5.0 + line["scenario"]} for line in losses("aquamend", [1.0] * 12)]
     (text,) = reported([make(lucky, losses("exact", [2.0] * 12))]).lead[1].items
-    assert text.startswith("m1-v1: AquaMend’s mean expected risk is 10.500 [")
+    assert text.startswith("m1-v2: AquaMend’s mean expected risk is 10.500 [")
     assert text.endswith("AquaMend has higher expected risk than Exact adaptive.")
 
 
@@ -241,7 +241,7 @@ def test_scenarios_keep_the_digits_that_tell_them_apart(make):
 @pytest.mark.usefixtures("undrawn")
 def test_a_truth_that_cannot_be_read_is_reported_with_its_folder_and_scenario(m1):
     unreadable = replace(m1, annotations=[m1.annotations[0] | {"truths": "x"}])
-    with pytest.raises(InvalidRun, match=r"^/runs/m1-v1: the annotation of scenario 3, seed 0 has the truths 'x'"):
+    with pytest.raises(InvalidRun, match=r"^/runs/m1-v2: the annotation of scenario 3, seed 0 has the truths 'x'"):
         reported([unreadable])
 
 

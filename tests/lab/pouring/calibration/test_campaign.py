@@ -65,6 +65,6 @@ def test_progress_starts_with_what_is_done_already(tmp_path, simulated):
 
 def test_a_file_of_something_else_is_refused(tmp_path, simulated):
     file = tmp_path / "records.jsonl"
-    file.write_text('{"suite": "m1-v1"}\n', encoding="utf-8")
+    file.write_text('{"suite": "m1-v2"}\n', encoding="utf-8")
     with pytest.raises(AquaMendError):
         campaign(file, runs=1, jobs=1)

@@ -50,7 +50,7 @@ class PaperTable:
     """A table, or numbers in running text, of the paper."""
 
     family: str
-    """Suites it belongs to, without their version: ``m1`` stands for ``m1-v1``."""
+    """Suites it belongs to, without their version: ``m1`` stands for ``m1-v2``."""
     label: str
     where: str
     """Where in the paper it stands, for people."""
