@@ -379,10 +379,10 @@ def _print_list(console: Console, lines: list[SessionLine]) -> None:
     console.print(table)
 
 
-def _asked_for(journal: Path) -> str:
+def _asked_for(journal: str) -> str:
     """Return the option by which another command finds this journal; empty where it does without."""
     default = os.environ.get("AQUAMEND_JOURNAL") or DEFAULT
-    return "" if journal == Path(default) else f" --journal {shlex.quote(str(journal))}"
+    return "" if journal == str(default) else f" --journal {shlex.quote(journal)}"
 
 
 def _print_retold(console: Console, happened: Recovery, other: Retold, policy: str) -> None:
