@@ -201,7 +201,7 @@ def test_who_is_not_told_the_budget_may_go_over_it_and_gets_nothing_for_it(row):
             over += 1
             assert not episode.verdict.success
             assert episode.verdict.left == scenario.truths[0].failed
-    assert over > 3
+    assert over >= 2
 
 
 def test_rows_that_ignore_the_budget_are_the_policies_they_are_named_after_under_another_title():
