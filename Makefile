@@ -14,7 +14,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-all soak lowest api lint format types layers pytest bench results viewer lock clean
+.PHONY: help setup demo test test-all soak lowest site dist lint format types layers pytest bench results viewer lock clean
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
@@ -23,7 +23,8 @@ help:
 	@echo 'make test-all  the same, with long searches, committed results, examples, cluster and browser'
 	@echo 'make soak      thousands of random schedules, kills and damaged journals; writes docs/reliability.md'
 	@echo 'make lowest    the core tests against the lowest versions that pyproject.toml allows'
-	@echo 'make api       the API reference from docstrings, into build/api, with every link checked'
+	@echo 'make site      the documentation with the API reference, into build/site, with every link checked'
+	@echo 'make dist      source and wheels of both packages into dist/, tried in a fresh environment'
 	@echo 'make lint      ruff check and ruff format --check'
 	@echo 'make format    let ruff rewrite what it can'
 	@echo 'make types     mypy, strict, on both packages'
@@ -91,13 +92,21 @@ lowest: $(UV_STAMP)
 	@$(UV) pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable . pytest==9.0.0 hypothesis==6.140.0
 	@$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
-API := aquamend $(addprefix aquamend.,problem belief files decision planning policies explanation \
-  lint recovery story learning testing errors) aquamend_lab
+# The documentation as a site: pages by role, and the API reference from docstrings; every link is checked.
+site: $(STAMP)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@$(BIN)/python docs/check_links.py build/site /aquamend/
+	@echo 'site: build/site/index.html'
 
-api: $(STAMP)
-	@$(BIN)/pdoc --docformat markdown --output-directory build/api $(API)
-	@$(BIN)/python docs/check_links.py build/api
-	@echo 'api: build/api/index.html'
+# Source and wheel of both packages, and a decision made with the product alone in a fresh environment.
+dist: $(STAMP)
+	@rm -rf dist build/fresh
+	@$(UV) build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist .
+	@$(UV) build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist lab
+	@$(UV) venv --quiet --python $(BIN)/python build/fresh
+	@$(UV) pip install --quiet --python build/fresh/bin/python dist/aquamend-*.whl
+	@build/fresh/bin/aquamend decide examples/pouring.yaml > /dev/null
+	@ls dist
 
 lint: $(STAMP)
 	@$(BIN)/ruff check --quiet .

@@ -1,14 +1,18 @@
 """The documentation's Python examples run, and its links lead somewhere."""
 
+import ast
 import re
 import shlex
 import subprocess
 import sysconfig
+import textwrap
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+import typer
 
+from aquamend.cli.main import app
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
@@ -90,3 +94,47 @@ def test_the_picture_of_a_decision_is_what_the_program_shows():
     pictures = module_from_spec(spec)
     spec.loader.exec_module(pictures)
     assert pictures.DECIDE.read_text(encoding="utf-8") == pictures.decide(), "run docs/make_pictures.py"
+
+
+def test_use_it_on_a_problem_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run_page("on-a-problem.md", capsys)
+
+
+def test_write_a_policy_runs_from_top_to_bottom(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT / "examples")
+    run_page("write-a-policy.md", capsys)
+
+
+EVERY_PAGE = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md"))]
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+def test_code_on_a_page_compiles_and_imports_what_there_is(page):
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            tree = ast.parse(textwrap.dedent(text))
+            imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+            own = [node for node in imports if "aquamend" in ast.unparse(node) and not optional(node)]
+            exec(compile(ast.Module(own, []), str(page), "exec"), {})
+
+
+def optional(node):
+    """Whether an import is of an adapter, which needs a library of its own: those pages are run as a whole."""
+    return "adapters" in ast.unparse(node)
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+def test_every_command_and_option_that_a_page_shows_exists(page):
+    commands = typer.main.get_command(app).commands
+    for line in re.findall(r"(?:^|[$`] ?)aquamend ((?!-)[^`\n#]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+        words = line.split()
+        if not re.fullmatch(r"[a-z]+", words[0]):
+            continue
+        command = commands.get(words[0])
+        assert command, line
+        if len(words) > 1 and words[1] in getattr(command, "commands", ()):
+            command = command.commands[words[1]]
+        known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        asked = {re.split(r"[=\]|,.)…]", word)[0] for word in words if re.match(r"--[a-z]", word)}
+        assert asked <= known | {"--help"}, line

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -17,6 +18,7 @@ from aquamend import errors
 from aquamend.errors import AquaMendError
 from tests.waiting import PATIENCE_S
 
+ROOT = Path(__file__).parent.parent
 SOURCE = Path(inspect.getfile(aquamend)).parent
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages([str(SOURCE)], "aquamend.") if not module.name.endswith("__main__")
@@ -189,6 +191,13 @@ def test_the_package_is_marked_as_typed():
 
 
 def test_the_version_is_the_one_of_the_distribution():
-    from importlib.metadata import version
+    from importlib.metadata import requires, version
 
-    assert aquamend.__version__ == version("aquamend")
+    assert aquamend.__version__ == version("aquamend") == version("aquamend-lab")
+    assert f"aquamend=={aquamend.__version__}" in requires("aquamend-lab")
+
+
+def test_whoever_cites_or_reads_the_changelog_is_told_the_same_version():
+    cited, changes = ((ROOT / name).read_text(encoding="utf-8") for name in ("CITATION.cff", "CHANGELOG.md"))
+    assert f"\nversion: {aquamend.__version__}\n" in cited
+    assert re.search(r"^## (\S+)", changes, re.MULTILINE)[1] == aquamend.__version__
