@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,51 +44,62 @@ def learn(
         ),
     ] = None,
     strength: Annotated[
-        float, typer.Option(metavar="N", min=1e-6, help="How many records the problem's own numbers are worth.")
+        float, typer.Option(metavar="N", help="How many records the problem's own numbers are worth.")
     ] = 2.0,
     readings: Annotated[
         str,
         typer.Option(metavar="KIND", help="Learn numeric readings as-written, as gaussian, mixture, samples, or best."),
     ] = "as-written",
+    skip_faulty: Annotated[
+        bool, typer.Option("--skip-faulty", help="Leave out rows with faults, and say which, in place of refusing all.")
+    ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="List every number before and after, what stayed, and what was assumed."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn priors, alarm, kernels and costs from labelled records of past alarms.
+    """Learn priors, rates, alarms, kernels, spreads and costs from labelled records of past alarms.
 
-    Each number is the mean of a Bayesian posterior, in which the problem's own number counts as so many records. A
-    quarter of the records is held back to check calibration; the file is then learned from all of them. Warned of are
-    numbers that rest on few records, and records that change over time.
+    Each number comes from a Bayesian posterior, in which the problem's own number counts as so many records. That
+    records are of alarms alone is part of it. A quarter of the records is held back to check calibration, and what
+    deciding so would have lost; the file is then learned from all of them. Warned of are numbers that rest on few
+    records, readings that seem to be in several units, and records that change over time.
     """
     complaints = Complaints()
     with complaints.at(HERE):
-        _learn(records, problem, out, journal, labels, strength, readings, as_json)
+        law = _law(readings)
+        given = _records(records, journal, labels)
+        _learn(given, problem, out, law, strength, skip_faulty, as_json, explain)
     complaints.exit()
 
 
 def _learn(
-    records: Path | None,
+    given: Records,
     problem: str,
     out: Path | None,
-    journal: Path | None,
-    labels: Path | None,
+    law: Law,
     strength: float,
-    readings: str,
+    skip_faulty: bool,
     as_json: bool,
+    explain: bool,
 ) -> None:
     from aquamend.files.text import data_at
     from aquamend.learning import checked, drifts, learned
 
-    law = _law(readings)
-    given = _records(records, journal, labels)
     template = data_at(problem)
-    found = learned(template, given.records, strength=strength, law=law)
-    held = checked(template, given.records, strength=strength, law=law)
-    warnings = [*drifts(given.records), *found.warnings]
+    found = learned(
+        template, given.records, strength=strength, law=law, skip_faulty=skip_faulty, source=given.source,
+        faults=given.faults,
+    )  # fmt: skip
+    held = checked(template, given.records, strength=strength, law=law, skip_faulty=skip_faulty)
+    warnings = [*drifts(given.records, dated=given.dated), *found.warnings]
     if out is not None:
         _write(out, found, given, held, strength)
     if as_json:
-        print_json(_as_data(found, held, warnings))
+        print_json(_as_data(found, given, held, warnings))
     else:
-        print_text(lambda console: _print(console, found, given, held, warnings, out))
+        print_text(lambda console: _print(console, found, given, held, warnings, out, explain))
 
 
 def _law(said: str) -> Law:
@@ -108,21 +120,14 @@ def _records(records: Path | None, journal: Path | None, labels: Path | None) ->
     if records is not None:
         if labels is not None:
             raise AquaMendError("--labels belongs to --journal; records have a column 'found' of their own")
-        return read_records(records)
+        return read_records(records, skip_faulty=True)  # faults are told with what else does not fit the problem
     return journal_records(Path(str(journal)), _labels(labels) if labels is not None else None)
 
 
 def _labels(path: Path) -> dict[str, str]:
-    import csv
+    from aquamend.learning.records import read_labels
 
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise AquaMendError(f"{path} cannot be read ({error}); give a CSV with the columns session and found") from None
-    if any(not row.get("session") or not row.get("found") for row in rows):
-        raise AquaMendError(f"{path}: a row lacks session or found; give both columns")
-    return {str(row["session"]): str(row["found"]) for row in rows}
+    return read_labels(path)
 
 
 def _write(out: Path, found: Learned, given: Records, held: Calibration | None, strength: float) -> None:
@@ -142,8 +147,9 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
             f"On {held.records} records held back: Brier {held.brier:.4f}, ECE {held.ece:.4f},"
             f" log score {held.log_score:.4f}."
         )
-    lines += [f"{said}." for said in _choices(found)]
-    lines += [f"Warning: {warning}." for warning in found.warnings[:MOST_WARNINGS]]
+    lines += [_sentence(said) for said in found.said if said.startswith("assumed")]
+    lines += [_sentence(said, capital=False) for said in _choices(found)]
+    lines += [f"Warning: {_sentence(warning, capital=False)}" for warning in found.warnings[:MOST_WARNINGS]]
     head = "".join(f"# {' '.join(line.split())}\n" for line in lines)
     text = head + yaml.safe_dump(found.data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     read_problem(text, suffix=".yaml")
@@ -162,25 +168,38 @@ def _choices(found: Learned) -> list[str]:
     ]
 
 
-def _as_data(found: Learned, held: Calibration | None, warnings: list[str]) -> dict[str, Any]:
+def _as_data(found: Learned, given: Records, held: Calibration | None, warnings: list[str]) -> dict[str, Any]:
     from aquamend.codec import json_number
 
-    data: dict[str, Any] = {
+    return {
         "records": found.used,
         "estimates": {
-            where: {"value": e.value, "low": json_number(e.low), "high": json_number(e.high), "records": e.records}
+            where: {
+                "value": e.value, "low": json_number(e.low), "high": json_number(e.high), "records": e.records,
+                **({"before": json_number(found.before[where])} if where in found.before else {}),
+            }
             for where, e in found.estimates.items()
         },
+        "kept": found.kept,
+        "after_alarm": {
+            name: {"records": share, "learned": e.value, "low": e.low, "high": e.high}
+            for name, (share, e) in found.after.items()
+        },
         "kernels": found.scores,
+        "said": list(found.said),
         "warnings": warnings,
-        "held_back": None,
-    }
-    if held is not None:
-        data["held_back"] = {
-            "records": held.records, "brier": held.brier, "ece": held.ece, "truth": held.truth,
-            "log_score": held.log_score, "coverage": dict(held.coverage), "readings": held.readings,
-        }  # fmt: skip
-    return data
+        "held_back": None if held is None else _held_data(held),
+    }  # fmt: skip
+
+
+def _held_data(held: Calibration) -> dict[str, Any]:
+    from aquamend.codec import json_number
+
+    lost = None if held.lost is None else {key: json_number(loss) for key, loss in asdict(held.lost).items()}
+    return {
+        "records": held.records, "brier": held.brier, "ece": held.ece, "truth": held.truth, "log_score": held.log_score,
+        "coverage": dict(held.coverage), "readings": held.readings, "lost": lost,
+    }  # fmt: skip
 
 
 def _print(
@@ -190,32 +209,85 @@ def _print(
     held: Calibration | None,
     warnings: list[str],
     out: Path | None,
+    explain: bool,
 ) -> None:
     console.print(f"{len(found.estimates)} numbers learned from {found.used} of {len(given.records)} records.")
     if held is None:
         console.print("Too few records to hold any back: calibration is unknown.")
     else:
-        scores = [
-            ("Brier", held.brier, "0 is perfect"), ("ECE", held.ece, "0 is perfect"),
-            ("probability of what was found", held.truth, "1 is perfect"),
-            ("its logarithm", held.log_score, "0 is perfect"),
-            *((f"readings within {name}", share, f"of {held.readings}") for name, share in held.coverage.items()),
-        ]  # fmt: skip
-        console.print(f"On {held.records} records held back:", style="bold")
-        for name, score, about in scores:
-            console.print(f"  {name}: {'unavailable' if score is None else f'{score:.3f}'} ({about})")
+        _print_held(console, held, found.problem.unit)
+    if explain:
+        _print_numbers(console, found)
+    else:
+        _print_least_certain(console, found)
+    _print_shares(console, found)
+    for said in (*_choices(found), *found.said) if explain else _choices(found):
+        if said not in warnings:
+            console.print(_sentence(said))
+    most = len(warnings) if explain else MOST_WARNINGS
+    for warning in warnings[:most]:
+        console.print(f"Warning: {_sentence(warning, capital=False)}")
+    if len(warnings) > most:
+        console.print(f"… and {len(warnings) - most} more warnings; --explain lists all.")
+    if out is not None:
+        console.print(f"Written: {out}")
+
+
+def _sentence(said: str, *, capital: bool = True) -> str:
+    return f"{said[0].upper() if capital else said[0]}{said[1:]}{'' if said.endswith(('?', '.')) else '.'}"
+
+
+def _print_held(console: Console, held: Calibration, unit: str) -> None:
+    from aquamend.text import quantity
+
+    scores = [
+        ("Brier", held.brier, "0 is perfect"), ("ECE", held.ece, "0 is perfect"),
+        ("probability of what was found", held.truth, "1 is perfect"),
+        ("its logarithm", held.log_score, "0 is perfect"),
+        *((f"readings within {name}", share, f"of {held.readings}") for name, share in held.coverage.items()),
+    ]  # fmt: skip
+    console.print(f"On {held.records} records held back:", style="bold")
+    for name, score, about in scores:
+        console.print(f"  {name}: {'unavailable' if score is None else f'{score:.3f}'} ({about})")
+    if held.lost is not None:
+        said = [quantity(loss, unit) for loss in (held.lost.learned, held.lost.given, held.lost.least)]
+        console.print(
+            f"  lost by deciding so: {said[0]} (by the file as it was {said[1]}, knowing what was found {said[2]})"
+        )
+
+
+def _print_least_certain(console: Console, found: Learned) -> None:
     wide = sorted(
         found.estimates.items(), key=lambda item: -(item[1].high - item[1].low) / max(abs(item[1].value), 1e-12)
     )
     if wide:
         console.print("Least certain:", style="bold")
-        for where, e in wide[:5]:
-            console.print(f"  {where}: {e.value:.4g} (95 %: {e.low:.3g} to {e.high:.3g}, {e.records} records)")
-    for said in _choices(found):
-        console.print(said[0].upper() + said[1:])
-    for warning in warnings[:MOST_WARNINGS]:
-        console.print(f"Warning: {warning}")
-    if len(warnings) > MOST_WARNINGS:
-        console.print(f"and {len(warnings) - MOST_WARNINGS} more warnings")
-    if out is not None:
-        console.print(f"Written: {out}")
+    for where, e in wide[:5]:
+        console.print(f"  {where}: {e.value:.4g} (95 %: {e.low:.3g} to {e.high:.3g}, {e.records} records)")
+
+
+def _print_numbers(console: Console, found: Learned) -> None:
+    from aquamend.text import grid_of, shown
+
+    grid = grid_of(
+        ("number", "left"), ("before", "right"), ("learned", "right"), ("95 %", "left"), ("records", "right"),
+        flexible=(0,),
+    )  # fmt: skip
+    for where, e in found.estimates.items():
+        before = f"{found.before[where]:.4g}" if where in found.before else "–"
+        grid.add_row(shown(where), before, f"{e.value:.4g}", f"{e.low:.3g} to {e.high:.3g}", str(e.records))
+    console.print(grid)
+    if found.kept:
+        console.print("Stayed as it was:", style="bold")
+    for where, why in found.kept.items():
+        console.print(f"  {shown(where)}: {why}")
+
+
+def _print_shares(console: Console, found: Learned) -> None:
+    """Print what was found after alarms beside what the learned file says of it."""
+    from aquamend.text import percent, shown
+
+    if found.after:
+        console.print("Found after an alarm (in the records; by the learned file, 95 %):", style="bold")
+    for name, (share, e) in found.after.items():
+        console.print(f"  {shown(name)}: {percent(share)}; {percent(e.value)}, {percent(e.low)} to {percent(e.high)}")

@@ -17,7 +17,7 @@ from aquamend.errors import meant
 from aquamend.learning.estimates import shares
 from aquamend.learning.happened import Happened, Monitor
 from aquamend.learning.readings import DIGITS, Law, learned_readings
-from aquamend.learning.records import MISSING, Reading
+from aquamend.learning.records import LARGEST, MISSING, Reading
 from aquamend.learning.units import mixed_units
 from aquamend.learning.work import InOrder, Work
 from aquamend.problem import Problem
@@ -239,7 +239,7 @@ def _readings(work: Work, probe: str, said: Sequence[Said]) -> list[tuple[int, f
             work.faults.add(_place(work, record), probe, problem)
         elif np.isnan(number):
             blank += 1
-        elif not -LARGEST_READING < number < LARGEST_READING:
+        elif not -LARGEST < number < LARGEST:
             infinite.append(_place(work, record))
         else:
             found.append((record, number))
@@ -248,10 +248,6 @@ def _readings(work: Work, probe: str, said: Sequence[Said]) -> list[tuple[int, f
     if infinite:
         work.warnings.append(f"{probe!r} has {len(infinite)} infinite readings ({', '.join(infinite[:5])}), left out")
     return found
-
-
-LARGEST_READING = 1e50
-"""Beyond it a reading is as good as infinite: squares of such numbers overflow."""
 
 
 class Follower(NamedTuple):

@@ -9,22 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from aquamend.arrays import Floats
 from aquamend.belief import InformationState, Observation
 from aquamend.caching import remembered
-from aquamend.errors import IllegalProbe
+from aquamend.decision.probe_value import clairvoyant_losses
+from aquamend.decision.steps import Decision
+from aquamend.decision.terminal import best_terminal, price
+from aquamend.errors import AquaMendError, IllegalProbe
+from aquamend.files import parse_problem
 from aquamend.learning.calibration import brier, expected_calibration_error
 from aquamend.learning.fitting import learned
 from aquamend.learning.readings import Law
-from aquamend.learning.records import Record, causes_in, in_order
+from aquamend.learning.records import Record, causes_in, day_of, in_order
 from aquamend.problem import Problem
+from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.kernels import Readings
-from aquamend.text import named
+from aquamend.text import named, shown
 
 HOLD_BACK_EVERY = 4
 """One record in four is held back to check what was learned from the others."""
 FEWEST_FOR_DRIFT = 20
 DRIFT_LEVEL = 0.01
 """Chance of calling a drift where there is none, over all that is tested."""
+CUTS = (0.2, 0.35, 0.5, 0.65, 0.8)
+"""After which share of the records a change is looked for."""
 WITHIN = {"50 %": 0.5, "95 %": 0.95}
 SMALLEST = 1e-12
 """What a finding that the model called impossible is taken for, so that one of them does not hide all others."""
@@ -47,6 +55,20 @@ class Calibration:
     """Share of numeric readings inside the central interval that should hold this much of them."""
     readings: int
     """How many numeric readings that is."""
+    lost: Lost | None = None
+    """What was lost by deciding so, where that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What ending each recovery at once, after all that was read, would have cost on average, by what was found."""
+
+    learned: float
+    """Deciding by what was learned."""
+    given: float
+    """Deciding by the file as it was."""
+    least: float
+    """Knowing what was found."""
 
 
 def held_back(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
@@ -60,14 +82,20 @@ def held_back(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
 
 
 def checked(
-    template: Mapping[str, Any], records: Sequence[Record], *, strength: float, law: Law = Law.AS_WRITTEN
+    template: Mapping[str, Any],
+    records: Sequence[Record],
+    *,
+    strength: float,
+    law: Law = Law.AS_WRITTEN,
+    skip_faulty: bool = False,
 ) -> Calibration | None:
     """Return how a model learned from three records in four fares on the fourth; None if too few tell a finding."""
     labelled = [record for record in records if record.found is not None]
     used, back = held_back(labelled)
     if len(back) < 2:
         return None
-    return calibration(learned(template, used, strength=strength, law=law).problem, back)
+    found = learned(template, used, strength=strength, law=law, skip_faulty=skip_faulty, intervals=False)
+    return replace(calibration(found.problem, back), lost=lost(found.problem, parse_problem(template), back))
 
 
 def calibration(problem: Problem, records: Iterable[Record]) -> Calibration:
@@ -85,7 +113,7 @@ def calibration_of(cases: Iterable[tuple[Problem, Record]]) -> Calibration:
         truth = _positions(problem).get(causes_in(str(record.found)))
         if truth is None or not record.alarm:
             continue
-        state = _told(InformationState.alarmed(_free(problem)), record)
+        state = _told(problem, record)
         stated += np.minimum(state.failure_probabilities, 1.0).tolist()  # sums of shares may round up
         so += (problem.failed[truth[0]] > 0.5).tolist()
         found.append(min(float(state.posterior[truth].sum()), 1.0))
@@ -117,8 +145,23 @@ def _free(problem: Problem) -> Problem:
     return replace(problem, sensing_budget=math.inf)
 
 
-def _told(state: InformationState, record: Record) -> InformationState:
-    """Return the state after all that a record's probes read, as often as they may be used."""
+def _at_alarm(problem: Problem, record: Record) -> InformationState:
+    """Return the state at the alarm of a record: what its monitors said, and how old beliefs were."""
+    problem = _free(problem)
+    if problem.ageing is not None and record.ages:
+        ages = Ages(record.ages.get(""), {belief: age for belief, age in record.ages.items() if belief})
+        problem = problem.ageing.problem(ages)
+    rung = {name: rang for name, rang in record.rung.items() if name in problem.model.monitors}
+    if not rung:
+        return InformationState.alarmed(problem)
+    return InformationState.alarmed(
+        problem, [name for name, rang in rung.items() if rang], silent=[n for n, rang in rung.items() if not rang]
+    )
+
+
+def _told(problem: Problem, record: Record) -> InformationState:
+    """Return the state after all that a record's monitors said and its probes read, as often as they may be used."""
+    state = _at_alarm(problem, record)
     for probe, answers in record.readings.items():
         for answer in answers if probe in state.problem.graph.probe_index else ():
             said = state.problem.model.channels[probe].parse(_as_said(state, probe, answer))
@@ -128,6 +171,39 @@ def _told(state: InformationState, record: Record) -> InformationState:
                 except IllegalProbe:
                     break
     return state
+
+
+def lost(problem: Problem, given: Problem, records: Iterable[Record]) -> Lost | None:
+    """Return what decisions by a learned problem, and by the one as it was, would have lost; None of no record.
+
+    Both are priced by the learned one. Each recovery ends at once, since nobody knows what else a probe had answered.
+    """
+    found = []
+    for record in records:
+        truth = _positions(problem).get(causes_in(str(record.found)))
+        if truth is None or not record.alarm:
+            continue
+        so = np.zeros(len(problem.model.hypotheses))
+        so[truth] = problem.model.prior[truth] if problem.model.prior[truth].sum() > 0 else 1.0
+        known = replace(InformationState.start(_without_rules(problem)), posterior=so / so.sum())
+        decisions = [best_terminal(_told(by, record)).decision for by in (problem, given)]
+        found.append([*(_lost_by(known, one) for one in decisions), float(known.posterior @ clairvoyant_losses(known))])
+    means = np.mean(np.array(found), axis=0) if found else []
+    return Lost(*map(float, means)) if len(means) else None
+
+
+def _lost_by(known: InformationState, decision: Decision) -> float:
+    try:
+        return price(known, decision).loss
+    except AquaMendError:  # a value that the learned problem does not know: it is wrong
+        return math.inf
+
+
+@remembered
+def _without_rules(problem: Problem) -> Problem:
+    """Return the problem in which everything may be kept and declared: whoever decided saw to the rules."""
+    beliefs = [replace(belief, needs_support=False, may_keep=True) for belief in problem.graph.beliefs]
+    return replace(problem, graph=replace(problem.graph, beliefs=beliefs))
 
 
 def _as_said(state: InformationState, probe: str, answer: str | float) -> str | float:
@@ -147,41 +223,61 @@ def _below(problem: Problem, record: Record, truth: Sequence[int]) -> list[float
     return found
 
 
-def drifts(records: Sequence[Record]) -> Iterator[str]:
-    """Yield what differs between the earlier and the later half of the records by more than chance explains."""
-    from scipy.stats import chi2_contingency, ks_2samp
+def drifts(records: Sequence[Record], *, dated: bool = False) -> Iterator[str]:
+    """Yield what has changed from some time on by more than chance explains, and since about when.
 
+    ``dated`` says that times are seconds since 1970. Each finding is tested against the others before and after some
+    moments, and what each probe read under it, at one level over all tests together.
+    """
     timed = in_order([record for record in records if record.found is not None])
     if len(timed) < FEWEST_FOR_DRIFT:
         return
-    halves = timed[: len(timed) // 2], timed[len(timed) // 2 :]
-    tests: list[tuple[str, float]] = []
     names = sorted({str(record.found) for record in timed})
-    counts = np.array([[sum(r.found == name for r in half) for name in names] for half in halves])
-    if counts.shape[1] > 1:
-        tests.append(("what was found", float(chi2_contingency(counts).pvalue)))
+    every: list[tuple[int, str | float]] = [(i, str(record.found)) for i, record in enumerate(timed)]
+    series = [("what was found", every)]
     for probe in sorted({probe for record in timed for probe in record.readings}):
         for name in names:
-            read = [[a for r in half if r.found == name for a in r.readings.get(probe, ())] for half in halves]
-            if min(len(one) for one in read) < FEWEST_FOR_DRIFT // 4:
-                continue
-            what = f"what {probe!r} reads under {name!r}"
-            numbers = _numbers(read)
-            if numbers is not None:
-                tests.append((what, float(ks_2samp(np.array(numbers[0]), np.array(numbers[1])).pvalue)))
-            else:
-                kinds = sorted({str(a) for one in read for a in one})
-                table = np.array([[sum(str(a) == kind for a in one) for kind in kinds] for one in read])
-                if len(kinds) > 1:
-                    tests.append((what, float(chi2_contingency(table).pvalue)))
-    for what, p in tests:
-        if p < DRIFT_LEVEL / len(tests):
-            yield f"{what} has changed over time (p = {p:.1g}); older records may mislead"
+            own = [(i, a) for i, r in enumerate(timed) if str(r.found) == name for a in r.readings.get(probe, ())]
+            if len(own) >= FEWEST_FOR_DRIFT // 2:
+                series.append((f"what {shown(probe)!r} reads under {shown(name)!r}", own))
+    tested = [(what, own, _changes(own, CUTS)) for what, own in series]
+    tests = sum(len(found) for _, _, found in tested)
+    for what, own, found in tested:
+        p = min((p for p, _ in found), default=1.0)
+        if p < DRIFT_LEVEL / tests:
+            _, cut = min(_changes(own, np.arange(0.05, 1.0, 0.05).tolist()))
+            since = _since(timed[own[cut][0]], own[cut][0], len(timed), dated)
+            yield f"{what} has changed since {since} (p = {min(1.0, p * tests):.1g}); older records may mislead"
 
 
-def _numbers(read: Sequence[Sequence[str | float]]) -> list[list[float]] | None:
+def _changes(said: Sequence[tuple[int, str | float]], cuts: Sequence[float]) -> list[tuple[float, int]]:
+    """Return, for each cut, how probably chance alone makes what is before differ so from what is behind, and where."""
+    from scipy.stats import chi2_contingency, ks_2samp
+
+    numbers = _numbers([answer for _, answer in said])
+    kinds, which = np.unique([str(answer) for _, answer in said], return_inverse=True)
+    found = []
+    for cut in dict.fromkeys(round(share * len(said)) for share in cuts):
+        if not 2 <= cut <= len(said) - 2:
+            continue
+        if numbers is not None:
+            found.append((float(ks_2samp(numbers[:cut], numbers[cut:]).pvalue), cut))
+        elif len(kinds) > 1:
+            table = np.array([np.bincount(half, minlength=len(kinds)) for half in (which[:cut], which[cut:])])
+            found.append((float(chi2_contingency(table).pvalue), cut))
+    return found
+
+
+def _since(record: Record, number: int, of: int, dated: bool) -> str:
+    if record.when is None:
+        return f"about record {number + 1} of {of}"
+    return f"about {day_of(record.when)}" if dated else f"about time {record.when:g}"
+
+
+def _numbers(answers: Sequence[str | float]) -> Floats | None:
     """Return readings as numbers, which in CSV are text; None where some are none."""
     try:
-        return [[float(answer) for answer in one] for one in read]
+        numbers = np.array([float(answer) for answer in answers])
     except ValueError:
         return None
+    return numbers if np.isfinite(numbers).all() else None

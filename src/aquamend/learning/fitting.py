@@ -65,28 +65,31 @@ def learned(
     law: Law = Law.AS_WRITTEN,
     skip_faulty: bool = False,
     intervals: bool = True,
+    source: str = "records",
+    faults: Sequence[str] = (),
 ) -> Learned:
     """Return the template with what the records say: what happens, alarms, kernels, spreads and costs.
 
     ``law`` says as what the readings of probes that read numbers are learned; ``skip_faulty`` leaves out what is
-    faulty; without ``intervals`` those that take long are not computed. ``InvalidProblem`` where the template is
-    faulty, ``InvalidRecords``, with every fault, where records do not fit it.
+    faulty; without ``intervals`` those that take long are not computed; ``source`` is named where something is wrong,
+    and ``faults`` are what was wrong on reading, to be told with the rest.
+    ``InvalidProblem`` where the template is faulty, ``InvalidRecords``, with every fault, where records do not fit it.
     """
     if not WEAKEST <= strength <= STRONGEST:
         raise BadArgument(f"strength is {strength!r}; give a number from {WEAKEST:g} to {STRONGEST:g}")
     problem = parse_problem(template)
-    faults = Faults(skip=skip_faulty)
-    work = _begun(template, records, strength, law, intervals, faults)
+    found = Faults(source, skip_faulty, list(faults))
+    work = _begun(template, records, strength, law, intervals, found)
     beliefs = problem.graph.beliefs
     read_truths(work, beliefs)
     nearest_parts(work, beliefs)
     _name_strangers(work, problem, records)
     learn_answers(work, problem)
-    faults.check()
+    found.check()
     learn_truths(work, beliefs)
     learn_what_happens(work)
     _costs(work, records)
-    work.said += [f"left out: {fault}" for fault in faults.found]
+    work.said += [f"left out: {fault}" for fault in found.found]
     data = _with_tables(work.data, _written_in_order)
     return Learned(
         data, parse_problem(data), work.found, tuple(dict.fromkeys(work.warnings)), len(work.records), work.scores,

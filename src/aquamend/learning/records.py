@@ -17,10 +17,12 @@ from aquamend.problem.graph import Value
 from aquamend.text import shown
 
 Reading = str | float
-FOUND, ALARM, WHEN, AGE = "found", "alarm", "when", "age"
+FOUND, ALARM, WHEN, AGE, SESSION = "found", "alarm", "when", "age", "session"
 COST, TRUTH, OF_ALARM, OF_AGE = "cost:", "truth:", "alarm:", "age:"
 MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "nil", "none", "-", "--", "nat", "<na>"))
 """What programs and people write where nothing is known; of a probe with an outcome of that name, it is the outcome."""
+LARGEST = 1e50
+"""Beyond it a number is as good as infinite: squares of such numbers overflow."""
 MOST_TOLD = 50
 """Most faults that one message lists."""
 
@@ -90,10 +92,10 @@ class Records:
     digest: str | None = None
     """Of the bytes they were read from, where it was a file that does not change."""
     columns: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
-    """What was not used of the file, and why."""
     dated: bool = False
     """Whether times are seconds since 1970."""
+    faults: tuple[str, ...] = ()
+    """What was wrong with rows that were left out."""
 
 
 def causes_in(found: str) -> frozenset[str]:
@@ -103,6 +105,8 @@ def causes_in(found: str) -> frozenset[str]:
 
 def read_records(path: Path, *, skip_faulty: bool = False) -> Records:
     """Return the records of a CSV, JSON Lines or Parquet file; ``InvalidRecords`` with every fault, by row and column.
+
+    With ``skip_faulty``, rows with faults are left out in place of that, and their faults are kept.
 
     A row has ``found``, and, where known, ``alarm`` (true or false; ``alarm:NAME`` of several monitors), ``when`` (a
     number or an ISO time), a column for each probe with what it read, ``cost:NAME``, ``truth:BELIEF`` and ``age`` or
@@ -124,10 +128,28 @@ def read_records(path: Path, *, skip_faulty: bool = False) -> Records:
             kept.append(record)
             dated = dated or isinstance(row.cells.get(WHEN), date) or _is_time(row.cells.get(WHEN))
     faults.check()
+    if not kept and faults.found:
+        raise InvalidRecords(path.name, faults.found)
     if not kept:
         raise InvalidData(str(path), "it holds no record")
-    said = tuple(f"left out: {fault}" for fault in faults.found[:MOST_TOLD])
-    return Records(tuple(kept), path.name, hashlib.sha256(raw).hexdigest()[:16], table.columns, said, dated)
+    digest = hashlib.sha256(raw).hexdigest()[:16]
+    return Records(tuple(kept), path.name, digest, table.columns, dated, tuple(faults.found))
+
+
+def read_labels(path: Path) -> dict[str, str]:
+    """Return what was found in each session of a journal, from a file with the columns session and found."""
+    table, faults, found = table_in(path, bytes_of(path)), Faults(path.name), dict[str, str]()
+    for row in table.rows:
+        session, said = (row.cells.get(name) for name in (SESSION, FOUND))
+        if _empty(session) or _empty(said):
+            faults.add(row.place, SESSION if _empty(session) else FOUND, "it is empty; a label has both")
+        elif str(session).strip() in found:
+            faults.add(row.place, SESSION, f"{_told(session)} has a label already")
+        else:
+            found[str(session).strip()] = str(said).strip()
+    faults.found += [f"{place}: {said}" for place, said in table.faults]
+    faults.check()
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +233,7 @@ class _Cells:
     def _at_least_0(self, column: str, value: Any, kind: str) -> float:
         value = value.total_seconds() if isinstance(value, timedelta) else value
         number = self._number(column, value)
-        if not 0.0 <= number < math.inf:
+        if not 0.0 <= number < LARGEST:
             self._fault(column, f"{_told(value)} is not {'an age' if kind == 'age' else 'a cost'}")
             return 0.0
         return number
@@ -229,11 +251,12 @@ class _Cells:
             return _seconds(value)
         if isinstance(value, str) and (moment := _moment(value)) is not None:
             return moment
-        if isinstance(value, str) and _as_number(value) is None and not self.table.decimal_commas:
+        commas = self.table.decimal_commas and isinstance(value, str) and _is_decimal_comma(value.strip())
+        if isinstance(value, str) and _as_number(value) is None and not commas:
             self._fault(WHEN, f"{_told(value)} is not a number, and no time such as 2026-03-01T14:05:00")
             return None
         number = self._number(WHEN, value)
-        if not math.isfinite(number):
+        if not -LARGEST < number < LARGEST:
             self._fault(WHEN, f"{_told(value)} is not finite")
             return None
         return number
@@ -288,6 +311,14 @@ def _moment(text: str) -> float | None:
 def _seconds(moment: date) -> float:
     full = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
     return (full if full.tzinfo else full.replace(tzinfo=UTC)).timestamp()
+
+
+def day_of(moment: float) -> str:
+    """Return the day of a time in seconds since 1970; the number itself where no calendar reaches."""
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return f"{moment:g}"
 
 
 def _is_time(value: object) -> bool:

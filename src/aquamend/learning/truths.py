@@ -14,7 +14,7 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend.codec.forms import number_in
 from aquamend.learning.estimates import Estimate, normal, shares
-from aquamend.learning.records import MISSING
+from aquamend.learning.records import LARGEST, MISSING
 from aquamend.learning.work import Work
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model.spreads import differs
@@ -30,7 +30,7 @@ def as_declared(value: Value, belief: Belief) -> Value | None:
     if isinstance(belief.declared, str):
         return named(value)
     number = value if isinstance(value, int | float) else number_in(value)
-    return None if number is None or not np.isfinite(number) else float(number)
+    return None if number is None or not -LARGEST < number < LARGEST else float(number)
 
 
 def read_truths(work: Work, beliefs: Sequence[Belief]) -> None:

@@ -49,7 +49,7 @@ def mixed_units(
         factor = _named_factor(float(np.exp(np.median(high) - np.median(low))))
         if factor is not None and len(few) >= max(FEWEST, SMALLEST_SHARE * len(log)):
             at = np.flatnonzero(known)[order]
-            rows = [places[i] for i in (at[len(low) :] if few_high else at[: len(low)])]
+            rows = [places[i] for i in np.sort(at[len(low) :] if few_high else at[: len(low)])]
             ratio = f"{factor:,g} times" if few_high else f"1/{factor:,g} of"
             return (
                 f"{_share(len(few), len(log))} of {shown(probe)!r} ({len(few)} of {len(log)}: {', '.join(rows[:5])}"
