@@ -11,12 +11,12 @@ from aquamend_lab.analysis.report.plots import mean_dots
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, PUBLISHED
+from aquamend_lab.benchmarks.catalogue import EXECUTED, PUBLISHED
 from aquamend_lab.records import Run, load_run
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
-    "README.md": ("pouring-v2",),
+    "README.md": EXECUTED[:1],
     "docs/results.md": (*EXECUTED, *PUBLISHED),
 }
 PICTURES = {"ablation": "t4-ablation-v3", "pouring": "t4-v3"}
@@ -44,7 +44,7 @@ def main() -> None:
         path = ROOT / page
         runs = [committed(suite) for suite in suites]
         with described_by(looks_in(run.manifest for run in runs)):
-            text = with_tables(path.read_text(encoding="utf-8"), runs, former=MADE_WITH_FORMER_MEANING)
+            text = with_tables(path.read_text(encoding="utf-8"), runs)
         write_atomically(path, text.encode())
     for name, suite in PICTURES.items():
         if not (ROOT / "results" / suite).is_dir():

@@ -24,11 +24,11 @@ def test_m1_is_as_printed(policy, loss, risk):
         ("m1-proxy-v2", "normalised_error", 3 * 0.607),
         ("t4-v3", "success", 7.148), ("t4-v3", "mean_loss", 197.28), ("t4-v3", "probes", 15.16),
         ("t4-v3", "undone", 13.36), ("t4-v3", "zero_rollback_rate", 9.0),
-        ("pouring-v2", "success", 4.625), ("pouring-v2", "mean_loss", 395.155), ("pouring-v2", "sensing", 2.463),
-        ("pouring-v2", "rollback", 58.111), ("pouring-v2", "continuation", 238.644), ("pouring-v2", "residual", 95.938),
-        ("pouring-v2", "saving", 1.094), ("pouring-v2", "probes", 3.876), ("pouring-v2", "rollbacks", 6.093),
-        ("pouring-v2", "branches", 59554), ("q1-v2", "mean_loss", 321.805),
-        ("pouring-80-v2", "normalised_loss", 382.07),
+        ("pouring-v3", "success", 4.625), ("pouring-v3", "mean_loss", 395.155), ("pouring-v3", "sensing", 2.463),
+        ("pouring-v3", "rollback", 58.111), ("pouring-v3", "continuation", 238.644), ("pouring-v3", "residual", 95.938),
+        ("pouring-v3", "saving", 1.094), ("pouring-v3", "probes", 3.876), ("pouring-v3", "rollbacks", 6.093),
+        ("pouring-v3", "branches", 59554), ("q1-v3", "mean_loss", 321.805),
+        ("pouring-80-v3", "normalised_loss", 382.07),
         ("t4-stress-v3", "success", 4.607), ("t4-stress-v3", "mean_loss", 523.52), ("t4-stress-v3", "probes", 21.72),
         ("t4-stress-v3", "undone", 22.12), ("t4-stress-v3", "over_budget_rate", 0.808),
         ("t4-irreversible-v3", "mean_loss", 12.04), ("t4-irreversible-v3", "escalation_rate", 2.0),
@@ -125,14 +125,14 @@ def test_the_stress_families_have_four_and_five_policies():
 
 @pytest.mark.parametrize("policy", ["aquamend", "troubleshooting", "no-reprobe", "restart", "linear-chain"])
 def test_the_parts_of_an_execution_level_loss_make_up_the_loss(policy):
-    row = paper_table("pouring-v2").row(policy, {})
+    row = paper_table("pouring-v3").row(policy, {})
     parts = sum(row.get(key) for key in ("sensing", "rollback", "continuation", "residual"))
     assert parts == pytest.approx(row.get("mean_loss"), abs=0.002)
 
 
 def test_the_savings_follow_from_the_operational_costs():
     """A ratio of sums: over 32 scenes each, so of means too."""
-    table = paper_table("pouring-v2")
+    table = paper_table("pouring-v3")
     spent = {
         row.policy: row.get("mean_loss") - row.get("residual") for row in table.rows if row.get("residual") is not None
     }
@@ -141,7 +141,7 @@ def test_the_savings_follow_from_the_operational_costs():
 
 
 def test_the_paired_differences_are_those_of_the_means():
-    table = paper_table("pouring-v2")
+    table = paper_table("pouring-v3")
     ours = table.row("aquamend", {}).get("mean_loss")
     for policy, pair in table.pairs.items():
         assert pair.difference == pytest.approx(ours - table.row(policy, {}).get("mean_loss"), abs=0.002)
@@ -150,8 +150,8 @@ def test_the_paired_differences_are_those_of_the_means():
 
 def test_the_four_comparisons_of_the_execution_level_are_one_family():
     policies = ("troubleshooting", "no-reprobe", "restart", "linear-chain")
-    assert {holm_family("pouring-v2", policy) for policy in policies} == {"paper’s"}
-    assert {holm_family("pouring-v2", policy) for policy in ("all-candidates", "certified")} == {"ours"}
+    assert {holm_family("pouring-v3", policy) for policy in policies} == {"paper’s"}
+    assert {holm_family("pouring-v3", policy) for policy in ("all-candidates", "certified")} == {"ours"}
     raw = dict(zip(policies, (0.465318, 0.116669, 0.0000202344, 0.025822), strict=True))
-    printed = paper_table("pouring-v2").pairs
+    printed = paper_table("pouring-v3").pairs
     assert holm(raw) == {policy: pytest.approx(printed[policy].p_holm, rel=1e-4) for policy in policies}

@@ -25,7 +25,6 @@ from aquamend_lab.pouring.task import (
     look,
     quantity,
     weigh,
-    weigh_in_hand,
 )
 
 TASK = fresh_task((100.0, 130.0, 170.0))
@@ -128,14 +127,18 @@ def test_a_restart_declares_what_is_read_and_the_least_of_it_and_trusts_the_came
     assert CAMERA in TASK.wrong(TASK.values(said), replace(said, camera=FAULTY))
 
 
-def test_amounts_rest_on_the_first_survey_or_on_a_camera_that_may_have_been_wrong_already():
-    sound = replace(TASK, camera_was_sound=True)
-    early = {d.belief: list(d.support) for d in sound.declarations()}
-    assert early[quantity("A")] == early[TARGET] == ["survey"]
-    assert sound.graph().probes[-1].source is None
-    late = {d.belief: list(d.support) for d in TASK.declarations()}
-    assert late[quantity("A")] == [look("A")]
-    assert late[TARGET] == [look(x) for x in "ABC"]
+def test_amounts_rest_on_looks_of_the_camera_and_the_target_on_all_of_them():
+    support = {d.belief: list(d.support) for d in TASK.declarations()}
+    assert support[quantity("A")] == [look("A")]
+    assert support[TARGET] == [look(x) for x in "ABC"]
+    assert {probes(TASK)[look(x)].source for x in "ABC"} == {CAMERA}
+
+
+def test_stopping_leaves_what_is_wrong_and_with_a_wrong_camera_all_that_was_read_by_it():
+    assert TASK.left_by_stopping([binding("B")]) == (binding("B"),)
+    read = (*map(quantity, "ABC"), TARGET, CAMERA)
+    assert TASK.left_by_stopping([CAMERA]) == read
+    assert TASK.left_wrong(read) == 3 * 10.0 + 80.0 + 40.0, "the paper's 150"
 
 
 def probes(task):
@@ -149,20 +152,13 @@ def test_a_cup_can_be_weighed_in_place_only_where_it_stands_on_a_scale():
 
 
 def test_scales_that_may_be_off_are_a_source_that_costs_nothing_by_itself():
-    task = replace(TASK, instruments=Instruments(scales_may_be_off=True, weighing_in_hand=True))
+    task = replace(TASK, instruments=Instruments(scales_may_be_off=True))
     assert (probes(TASK)[weigh("A")].source, probes(task)[weigh("A")].source) == (None, SCALES)
-    assert probes(task)[weigh_in_hand("A")].source is None
     graph = task.graph()
     (belief,) = [b for b in graph.beliefs if b.name == SCALES]
     assert (belief.residual, belief.declared) == (0.0, SOUND)
-    assert set(graph.supporting_probes[SCALES]) == {weigh_in_hand(cup) for cup in "ABC"}, "the hand checks the scales"
-    assert {weigh("A"), weigh_in_hand("A")} <= set(graph.supporting_probes[CAMERA]), "and both check the camera"
+    assert weigh("A") in graph.supporting_probes[CAMERA], "a scale checks the camera"
+    alone, checked = ({b.name: b.needs_support for b in t.graph().beliefs} for t in (TASK, task))
+    assert (alone[CAMERA], checked[CAMERA], checked[TARGET]) == (True, False, True), "no one instrument shows its fault"
     assert SCALES not in {d.belief for d in task.declarations()}
     assert SCALES not in TASK.values(TASK.declared)
-
-
-def test_weighing_in_the_hand_is_a_probe_of_its_own_price_where_there_is_a_hand_to_weigh_with():
-    task = replace(TASK, instruments=Instruments(weighing_in_hand=True), prices=Prices(hand=13.0))
-    assert task.measurements[weigh_in_hand("C")] == Measurement(Sense.HAND, "C")
-    assert (probes(task)[weigh_in_hand("C")].cost, probes(task)[weigh_in_hand("C")].modality) == (13.0, "hand")
-    assert weigh_in_hand("C") not in TASK.measurements

@@ -12,7 +12,7 @@ from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.catalogue import EXECUTED, MADE_WITH_FORMER_MEANING, NOT_RUN_YET, PUBLISHED, SUITES
+from aquamend_lab.benchmarks.catalogue import EXECUTED, NOT_RUN_YET, PUBLISHED, SUITES
 from aquamend_lab.benchmarks.environment import code_fingerprint
 from aquamend_lab.records import as_line, load_run
 
@@ -21,9 +21,6 @@ SAMPLE = {"m1-depth-v1": 15, "m1-depth-scaled-v1": 8}
 """Scenarios played again, where thirty would take long."""
 LATER = ("rollbacks",)
 """What records have been given since some of these runs were made."""
-PLAYED_AGAIN = [name for name in PUBLISHED if name not in MADE_WITH_FORMER_MEANING]
-"""The others wait until the paper's comparisons are made again. Left out here and not skipped, since no test of the
-second tier may be skipped."""
 
 
 @pytest.fixture(scope="module", params=PUBLISHED)
@@ -50,7 +47,6 @@ def same(ours, theirs):
     return ours == theirs
 
 
-@pytest.mark.parametrize("run", PLAYED_AGAIN, indirect=True)
 def test_a_sample_played_again_gives_the_same_numbers(run):
     """The sample changes with the code, so that over time all of them are played again."""
     suite = SUITES[run.suite]
@@ -73,7 +69,7 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
 @pytest.mark.parametrize(
     ("page", "suites"),
     [
-        ("README.md", ("pouring-v2",)),
+        ("README.md", EXECUTED[:1]),
         ("docs/results.md", (*EXECUTED, *PUBLISHED)),
     ],
 )
@@ -82,21 +78,7 @@ def test_the_pages_show_these_results(page, suites):
     assert "<!-- results:begin -->" in text
     runs = [load_run(ROOT / "results" / name) for name in suites]
     with described_by(looks_in(run.manifest for run in runs)):
-        assert with_tables(text, runs, former=MADE_WITH_FORMER_MEANING) == text
-
-
-@pytest.mark.parametrize("suite", [*EXECUTED, *PUBLISHED])
-def test_a_folder_says_that_its_run_was_made_with_the_former_meaning_as_long_as_it_was(suite):
-    """`make results` removes the folder with its note; then the suite leaves the list, and is played again."""
-    note = ROOT / "results" / suite / "README.md"
-    said = note.exists() and "former meaning of values" in note.read_text(encoding="utf-8")
-    assert said == (suite in MADE_WITH_FORMER_MEANING)
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/results.md", "docs/benchmarks.md", "docs/pouring-robot.md"])
-def test_the_pages_on_results_say_that_some_were_made_with_the_former_meaning_as_long_as_some_were(page):
-    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-    assert ("former meaning of values" in text) == bool(MADE_WITH_FORMER_MEANING)
+        assert with_tables(text, runs) == text
 
 
 def test_no_policy_has_less_expected_risk_than_exact_on_any_committed_scenario(run):

@@ -73,24 +73,13 @@ _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
 
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, *POURING_SUITES]}
 
-EXECUTED = tuple(suite.name for suite in POURING_SUITES)
+NOT_RUN_YET = (M1.name, ProxySuite.name, *(suite.name for suite in (*T4_SUITES, *POURING_SUITES)))
+"""Suites whose full runs are not in results/ yet: `make results` makes them, and then they leave this list."""
+EXECUTED = tuple(suite.name for suite in POURING_SUITES if suite.name not in NOT_RUN_YET)
 """Suites of the simulated robot whose records are kept in results/: contact physics comes out the same on one kind of
 processor only, which their manifests name."""
-NOT_RUN_YET = (M1.name, ProxySuite.name, *(suite.name for suite in T4_SUITES))
-"""Suites whose full runs are not in results/ yet: `make results` makes them, and then they leave this list."""
 PUBLISHED = tuple(name for name in SUITES if name not in (*EXECUTED, *NOT_RUN_YET))
 """Suites whose records are kept in results/ and come out the same on every machine; contact physics does not."""
-
-
-MADE_WITH_FORMER_MEANING = (
-    "pouring-v2", "pouring-320-v2", "q1-v2", "pouring-80-v2", "pouring-t2-v2",
-)  # fmt: skip
-"""Suites whose records in results/ were made while what a probe had read could be declared because it was read.
-
-Since then a value is right where it is true, and played again these records come out otherwise. So until the paper's
-comparisons are made again, tests do not play them, and tables and folders say how they were made. A suite that is run
-again into results/ leaves this list; one whose problems have no values (``m1-…``) was never on it.
-"""
 
 NAMES = (*SUITES, "module:Suite", "a folder of problem files")
 """What may stand where a suite is named."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from aquamend.belief import InformationState
 from aquamend.decision.detection import PowerScreen
-from aquamend.policies import AquaMend, Policy, considered_by
-from aquamend_lab.benchmarks.contestants import OnTheChain
+from aquamend.policies import AquaMend, LinearChain, Policy, considered_by
 
 COUNTS = ("decisions", "screened", "uncovered", "reduced", "candidates", "evaluated", "branches")
 
@@ -15,7 +14,7 @@ COUNTS = ("decisions", "screened", "uncovered", "reduced", "candidates", "evalua
 def counted(policy: Policy, states: Sequence[InformationState]) -> dict[str, int]:
     """Return the counts of all decisions of an episode: where there was nothing to probe, only the call counts."""
     found = dict.fromkeys(COUNTS, 0)
-    screens = isinstance(policy, OnTheChain) or (isinstance(policy, AquaMend) and policy.screen is not None)
+    screens = isinstance(policy, LinearChain) or (isinstance(policy, AquaMend) and policy.screen is not None)
     for state in states:
         found["decisions"] += 1
         looked = considered_by(policy, state)

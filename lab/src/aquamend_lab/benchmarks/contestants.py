@@ -12,7 +12,7 @@ from aquamend.belief.state import normalised
 from aquamend.decision.steps import Decision, NewDeclaration, RollBack, Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
-from aquamend.policies import AquaMend, Considered, Description, LinearChain, Policy, policy_named
+from aquamend.policies import Description, Policy, policy_named
 from aquamend.policies.policy import hand_over
 from aquamend.problem import Problem
 from aquamend.problem.graph import Value
@@ -72,33 +72,6 @@ class Oracle:
         if mass.sum() <= 0.0 or not state.posterior[~told].any():
             return state
         return replace(state, posterior=normalised(mass), origin=None)
-
-
-@dataclass(frozen=True, slots=True)
-class OnTheChain:
-    """AquaMend on a graph that knows the order of things and not their causes: every belief is older than every action.
-
-    Correcting anything undoes all that was executed, and is priced and carried out so.
-    """
-
-    description: ClassVar[Description] = LinearChain.description
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return AquaMend's step there."""
-        return AquaMend().next_step(self.chained(state))
-
-    def considered(self, state: InformationState) -> Considered:
-        """Return what AquaMend looks at there."""
-        return AquaMend().considered(self.chained(state))
-
-    def chained(self, state: InformationState) -> InformationState:
-        """Return the state on that graph."""
-        graph = state.problem.graph
-        if not graph.executed:
-            return state
-        older = [(belief.name, graph.executed[0].name, "belief_to_action") for belief in graph.beliefs]
-        chain = replace(graph, edges=(*graph.edges, *older)).linear_chain()
-        return replace(state, problem=replace(state.problem, graph=chain), origin=None)
 
 
 @dataclass(frozen=True, slots=True)

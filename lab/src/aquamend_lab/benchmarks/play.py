@@ -64,7 +64,7 @@ def play(
             scores |= counted(policy, watched.states)
             scores |= worlds[0].particulars() if isinstance(worlds[0], Telling) else {}
         if keep is not None and len(scenario.truths) == 1:
-            scores |= kept(keep, watched.states, scenario.truths[0])
+            scores |= kept(keep, watched.states, scenario.truths[0], scenario.roles)
         risk = _known(scenario, name, type(policy), lambda: _expected(remembering, scenario)) if expected else {}
         return label | scores | (risk or dict.fromkeys(EXPECTED)) | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one

@@ -43,11 +43,16 @@ class Watched:
         return self.policy.next_step(state)
 
 
-def kept(what: Probabilities, states: Sequence[InformationState], truth: Truth) -> dict[str, Any]:
-    """Return what a record tells of probabilities: of declarations at the first decision, of beliefs at every one."""
+def kept(
+    what: Probabilities, states: Sequence[InformationState], truth: Truth, roles: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what a record tells of probabilities: of declarations at the first decision, of beliefs at every one.
+
+    Declarations are called what ``roles`` says, so that the same row of a table is about the same thing.
+    """
     if not states or states[0].contradiction is not None:
         return {"declarations": [], "posterior": None}
-    found: dict[str, Any] = {"declarations": _declarations(what, states[0], truth)}
+    found: dict[str, Any] = {"declarations": _declarations(what, states[0], truth, roles)}
     if what.over_time:
         beliefs = [belief.name for belief in states[0].problem.graph.beliefs]
         at = [None if s.contradiction is not None else s.failure_probabilities.tolist() for s in states]
@@ -55,7 +60,9 @@ def kept(what: Probabilities, states: Sequence[InformationState], truth: Truth) 
     return found
 
 
-def _declarations(what: Probabilities, state: InformationState, truth: Truth) -> list[dict[str, Any]]:
+def _declarations(
+    what: Probabilities, state: InformationState, truth: Truth, roles: Mapping[str, str]
+) -> list[dict[str, Any]]:
     old: dict[str, Standing] = {}
     current: dict[str, Standing] = {}
     for standing in standings(state):
@@ -66,7 +73,13 @@ def _declarations(what: Probabilities, state: InformationState, truth: Truth) ->
     lines = []
     for when, found in ((OLD, old), (CURRENT, current)):
         lines += [
-            _line(name, when, standing.declaration.version, standing.invalid, _so(truth, standing.declaration, when))
+            _line(
+                roles.get(name, name),
+                when,
+                standing.declaration.version,
+                standing.invalid,
+                _so(truth, standing.declaration, when),
+            )
             for name, standing in found.items()
         ]
         for event, names in what.unions.items():

@@ -61,6 +61,8 @@ class Scenario:
     """Where scenarios share a problem: what is expected of policies in it, computed for the first of them."""
     most_states: int | None = None
     """Evidence states that an exact expectation may take, where not as many as there are."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """What declarations are called in tables of probabilities, where that differs from scenario to scenario."""
     versions: Mapping[str, Scenario] = field(default_factory=dict)
     """The same scenario as some policies face it, such as without a budget, by the name of that version."""
 

@@ -28,7 +28,7 @@ Scene = Annotated[
     typer.Option(
         metavar="NAME",
         help="What happens behind the robot's back: swap, add-water, drift, false-alarm, frozen, mixed-up; or a scene "
-        "of a suite, as pouring-v2:20, which has its own stage.",
+        "of a suite, as pouring-v3:20, which has its own stage.",
     ),
 ]
 PolicyName = Annotated[
@@ -100,7 +100,7 @@ def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
 
 
 def _episode(scene: str, stage: str, seed: int) -> Episode:
-    """Return a scene by name, or one of a suite's: ``pouring-v2:20``."""
+    """Return a scene by name, or one of a suite's: ``pouring-v3:20``."""
     from aquamend_lab.benchmarks.pouring import episode_of
     from aquamend_lab.pouring.demonstration.scenes import demo_episode
 

@@ -6,7 +6,7 @@ table of numbers and a simulated robot play the same task; each fills in its own
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from string import ascii_uppercase
@@ -60,15 +60,13 @@ class Sense(StrEnum):
     """The camera reads how much is in a cup."""
     WEIGH = "weigh"
     """The scale under a place does, for whatever stands there."""
-    HAND = "hand"
-    """The hand lifts a cup and feels what it weighs."""
     LOCALISE = "localise"
     """Where every cup stands, by the markers on them."""
     CHECK_CAMERA = "check_camera"
     """The camera's self test."""
 
 
-MODALITY = {Sense.WEIGH: "scale", Sense.HAND: "hand"}
+MODALITY = {Sense.WEIGH: "scale"}
 """What measures; the camera where not said."""
 
 
@@ -86,8 +84,6 @@ class Measurement(NamedTuple):
 
 LOCALISE = Measurement(Sense.LOCALISE).name
 CHECK_CAMERA = Measurement(Sense.CHECK_CAMERA).name
-SURVEY = "survey"
-"""The look at every cup by which everything was first declared. Evidence, but not to be had again."""
 
 
 def look(cup: str) -> str:
@@ -98,11 +94,6 @@ def look(cup: str) -> str:
 def weigh(cup: str) -> str:
     """Return the name of weighing a cup."""
     return Measurement(Sense.WEIGH, cup).name
-
-
-def weigh_in_hand(cup: str) -> str:
-    """Return the name of weighing a cup in the hand."""
-    return Measurement(Sense.HAND, cup).name
 
 
 def quantity(cup: str) -> str:
@@ -127,7 +118,6 @@ class Prices:
     look: float = 1.0
     weigh: float = 1.5
     localise: float = 1.0
-    hand: float = 12.0
     check_camera: float = 1.2
     undo: Mapping[str, float] = field(default_factory=lambda: {LIFT: 3.0, MOVE: 2.5, POUR: 6.0, PLACE: 3.0})
     redo: Mapping[str, float] = field(default_factory=dict)
@@ -145,11 +135,9 @@ class Instruments:
     """What there is to weigh with, beside the camera."""
 
     weighable: tuple[str, ...] | None = None
-    """The cups that stand on a scale, as far as is known; None for all of them."""
+    """The cups that stand on a scale, as far as is known; None for all of them. Others cannot be weighed."""
     scales_may_be_off: bool = False
     """Whether the scales are a source that can be rejected, as the camera is."""
-    weighing_in_hand: bool = False
-    """Whether a cup can be weighed in the hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +189,6 @@ class PouringTask:
     """Whether the graph knows only the order of things, not their causes."""
     shared_work: float = 0.0
     """What parking the pitcher costs, where undoing anything the arm did takes it; once."""
-    camera_was_sound: bool = False
-    """Whether the camera is known to have been sound when the declared amounts were read, whatever is wrong by now.
-
-    Then they keep their support when the camera is rejected; otherwise they lose it.
-    """
     instruments: Instruments = field(default_factory=Instruments)
     prices: Prices = field(default_factory=Prices)
     residuals: Residuals = field(default_factory=Residuals)
@@ -223,8 +206,7 @@ class PouringTask:
     @property
     def measurements(self) -> dict[str, Measurement]:
         """Every probe, by its name."""
-        senses = (Sense.LOOK, Sense.WEIGH, *([Sense.HAND] if self.instruments.weighing_in_hand else []))
-        each = [Measurement(sense, cup) for sense in senses for cup in self.cups]
+        each = [Measurement(sense, cup) for sense in (Sense.LOOK, Sense.WEIGH) for cup in self.cups]
         return {m.name: m for m in [*each, Measurement(Sense.LOCALISE), Measurement(Sense.CHECK_CAMERA)]}
 
     def values(self, statement: Statement) -> dict[str, Value]:
@@ -248,6 +230,15 @@ class PouringTask:
         residual = {b.name: b.residual for b in self._beliefs()}
         return float(sum(residual[name] for name in beliefs))
 
+    def left_by_stopping(self, wrong: Collection[str]) -> tuple[str, ...]:
+        """Return what is left uncorrected where nothing is corrected any more and the task is not finished.
+
+        That is what is wrong and, where the camera is, all that rests on its readings: amounts and target have lost
+        their support, and nothing has taken its place.
+        """
+        read = {TARGET, *map(quantity, self.cups)} if CAMERA in wrong else set()
+        return tuple(b.name for b in self._beliefs() if b.name in wrong or b.name in read)
+
     @property
     def restart_cost(self) -> float:
         """What starting over costs: everything undone and done again, and a look at every cup."""
@@ -260,11 +251,10 @@ class PouringTask:
 
     def declarations(self) -> list[Declaration]:
         """Return what was declared before the alarm, and on which evidence."""
-        measured = {x: SURVEY if self.camera_was_sound else look(x) for x in self.cups}
         return [
-            *(Declaration(quantity(x), quantity(x), support=[measured[x]]) for x in self.cups),
+            *(Declaration(quantity(x), quantity(x), support=[look(x)]) for x in self.cups),
             *(Declaration(binding(x), binding(x), support=[LOCALISE]) for x in self.cups),
-            Declaration(TARGET, TARGET, support=list(dict.fromkeys(measured.values()))),
+            Declaration(TARGET, TARGET, support=[look(x) for x in self.cups]),
             Declaration(CAMERA, CAMERA, support=[CHECK_CAMERA]),
         ]
 
@@ -286,12 +276,7 @@ class PouringTask:
         ]
         edges: list[tuple[str, str, str]] = []
         if self.instruments.scales_may_be_off:  # where one instrument may be off, each checks the other
-            weighing = [m for m in self.measurements.values() if m.sense in (Sense.WEIGH, Sense.HAND)]
-            edges += [(m.name, CAMERA, "aggregation") for m in weighing]
-            edges += [(m.name, SCALES, "aggregation") for m in weighing if m.sense is Sense.HAND]
-        if self.camera_was_sound:
-            probes.append(Probe(SURVEY, len(self.cups) * self.prices.look, modality="vision", max_uses=0))
-            edges += [(SURVEY, quantity(x), "aggregation") for x in self.cups]
+            edges += [(weigh(x), CAMERA, "aggregation") for x in self.cups]
         edges += [
             *((m.name, quantity(m.cup), "detection") for m in self.measurements.values() if m.cup),
             *((LOCALISE, binding(x), "detection") for x in self.cups),
@@ -327,9 +312,11 @@ class PouringTask:
         for named, residual, tolerance in measured:
             for name in map(named, self.cups):
                 yield Belief(name, residual, declared=said[name], tolerance=tolerance, needs_support=True)
-        for name, residual in ((TARGET, kind.target), (CAMERA, kind.camera)):
-            yield Belief(name, residual, declared=said[name], needs_support=True)
-        if self.instruments.scales_may_be_off:  # a source whose failure costs nothing but what is read from it
+        yield Belief(TARGET, kind.target, declared=said[TARGET], needs_support=True)
+        # Where instruments check each other, a fault shows in what they say together, and no single one speaks for it.
+        checked = self.instruments.scales_may_be_off
+        yield Belief(CAMERA, kind.camera, declared=said[CAMERA], needs_support=not checked)
+        if checked:  # a source whose failure costs nothing but what is read from it
             yield Belief(SCALES, declared=said[SCALES])
 
     def _actions(self) -> Iterator[Action]:

@@ -57,7 +57,7 @@ def run(make):
         for n in range(8)
     ]
     annotations = [{"seed": 0, "scenario": n, "truths": [{"failed": ["target"]}]} for n in range(8)]
-    return make(*records, suite="pouring-v2", timings=timings, annotations=annotations)
+    return make(*records, suite="pouring-v3", timings=timings, annotations=annotations)
 
 
 def texts(table, row):
@@ -81,7 +81,7 @@ def test_counts_and_savings_are_those_of_the_papers_definitions(run):
 
 
 def test_a_bar_has_the_parts_of_the_loss_and_the_papers_below(run):
-    figure = loss_bars("here", summarise_together(table_of(run)), paper_table("pouring-v2"))
+    figure = loss_bars("here", summarise_together(table_of(run)), paper_table("pouring-v3"))
     assert figure.caption == "What the mean realised loss is made of; paler, below: the paper’s."
     for text in ("continuation", "Restart", "mean realised loss", "51.8"):
         assert f">{text}<" in figure.svg.decode()
@@ -106,7 +106,7 @@ def test_a_noisy_part_may_be_left_out_of_the_difference(run):
 
 def test_the_papers_paired_differences_stand_beside_ours(run):
     whole = over_all(comparisons(table_of(run), metric="loss"))
-    found = paired_table(whole, paper_table("pouring-v2"))
+    found = paired_table(whole, paper_table("pouring-v3"))
     heads = [column.title for column in found.columns]
     row = next(texts(found, row) for row in range(len(found.rows)) if "Restart" in texts(found, row))
     assert row[heads.index("paper’s difference")] == "−19.610"
@@ -127,7 +127,7 @@ def test_probabilities_are_scored_once_a_scene_and_unavailable_without_a_truth(r
 @pytest.mark.parametrize("line", [{"event": "x"}, "text", {"event": "x", "when": "old", "q": 1.5, "so": True}])
 def test_what_is_no_probability_is_told_with_its_folder(run, line):
     run.records[0]["declarations"] = [line]
-    with pytest.raises(InvalidRun, match=r"^/runs/pouring-v2: "):
+    with pytest.raises(InvalidRun, match=r"^/runs/pouring-v3: "):
         event_qualities(table_of(run))
 
 
@@ -148,7 +148,7 @@ def test_times_are_compared_scene_by_scene_over_all_and_by_stage(run):
 
 
 def test_what_was_computed_is_added_up_beside_the_papers(run):
-    table = counts_table(table_of(run), paper_table("pouring-v2"))
+    table = counts_table(table_of(run), paper_table("pouring-v3"))
     rows = {(cells[0].text, cells[1].text): [cell.text for cell in cells[2:]] for cells in table.rows}
     assert rows["all", "AquaMend"] == ["16", "52"]
     assert rows["early", "AquaMend"] == ["8 (25)", "24 (48)"]
@@ -179,15 +179,15 @@ def test_a_narrowed_run_says_so_and_is_not_called_complete(run):
     run.manifest.update(scenarios=8, seeds=1, full={"policies": run.manifest["policies"], "scenarios": 32, "seeds": 1})
     text = as_markdown(report_of(analysed_runs([run])))
     assert text.count("8 of the suite's 32 scenarios (8 of 32 scenarios a seed)") == 2
-    assert "| pouring-v2 | **narrowed** |" in text
+    assert "| pouring-v3 | **narrowed** |" in text
     run.manifest["full"]["scenarios"] = 8
-    assert "| pouring-v2 | yes |" in as_markdown(report_of(analysed_runs([run])))
+    assert "| pouring-v3 | yes |" in as_markdown(report_of(analysed_runs([run])))
 
 
 def met_again(*losses_by_setting):
     records = [
         {
-            "suite": "q1-v2",
+            "suite": "q1-v3",
             "scenario": 10 * s + i,
             "seed": 0,
             "policy": "aquamend",
@@ -197,7 +197,7 @@ def met_again(*losses_by_setting):
         for s, (name, losses) in enumerate(losses_by_setting)
         for i, x in enumerate(losses)
     ]
-    return table_of(Run(Path("somewhere"), {"suite": "q1-v2", "groups": {"setting": "setting"}}, records, [], []))
+    return table_of(Run(Path("somewhere"), {"suite": "q1-v3", "groups": {"setting": "setting"}}, records, [], []))
 
 
 def test_every_setting_is_compared_with_the_first_scene_by_scene():

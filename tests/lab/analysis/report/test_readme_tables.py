@@ -1,7 +1,5 @@
 """The tables that the README embeds."""
 
-from tests.lab.analysis.report.conftest import losses
-
 from aquamend_lab.analysis.report.readme_tables import BEGIN, END, markdown_tables, with_tables
 
 
@@ -29,18 +27,3 @@ def test_kinds_of_scenarios_are_told_together(stress):
     assert lines[0] == "**t4-stress-v3**, 16 scenarios; beside it the paper’s T4-Stress table:"
     (ours,) = [line for line in lines if line.startswith("| Restart |")]
     assert ours.startswith("| Restart | 1.000 | 0.333 | 16.500 | ")
-
-
-def test_a_run_made_with_the_former_meaning_says_so(stress):
-    assert "former meaning" not in markdown_tables([stress])
-    told = "**t4-stress-v3**, 16 scenarios, made with the former meaning of values; beside it"
-    assert markdown_tables([stress], former=["t4-stress-v3"]).startswith(told)
-
-
-def test_a_former_run_says_what_its_troubleshooter_assumed_and_others_do_not(m1, make):
-    run = make([*losses("aquamend", [4.0])], [*losses("troubleshooting", [5.0])])
-    assert "single failed belief" not in markdown_tables([run])
-    assert "single failed belief" not in markdown_tables([m1], former=[m1.suite])
-    lines = markdown_tables([run], former=[run.suite]).splitlines()
-    assert lines[-3].startswith("| Troubleshooting (DTT) |")
-    assert "single failed belief" in lines[-1]

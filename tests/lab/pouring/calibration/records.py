@@ -16,7 +16,7 @@ from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, binding, quantity
 
 KINDS = tuple(Kind)
-LOOK_SAME_G, LOOK_NEW_G, WEIGH_G, HAND_G = 0.6, 1.4, 0.4, 0.8
+LOOK_SAME_G, LOOK_NEW_G, WEIGH_G = 0.6, 1.4, 0.4
 CONFIGURATION = {
     Kind.OCCLUSION: Configuration(),
     Kind.SPIKE: Configuration(),
@@ -38,7 +38,6 @@ BIAS_G, SCALE_OFF_G = (9.0, 1.5), (8.5, 1.0)
 SCALE_OFF_EVERY = 5
 SECONDS = {
     "fetch": 5.0, "move": 1.5, "draw back": 2.0, "pour": 15.0, "put back": 4.0, "pour back": 35.0,
-    "weigh in hand": 10.0,
 }  # fmt: skip
 
 
@@ -80,11 +79,9 @@ def _readings(blank: CalibrationRecord, rng: np.random.Generator) -> dict[str, f
     for name, m in model.task.measurements.items():
         if m.cup is None or (m.sense is Sense.WEIGH and m.cup not in model.task.weighable):
             continue
-        if m.sense is Sense.HAND and blank.heard.stage is not Stage.LIFTED:
-            continue
         role = model.order.index(m.cup)
         look_g = LOOK_NEW_G if supposed.disturbed(Sense.LOOK, role) else LOOK_SAME_G
-        sd_g = {Sense.LOOK: look_g, Sense.WEIGH: WEIGH_G, Sense.HAND: HAND_G}[m.sense]
+        sd_g = {Sense.LOOK: look_g, Sense.WEIGH: WEIGH_G}[m.sense]
         weights, means, _ = zip(*supposed.reading(m.sense, role, 0.0), strict=True)
         readings[name] = _drawn(rng, (float(rng.choice(means, p=weights)), sd_g))
     blind = blank.configuration.camera in (Camera.FROZEN, Camera.MIXED_UP)

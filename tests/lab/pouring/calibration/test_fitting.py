@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from tests.lab.pouring.calibration.records import (
     BIAS_G,
-    HAND_G,
     LOOK_NEW_G,
     LOOK_SAME_G,
     SCALE_OFF_EVERY,
@@ -68,7 +67,6 @@ def test_spreads_of_readings_are_recovered(fitted):
     assert fitted.readings.look_same_sd_g == pytest.approx(LOOK_SAME_G, rel=0.1)
     assert fitted.readings.look_new_sd_g == pytest.approx(LOOK_NEW_G, rel=0.2)
     assert fitted.readings.weigh_sd_g == pytest.approx(WEIGH_G, rel=0.1)
-    assert fitted.readings.hand_sd_g == pytest.approx(HAND_G, rel=0.1)
 
 
 def test_shifts_are_recovered_with_their_spread(fitted):
@@ -175,7 +173,7 @@ def test_prototypes_are_averages_at_the_stage_where_screening_is_wanted(made, fi
 def test_probes_that_tell_something_are_named_by_role(made, fitted):
     much = next(r for r in used(made) if r.kind == Kind.MUCH and r.heard.stage is Stage.LIFTED)
     told = telling_probes(much, fitted)
-    assert {"look_target", "weigh_target", "hand_target"} <= set(told)
+    assert {"look_target", "weigh_target"} <= set(told)
     assert "weigh_third" not in told, "C stands on no scale"
     level = next(g for g in fitted.groups if g.name == "level+ of the target")
     assert set(told) <= set(level.probes) or much.heard.report == ROUTINE

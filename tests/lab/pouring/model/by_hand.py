@@ -32,7 +32,6 @@ SHIFTS = Shifts(
 )
 SECONDS = {
     "fetch": 5.0, "move": 1.5, "draw back": 2.0, "pour": 15.0, "put back": 4.0, "pour back": 35.0,
-    "weigh in hand": 10.0,
 }  # fmt: skip
 
 
@@ -41,14 +40,13 @@ def uneven(names) -> dict[str, float]:
     return {name: 2 * i / len(names) / (len(names) + 1) for i, name in enumerate(names, start=1)}
 
 
-AMOUNTS = [f"{sense}_{role}" for sense in ("look", "weigh", "hand") for role in ROLES]
+AMOUNTS = [f"{sense}_{role}" for sense in ("look", "weigh") for role in ROLES]
 
 FITTED = Fitted(
     readings=Readings(
         look_same_sd_g=0.6,
         look_new_sd_g=1.0,
         weigh_sd_g=0.9,
-        hand_sd_g=0.8,
         localise_right=0.98,
         finds_faulty={"sound": 0.03, "misreads": 0.04, "frozen": 0.96, "mixed_up": 0.97},
         scale_off=0.15,
@@ -83,10 +81,11 @@ def model(
     stage: Stage = Stage.LIFTED,
     report: Report = LEVEL_HIGH,
     fitted: Fitted = FITTED,
+    restarts: bool = False,
     **heard,
 ) -> AlarmModel:
     """Return the model of an alarm."""
-    return AlarmModel(declared, Heard(stage, report, **heard), fitted)
+    return AlarmModel(declared, Heard(stage, report, **heard), fitted, restarts)
 
 
 def configuration(*parts: Happened | Camera | Scales) -> Configuration:

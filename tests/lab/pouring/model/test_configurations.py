@@ -24,7 +24,7 @@ from aquamend_lab.pouring.model.configurations import (
 )
 from aquamend_lab.pouring.task import Sense
 
-LOOK, WEIGH, HAND = Sense.LOOK, Sense.WEIGH, Sense.HAND
+LOOK, WEIGH = Sense.LOOK, Sense.WEIGH
 SWAPPED_THIRD = (THIRD, RIVAL, TARGET)
 """Target and third in each other's place."""
 
@@ -81,7 +81,7 @@ def test_every_kind_of_fault_of_the_camera_is_equally_likely():
     assert max(kinds.values()) == pytest.approx(min(kinds.values()))
 
 
-@pytest.mark.parametrize("sense", [LOOK, WEIGH, HAND])
+@pytest.mark.parametrize("sense", [LOOK, WEIGH])
 def test_where_nothing_happened_everything_is_as_it_was_declared(sense):
     found = supposed()
     assert shown(found, sense) == (18.0, 28.0, 35.0)
@@ -90,7 +90,7 @@ def test_where_nothing_happened_everything_is_as_it_was_declared(sense):
     assert not any(found.disturbed(sense, role) for role in AS_BELIEVED)
 
 
-@pytest.mark.parametrize("sense", [LOOK, WEIGH, HAND])
+@pytest.mark.parametrize("sense", [LOOK, WEIGH])
 def test_water_added_shows_to_every_sense_in_its_cup_alone(sense):
     found = supposed(Happened.RIVAL)
     assert shown(found, sense) == (18.0, 36.0, 35.0)
@@ -119,13 +119,13 @@ def test_which_two_were_swapped_is_what_was_located_and_target_and_rival_where_n
 def test_swapped_cups_are_looked_at_and_weighed_where_they_were_seen():
     found = supposed(Happened.SWAPPED, located=SWAPPED_THIRD)
     assert found.stands_at == found.seen_at == SWAPPED_THIRD
-    assert shown(found, LOOK) == shown(found, WEIGH) == shown(found, HAND) == (18.0, 28.0, 35.0)
+    assert shown(found, LOOK) == shown(found, WEIGH) == (18.0, 28.0, 35.0)
 
 
-def test_a_swap_that_was_not_seen_makes_scale_and_hand_tell_of_the_other_cup():
+def test_a_swap_that_was_not_seen_makes_the_scale_tell_of_the_other_cup():
     found = supposed(Happened.SWAPPED)
     assert shown(found, LOOK) == (18.0, 28.0, 35.0), "the camera knows cups by their colour"
-    assert shown(found, WEIGH) == shown(found, HAND) == (28.0, 18.0, 35.0)
+    assert shown(found, WEIGH) == (28.0, 18.0, 35.0)
 
 
 def test_a_swap_that_was_seen_but_is_not_so_makes_the_scale_tell_of_the_other_cup():
@@ -136,7 +136,7 @@ def test_a_camera_that_misreads_a_cup_is_off_either_way_and_the_others_tell_the_
     found = supposed(Camera.MISREADS_RIVAL)
     assert found.reading(LOOK, RIVAL, 0.0) == [(0.5, 36.0, 1.5), (0.5, 20.0, 1.5)]
     assert found.reading(LOOK, TARGET, 0.0) == [(1.0, 18.0, 0.0)]
-    assert shown(found, WEIGH) == shown(found, HAND) == (18.0, 28.0, 35.0)
+    assert shown(found, WEIGH) == (18.0, 28.0, 35.0)
     assert found.wrong_amounts == (), "what was declared was right"
 
 
@@ -162,7 +162,7 @@ def test_a_mixed_up_camera_shows_the_pour_in_the_rival():
 
 def test_a_late_pour_is_in_the_cup_that_stood_at_the_targets_place():
     found = supposed(Happened.SWAPPED, located=(RIVAL, TARGET, THIRD), poured_g=20.0)
-    for sense in (LOOK, WEIGH, HAND):
+    for sense in (LOOK, WEIGH):
         assert shown(found, sense) == (18.0 - 20.0, 28.0 + 20.0, 35.0)
     assert found.holds(RIVAL).g == 28.0, "what was declared is told without it"
 
@@ -170,7 +170,7 @@ def test_a_late_pour_is_in_the_cup_that_stood_at_the_targets_place():
 def test_a_scale_that_is_off_may_be_any_of_those_there_are():
     found = supposed(Scales.OFF, scales=(True, False, True))
     assert found.reading(WEIGH, TARGET, 0.0) == [(0.5, 18.0, 0.0), (0.25, 26.5, 1.5), (0.25, 9.5, 1.5)]
-    assert shown(found, LOOK) == shown(found, HAND) == (18.0, 28.0, 35.0), "neither camera nor hand uses it"
+    assert shown(found, LOOK) == (18.0, 28.0, 35.0), "the camera does not use it"
     alone = supposed(Scales.OFF, scales=(True, False, False))
     assert [weight for weight, _, _ in alone.reading(WEIGH, TARGET, 0.0)] == [0.5, 0.5]
 
@@ -185,10 +185,9 @@ def test_swaps_and_pours_lose_no_water_and_every_reading_is_a_distribution(c):
     for located in (AS_BELIEVED, SWAPPED_THIRD):
         found = supposed(*c, located=located, poured_g=20.0)
         held = math.fsum(found.holds(role).g for role in AS_BELIEVED)
-        for sense in (WEIGH, HAND):
-            read = [found.reading(sense, role, 1.0) for role in AS_BELIEVED]
-            assert math.fsum(weight * mean for parts in read for weight, mean, _ in parts) == pytest.approx(held)
-        for sense in (LOOK, WEIGH, HAND):
+        read = [found.reading(WEIGH, role, 1.0) for role in AS_BELIEVED]
+        assert math.fsum(weight * mean for parts in read for weight, mean, _ in parts) == pytest.approx(held)
+        for sense in (LOOK, WEIGH):
             for role in AS_BELIEVED:
                 assert math.fsum(part.weight for part in found.parts(sense, role)) == pytest.approx(1.0)
 
@@ -223,7 +222,7 @@ def test_where_nothing_was_added_there_is_but_one_step(c):
     assert found.in_steps() == [(1.0, found)]
 
 
-@pytest.mark.parametrize("sense", [LOOK, WEIGH, HAND])
+@pytest.mark.parametrize("sense", [LOOK, WEIGH])
 def test_readings_of_all_steps_together_are_those_of_the_whole_spread(sense):
     whole = supposed(Happened.THIRD)
     ((_, mean, sd),) = whole.reading(sense, THIRD, 0.9)

@@ -22,10 +22,8 @@ from tests.lab.pouring.mujoco.tables import (
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, drive
-from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, regrasp, safe_stop, weigh_in_hand
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, regrasp, safe_stop
 from aquamend_lab.pouring.mujoco.handling import grasp, place
-from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.mujoco.motion import fingers
 from aquamend_lab.pouring.mujoco.pouring import pour
 
@@ -152,68 +150,6 @@ def test_looking_again_for_one_vessel_changes_no_belief_about_another() -> None:
 def situation(body: Body) -> tuple[object, ...]:
     """Return what the hand holds, where it is, and how much is in every vessel."""
     return body.holding, tuple(round(float(v), 3) for v in body.simulation.hand), tuple(water_g(body).items())
-
-
-@cache
-def weighed_in_hand(start: Callable[[], Body], cup: str) -> tuple[Body, float]:
-    """Return a body that has weighed a cup in the hand, and what it felt."""
-    body = start().branch()
-    finding = drive(body, weigh_in_hand(body, cup, Charge.SENSING))
-    assert finding.succeeded, finding.told
-    return body, float(finding.value)
-
-
-@pytest.mark.parametrize(("start", "cup"), [(ready, "C"), (carrying, "A"), (beside, "B")])
-def test_weighing_in_the_hand_tells_what_is_in_a_cup_and_restores_the_situation(start, cup) -> None:
-    body, felt = weighed_in_hand(start, cup)
-    assert felt == pytest.approx(GRAMS[cup], abs=2)
-    assert situation(body) == situation(start())
-    place_x = dim.PLACES_X["ABC".index(cup)]
-    assert body.simulation.position(cup)[:2] == pytest.approx((place_x, 0), abs=0.005)
-    assert body.believed_m[cup] == pytest.approx((place_x, 0))
-
-
-def test_all_of_weighing_in_the_hand_is_charged_as_sensing_without_a_gap() -> None:
-    body, _ = weighed_in_hand(carrying, "A")
-    leaves = body.leaves[len(carrying().leaves) :]
-    assert [leaf.what for leaf in leaves] == [
-        "place pitcher", "retreat", "grasp A", "lift A", "place A", "retreat", "grasp pitcher", "lift pitcher",
-        "return with pitcher",
-    ]  # fmt: skip
-    assert {leaf.charge for leaf in leaves} == {Charge.SENSING}
-    taken = body.simulation.time_s - carrying().simulation.time_s
-    assert sum(leaf.cost for leaf in leaves) == pytest.approx(taken)
-
-
-def test_a_cup_seen_elsewhere_is_weighed_there_and_believed_where_it_was() -> None:
-    """Where it is believed to stand is a declaration, which only a decision changes."""
-    body = ready().branch()
-    believed = body.believed_m["A"], body.believed_m["C"]
-    body.believed_m |= {"A": believed[1], "C": believed[0]}
-    drive(body, localise(body, believe=False))
-    finding = drive(body, weigh_in_hand(body, "A", Charge.SENSING))
-    assert finding.value == pytest.approx(GRAMS["A"], abs=2)
-    assert body.believed_m["A"] == believed[1]
-    assert body.simulation.position("A")[:2] == pytest.approx((dim.PLACES_X[0], 0), abs=0.005)
-
-
-def test_a_cup_that_is_found_only_at_the_second_look_is_set_down_where_it_was_gripped() -> None:
-    body = ready().branch()
-    body.seen_m["A"] = (0.11, 0.0)  # nearest to B's place, where A must not be set down
-    finding = drive(body, weigh_in_hand(body, "A", Charge.SENSING))
-    assert finding.value == pytest.approx(GRAMS["A"], abs=2)
-    assert body.simulation.position("A")[:2] == pytest.approx((dim.PLACES_X[0], 0), abs=0.005)
-    assert body.simulation.position("B")[:2] == pytest.approx(ready().simulation.position("B")[:2], abs=0.002)
-
-
-def test_a_cup_that_cannot_be_gripped_has_no_weight_and_the_pitcher_is_fetched_again() -> None:
-    body = carrying().branch()
-    body.believed_m["A"], body.seen_m = (-0.11, 0.0), {}
-    body.faults = Faults(hidden=("A",))
-    finding = drive(body, weigh_in_hand(body, "A", Charge.SENSING))
-    assert not finding.succeeded
-    assert body.holding == "pitcher"
-    assert body.simulation.hand == pytest.approx(carrying().simulation.hand)
 
 
 def test_gripping_anew_sets_down_what_the_hand_holds_first() -> None:

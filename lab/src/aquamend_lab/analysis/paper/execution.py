@@ -80,7 +80,7 @@ EXECUTION_TABLES = (
             ),
             _PAIRS,
         )
-        for family in ("pouring", "pouring-320")
+        for family in ("pouring", "pouring-96")
     ),
     PaperTable(
         "q1",
@@ -103,13 +103,14 @@ EXECUTION_TABLES = (
 Quality = tuple[float, float, float, float]
 """Share invalid, mean stated probability, Brier score, expected calibration error."""
 
+# The paper's A, B and C are here the cup that was declared least full, the next one, and the other.
 OLD_DECLARATIONS: Mapping[str, Quality] = {
-    "binding_A": (0.2500, 0.2500, 0.0000, 0.0000),
-    "binding_B": (0.2500, 0.2500, 0.0000, 0.0000),
-    "binding_C": (0.0, 0.0000, 0.0000, 0.0000),
-    "quantity_A": (0.2500, 0.2030, 0.1143, 0.1085),  # printed as rank_A, and so on
-    "quantity_B": (0.0, 0.0622, 0.0310, 0.0622),
-    "quantity_C": (0.0, 0.0000, 0.0000, 0.0000),
+    "binding of the target": (0.2500, 0.2500, 0.0000, 0.0000),
+    "binding of the next": (0.2500, 0.2500, 0.0000, 0.0000),
+    "binding of the other": (0.0, 0.0000, 0.0000, 0.0000),
+    "quantity of the target": (0.2500, 0.2030, 0.1143, 0.1085),  # printed as rank_A, and so on
+    "quantity of the next": (0.0, 0.0622, 0.0310, 0.0622),
+    "quantity of the other": (0.0, 0.0000, 0.0000, 0.0000),
     "target": (0.1562, 0.1532, 0.0736, 0.0582),  # printed as min_target
     "camera": (0.2500, 0.2652, 0.1453, 0.0756),  # printed as sensor_valid
     "any binding": (0.2500, 0.2500, 0.0000, 0.0000),
@@ -118,12 +119,12 @@ OLD_DECLARATIONS: Mapping[str, Quality] = {
     "any camera": (0.2500, 0.2652, 0.1453, 0.0756),  # printed as sensor_health
 }
 CURRENT_DECLARATIONS: Mapping[str, Quality] = {
-    "binding_A": (0.0, 0.0000, 0.0000, 0.0000),
-    "binding_B": (0.0, 0.0000, 0.0000, 0.0000),
-    "binding_C": (0.0, 0.0000, 0.0000, 0.0000),
-    "quantity_A": (0.1250, 0.2205, 0.1106, 0.0955),
-    "quantity_B": (0.1250, 0.0788, 0.0228, 0.0462),
-    "quantity_C": (0.0, 0.0000, 0.0000, 0.0000),
+    "binding of the target": (0.0, 0.0000, 0.0000, 0.0000),
+    "binding of the next": (0.0, 0.0000, 0.0000, 0.0000),
+    "binding of the other": (0.0, 0.0000, 0.0000, 0.0000),
+    "quantity of the target": (0.1250, 0.2205, 0.1106, 0.0955),
+    "quantity of the next": (0.1250, 0.0788, 0.0228, 0.0462),
+    "quantity of the other": (0.0, 0.0000, 0.0000, 0.0000),
     "target": (0.1562, 0.1583, 0.0736, 0.0582),
     "camera": (0.1875, 0.2008, 0.1334, 0.0738),
     "any binding": (0.0, 0.0000, 0.0000, 0.0000),
@@ -135,7 +136,7 @@ CURRENT_DECLARATIONS: Mapping[str, Quality] = {
 
 def paper_quality(family: str, event: str, version: str) -> Quality | None:
     """Return what the paper prints about the probabilities of an event, of the old or of the current declarations."""
-    if family not in ("pouring", "pouring-320"):
+    if family not in ("pouring", "pouring-96"):
         return None
     return {"old": OLD_DECLARATIONS, "current": CURRENT_DECLARATIONS}.get(version, {}).get(event)
 
@@ -159,4 +160,4 @@ TIMES: Mapping[str, tuple[float, float, float, float, float]] = {
 
 def paper_times(family: str, stage: str) -> tuple[float, float, float, float, float] | None:
     """Return what the paper prints about decision times at a stage."""
-    return TIMES.get(stage) if family in ("pouring", "pouring-320") else None
+    return TIMES.get(stage) if family in ("pouring", "pouring-96") else None

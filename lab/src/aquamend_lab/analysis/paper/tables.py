@@ -31,7 +31,7 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "t4": {"paper’s": (*_DESIGNATED, *_TRADITIONAL)},
     "t4-stress": {"designated": _STRESSED, "traditional": _TRADITIONAL},
     "pouring": _EXECUTION,
-    "pouring-320": _EXECUTION,
+    "pouring-96": _EXECUTION,
 }
 """By suite without its version: the policies of each family."""
 

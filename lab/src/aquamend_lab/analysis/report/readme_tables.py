@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.as_markdown import escaped, table_as_markdown
@@ -15,35 +15,25 @@ from aquamend_lab.records import Run
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 """What the tables stand between in the README."""
 
-CAVEATS = {
-    "troubleshooting": "“Troubleshooting (DTT)” assumes a single failed belief: no comparison rests on its numbers.",
-}
-"""What is said beneath every table of a former run with such a policy, which was another one then."""
+
+def markdown_tables(runs: Sequence[Run]) -> str:
+    """Return one small table for each run, ours beside the paper's, under the name of its suite."""
+    return "\n\n".join(map(_titled, runs)) + "\n"
 
 
-def markdown_tables(runs: Sequence[Run], *, former: Collection[str] = ()) -> str:
-    """Return one small table for each run, ours beside the paper's, under the name of its suite.
-
-    Suites in ``former`` were made with the former meaning of values, and their tables say so.
-    """
-    return "\n\n".join(_titled(run, former=run.suite in former) for run in runs) + "\n"
-
-
-def _titled(run: Run, *, former: bool) -> str:
+def _titled(run: Run) -> str:
     paper = paper_table(run.suite)
     beside = f"; beside it the paper’s {paper.label}" if paper else ""
     data = table_of(run)
     table = compact_table(summarise_together(data) if data.pooled else summarise(data), paper, intervals=True)
     told = table.caption.lower().rstrip(".")
-    made = ", made with the former meaning of values" if former else ""
     grouped = f", {told}" if told else ""
-    title = f"**{escaped(run.suite)}**, {count(len(data.scenarios))} scenarios{grouped}{made}{beside}:"
-    caveats = [escaped(text) for policy, text in CAVEATS.items() if former and policy in data.policies]
-    return "\n\n".join([title, table_as_markdown(table), *caveats])
+    title = f"**{escaped(run.suite)}**, {count(len(data.scenarios))} scenarios{grouped}{beside}:"
+    return "\n\n".join([title, table_as_markdown(table)])
 
 
-def with_tables(readme: str, runs: Sequence[Run], *, former: Collection[str] = ()) -> str:
+def with_tables(readme: str, runs: Sequence[Run]) -> str:
     """Return a README with the tables between its markers; as it is where it has none."""
     before, found, rest = readme.partition(BEGIN)
     _, ended, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{markdown_tables(runs, former=former)}{END}{after}" if found and ended else readme
+    return f"{before}{BEGIN}\n{markdown_tables(runs)}{END}{after}" if found and ended else readme

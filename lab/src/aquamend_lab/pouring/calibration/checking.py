@@ -48,10 +48,12 @@ def calibration_of(records: Sequence[CalibrationRecord], fitted: Fitted) -> dict
 
 
 def _states(record: CalibrationRecord, model: AlarmModel) -> tuple[InformationState, InformationState]:
-    heard = InformationState.alarmed(model.problem()).after(Observation(LOCALISE, record.heard.located))
+    heard = InformationState.alarmed(model.problem())
+    for said in record.heard.measured:
+        heard = heard.after(said)
     probed = heard
-    for probe, reading in record.readings.items():
-        probed = probed.after(Observation(probe, reading))
+    for said in (Observation(probe, reading) for probe, reading in record.readings.items()):
+        probed = probed if said in record.heard.measured and said.probe != LOCALISE else probed.after(said)
     return heard, probed
 
 

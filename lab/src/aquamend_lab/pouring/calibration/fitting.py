@@ -98,7 +98,6 @@ def _readings(records: Sequence[CalibrationRecord], fitted: Fitted) -> Readings:
         look_same_sd_g=_rms(errors[Sense.LOOK, False]),
         look_new_sd_g=_rms(errors[Sense.LOOK, True]),
         weigh_sd_g=_rms(errors[Sense.WEIGH, False]),
-        hand_sd_g=_rms(errors[Sense.HAND, False]),
         localise_right=_share(right),
         finds_faulty={kind: _share(found) for kind, found in faulty.items()},
         scale_off=_share([record.scale_off_g > 0 for record in records]),
@@ -224,17 +223,19 @@ def _group(name: str, records: Sequence[CalibrationRecord], fitted: Fitted) -> G
 def telling_probes(record: CalibrationRecord, fitted: Fitted) -> list[str]:
     """Return the probes, by role, whose answers in a record moved some declaration's probability of being invalid.
 
-    Localising did so at the alarm, of which it is a part; every other probe after it.
+    What was measured for the alarm itself did so in its turn, every other probe after that.
     """
     model = record.model(fitted)
     alarm = InformationState.alarmed(model.problem())
-    heard = alarm.after(Observation(LOCALISE, record.heard.located))
-    found = [LOCALISE] if _moved(alarm, heard) else []
-    for name, m in model.task.measurements.items():
-        if name in record.readings and name != LOCALISE:
-            after = heard.after(Observation(name, record.readings[name]))
-            if _moved(heard, after):
-                found.append(name if m.cup is None else f"{m.sense}_{ROLES[model.order.index(m.cup)]}")
+    found, heard = [], alarm
+    own = record.heard.measured
+    others = (Observation(name, record.readings[name]) for name in model.task.measurements if name in record.readings)
+    for said in (*own, *(said for said in others if said not in own and said.probe != LOCALISE)):
+        after = heard.after(said)
+        if _moved(heard, after):
+            m = model.task.measurements[said.probe]
+            found.append(said.probe if m.cup is None else f"{m.sense}_{ROLES[model.order.index(m.cup)]}")
+        heard = after if said in own else heard
     return found
 
 

@@ -27,7 +27,7 @@ def hindsight(alarmed: Alarmed, recovery: Recovery, failed: Collection[str]) -> 
     return Hindsight(
         needless_probes=tuple(PROBES[probe] for probe in used if probe not in useful),
         needless_undone=tuple(w for a, w in UNDOING.items() if a in recovery.undone and a not in rested),
-        sensing=PROBE_S,
+        sensing=PROBE_S * len(start.evidence),
         recovery=float(clairvoyant_losses(start)[true]),
         finishing=finishing_s(alarmed.template.fitted, executed),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from aquamend.belief import InformationState
 from aquamend.decision.steps import Step
 from aquamend.explanation.report import decision_report
-from aquamend.policies import Policy
+from aquamend.policies import AlwaysRestart, LinearChain, Policy
 from aquamend.policies.policy import CertifyingPolicy
 from aquamend.recovery import Act, Charge, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
 from aquamend.story.believed import edges_of, likeliest, nodes_of, statements_of, update_of
@@ -21,7 +21,7 @@ from aquamend_lab.pouring.demonstration.hindsight import hindsight
 from aquamend_lab.pouring.demonstration.receipts import receipts
 from aquamend_lab.pouring.demonstration.scenes import what_happened
 from aquamend_lab.pouring.demonstration.watching import Onlooker
-from aquamend_lab.pouring.demonstration.wording import BELIEFS, primitive, probed, step_name
+from aquamend_lab.pouring.demonstration.wording import BELIEFS, PROBES, primitive, probed, step_name
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
 from aquamend_lab.pouring.model.problem import AlarmModel
 from aquamend_lab.pouring.mujoco import dimensions as dim
@@ -32,7 +32,7 @@ from aquamend_lab.pouring.mujoco.picture import still_address
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.replay.recording import Recording
-from aquamend_lab.pouring.task import LOCALISE, POUR, SAFE_STOP, Sense, Statement, quantity
+from aquamend_lab.pouring.task import POUR, SAFE_STOP, Statement, quantity
 
 MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 
@@ -55,8 +55,8 @@ class Beginning:
     moments: tuple[Moment, ...]
     onlooker: Onlooker
     """Branch it, never go on with this one."""
-    localised: Receipt
-    """The localisation that belongs to the alarm."""
+    measured: tuple[Receipt, ...]
+    """What was measured for the alarm itself: where the cups stand, and a look at the one that it points at."""
     failed: tuple[str, ...]
     """What was really wrong at the alarm."""
 
@@ -120,16 +120,19 @@ def begin(episode: Episode, told: Told) -> Beginning:
             teller.did(leaf)
 
     alarmed = until_alarm(episode, onlooker, notice=notice, listener=listener)
-    localised, poured = alarmed.body.leaves[-1], _last_pour(alarmed)
+    measured, poured = tuple(alarmed.body.leaves[-2:]), _last_pour(alarmed)
     if poured is not None:
         onlooker.poured(alarmed.declared.target, alarmed.heard.poured_g, poured.end_s or 0.0)
-    said = _sentence(str(alarmed.report))
+    text = _sentence(str(alarmed.report))
     simulation = alarmed.body.simulation
-    teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", said, time_s=localised.start_s)
-    found = Receipt(Charge.SENSING, LOCALISE, localised.cost, finding=alarmed.heard.located)
-    text = probed(LOCALISE, found, {}, {}, alarmed.body)
-    teller.tell(Moment(localised.end_s or 0.0, Kind.MEASURED, capital(text), "This belongs to every alarm."))
-    return Beginning(alarmed, tuple(teller.moments), onlooker, localised, wrong_at_alarm(alarmed))
+    teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", text, time_s=measured[0].start_s)
+    declared = alarmed.template.model({}).task.values(alarmed.declared)
+    poured_g = {alarmed.declared.target: alarmed.heard.poured_g}
+    for said, leaf in zip(alarmed.heard.measured, measured, strict=False):  # nothing is said by a look that saw nothing
+        found = Receipt(Charge.SENSING, said.probe, leaf.cost, finding=said.outcome)
+        text = probed(said.probe, found, declared, poured_g, alarmed.body)
+        teller.tell(Moment(leaf.end_s or 0.0, Kind.MEASURED, capital(text), "This belongs to every alarm."))
+    return Beginning(alarmed, tuple(teller.moments), onlooker, measured, wrong_at_alarm(alarmed))
 
 
 def _last_pour(alarmed: Alarmed) -> Receipt | None:
@@ -149,7 +152,10 @@ class _Telling:
 
     def __init__(self, beginning: Beginning, policy: Policy, name: str, told: Told) -> None:
         self.beginning, self.policy, self.name = beginning, policy, name
-        alarmed, onlooker = beginning.alarmed, beginning.onlooker.branch()
+        alarmed = beginning.alarmed.posed(
+            restarts=isinstance(policy, AlwaysRestart), linear_chain=isinstance(policy, LinearChain)
+        )
+        onlooker = beginning.onlooker.branch()
         self.teller = _Teller(told, onlooker, list(beginning.moments))
         self.robot = PouringRobot(alarmed, watcher=onlooker)
         self.model: AlarmModel = alarmed.template.model(self.robot.task.values(alarmed.declared))
@@ -179,9 +185,12 @@ class _Telling:
 
     def alarm(self) -> InformationState:
         """Return what is known at the alarm."""
-        state, localised = self.robot.alarm(), self.beginning.localised
-        self._believe(InformationState.alarmed(state.problem), "after the alarm", localised.start_s or 0.0)
-        self._believe(state, f"after finding the cups: {state.evidence[-1].outcome}", localised.end_s or 0.0)
+        state, measured = self.robot.alarm(), self.beginning.measured
+        known = InformationState.alarmed(state.problem)
+        self._believe(known, "after the alarm", measured[0].start_s or 0.0)
+        for said, leaf in zip(state.evidence, measured, strict=False):
+            known = known.after(said)
+            self._believe(known, f"after the alarm's own measurement: {PROBES[said.probe]}", leaf.end_s or 0.0)
         return state
 
     def next_step(self, state: InformationState) -> Step:
@@ -207,11 +216,7 @@ class _Telling:
         """Take a reading, and tell it."""
         robot, teller = self.robot, self.teller
         teller.declared_g = self._declared_g()
-        known = robot.task.measurements.get(step.probe)
-        if known is not None and known.sense is Sense.HAND:
-            robot.body.listener = teller.did
         receipt = robot.measure(step)
-        robot.body.listener = None
         alarmed = self.beginning.alarmed
         said, poured = robot.task.values(alarmed.declared) | robot.hands.said, robot.hands.poured_g
         text = probed(step.probe, receipt, said, poured, alarmed.body)
@@ -277,7 +282,7 @@ class _Telling:
             statements=statements_of(self.states[0], beginning.failed),
             nodes=tuple(nodes_of(problem, judged.recovery, wrong=beginning.failed)),
             edges=edges_of(problem),
-            receipts=tuple(receipts(judged, alarm=beginning.localised, declared_g=declared_g, end_s=self.now_s)),
+            receipts=tuple(receipts(judged, alarm=beginning.measured, declared_g=declared_g, end_s=self.now_s)),
             success=judged.verdict.success,
             verdict=verdict,
             notes=(needless(known), in_hindsight(known, "s")),

@@ -32,7 +32,6 @@ from aquamend_lab.pouring.task import (
     look,
     quantity,
     weigh,
-    weigh_in_hand,
 )
 
 UNDOING = {PLACE: "fetch the pitcher", POUR: "pour back", MOVE: "draw back", LIFT: "put the pitcher down"}
@@ -41,7 +40,6 @@ UNDOING = {PLACE: "fetch the pitcher", POUR: "pour back", MOVE: "draw back", LIF
 PROBES = {
     **{look(cup): f"look at {cup}" for cup in dim.CUPS},
     **{weigh(cup): f"weigh {cup} on its scale" for cup in dim.CUPS},
-    **{weigh_in_hand(cup): f"weigh {cup} in the hand" for cup in dim.CUPS},
     LOCALISE: "find the cups",
     CHECK_CAMERA: "test the camera",
 }
@@ -77,7 +75,6 @@ _SURE = {
     **{f"{vessel} gripped": "something is between the fingers" for vessel in dim.VESSELS},
     **{f"beside {cup}": "" for cup in dim.CUPS},
     f"beside {dim.PITCHER}": "",
-    f"back with {dim.PITCHER}": "",
     f"{dim.PITCHER} is above its own place": "",
     "the hand is home": "",
 }
@@ -122,8 +119,6 @@ def probed(probe: str, receipt: Receipt, declared: Mapping[str, Value], poured_g
         less = f", less the {dose:.1f} g believed poured there," if dose else ""
         if probe == look(cup):
             return f"look at {cup}: {found:.1f} g{less}; {expected}".replace(",;", ";")
-        if probe == weigh_in_hand(cup):
-            return f"in the hand, {cup} feels like {found:.1f} g{less}; {expected}".replace(",;", ";")
         if probe == weigh(cup):
             reads = f"the scale at {_whose_place(cup, declared, at)} reads {found:.1f} g{less}"
             return f"{reads}; {expected}".replace(",;", ";")

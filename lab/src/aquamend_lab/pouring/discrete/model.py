@@ -24,7 +24,6 @@ from aquamend_lab.pouring.task import (
     CUPS,
     RESTART,
     SAFE_STOP,
-    SURVEY,
     TARGET,
     PouringTask,
     binding,
@@ -102,8 +101,6 @@ def problem_of(
         name: Discrete(outcomes(m, n), np.array([probabilities(m, scene, assumed.noise) for scene in scenes]))
         for name, m in task.measurements.items()
     }
-    if task.camera_was_sound:
-        kernels[SURVEY] = Discrete(("as declared",), np.ones((len(scenes), 1)))
     suspects = [quantity(CUPS[flagged]), binding(CUPS[flagged]), TARGET]
     return Problem(
         task.graph(),

@@ -82,7 +82,7 @@ def arrangement_of(places: Places) -> str:
 def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
     """Return the answers a measurement can give."""
     match measurement.sense:
-        case Sense.LOOK | Sense.WEIGH | Sense.HAND:
+        case Sense.LOOK | Sense.WEIGH:
             return LEVELS[measurement.sense].names
         case Sense.LOCALISE:
             return tuple(arrangements(n_cups))
@@ -110,7 +110,7 @@ def probabilities(measurement: Measurement, scene: Scene, noise: Noise) -> Seque
     """Return how likely each answer of a measurement is in a scene."""
     names = outcomes(measurement, scene.n_cups)
     match measurement.sense:
-        case Sense.LOOK | Sense.WEIGH | Sense.HAND:
+        case Sense.LOOK | Sense.WEIGH:
             off = mean_reading_g(measurement, scene) - scene.declared_g[CUPS.index(measurement.cup or "")]
             return LEVELS[measurement.sense].probabilities(off, scatter_g(measurement, scene, noise))
         case Sense.LOCALISE:

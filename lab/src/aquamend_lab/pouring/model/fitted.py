@@ -16,9 +16,9 @@ from aquamend_lab.pouring.model.alarms import KINDS, cells
 from aquamend_lab.pouring.model.configurations import CAMERA_KINDS, Amount, Shifts
 from aquamend_lab.pouring.task import Sense
 
-TIMED = ("fetch", "move", "draw back", "pour", "put back", "pour back", "weigh in hand")
+TIMED = ("fetch", "move", "draw back", "pour", "put back", "pour back")
 """Skills that every recovery is priced by."""
-FORMAT = "aquamend-pouring-model/2"
+FORMAT = "aquamend-pouring-model/3"
 SHIPPED = Path(__file__).parent / "fitted.json"
 
 
@@ -45,7 +45,6 @@ class Readings:
     """A look at water that was poured since."""
     weigh_sd_g: float
     """The declared amount was read by the camera, so its own error is in here."""
-    hand_sd_g: float
     localise_right: float
     """Share of the times that the camera tells rightly who stands where."""
     finds_faulty: Mapping[str, float]
@@ -55,13 +54,9 @@ class Readings:
 
     def sd_g(self, sense: Sense, *, disturbed: bool = False) -> float:
         """Return how far a sensor's readings scatter, at water poured since it was measured or not."""
-        match sense:
-            case Sense.LOOK:
-                return self.look_new_sd_g if disturbed else self.look_same_sd_g
-            case Sense.WEIGH:
-                return self.weigh_sd_g
-            case _:
-                return self.hand_sd_g
+        if sense is Sense.WEIGH:
+            return self.weigh_sd_g
+        return self.look_new_sd_g if disturbed else self.look_same_sd_g
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +109,7 @@ def uncalibrated() -> Fitted:
     """
     alike = {kind: cells(some_affected=True) for kind in KINDS}
     return Fitted(
-        readings=Readings(1.0, 1.0, 1.0, 1.0, 0.9, dict.fromkeys(CAMERA_KINDS, 0.5), 0.1),
+        readings=Readings(1.0, 1.0, 1.0, 0.9, dict.fromkeys(CAMERA_KINDS, 0.5), 0.1),
         shifts=Shifts(*[Amount(8.0, 3.0)] * 5),
         alarms={kind: {cell: 1 / len(all_) for cell in all_} for kind, all_ in alike.items()},
         durations={what: Duration(10.0, 5.0, 0) for what in TIMED},

@@ -12,6 +12,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from aquamend.belief import Observation
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building import CauseState, RootCause, generated
 from aquamend.problem.graph import Belief, Value
@@ -59,7 +60,6 @@ from aquamend_lab.pouring.task import (
     SAFE_STOP,
     SCALES,
     SOUND,
-    SURVEY,
     TARGET,
     Instruments,
     Measurement,
@@ -69,6 +69,7 @@ from aquamend_lab.pouring.task import (
     Stage,
     Statement,
     binding,
+    look,
     quantity,
 )
 
@@ -96,6 +97,13 @@ class Heard:
     """What the robot has read to have poured."""
     offset_mm: Mapping[str, float] = field(default_factory=dict)
     """By cup, how far from the middle of its place it was found when it was declared to be there."""
+    looked: Mapping[str, float] = field(default_factory=dict)
+    """By cup, what the look that belongs to the alarm read, less what the robot has poured; empty where it saw none."""
+
+    @property
+    def measured(self) -> tuple[Observation, ...]:
+        """What was measured for the alarm itself, before any policy was asked."""
+        return Observation(LOCALISE, self.located), *(Observation(look(cup), g) for cup, g in self.looked.items())
 
 
 def arrangements(cups: Sequence[str]) -> dict[str, tuple[str, str] | None]:
@@ -104,27 +112,21 @@ def arrangements(cups: Sequence[str]) -> dict[str, tuple[str, str] | None]:
     return {IN_PLACE: None, **pairs}
 
 
-def prices(fitted: Fitted, stage: Stage) -> Prices:
-    """Return what measuring, undoing and doing again takes, in simulated seconds.
-
-    To weigh a cup in the hand, the pitcher has to be put down and fetched again.
-    """
+def prices(fitted: Fitted) -> Prices:
+    """Return what measuring, undoing and doing again takes, in simulated seconds."""
     s = fitted.seconds
-    held, beside = bool(stage.executed), MOVE in stage.executed
-    weigh_in_hand = s("weigh in hand") + (s("put back") + s("fetch") if held else 0.0) + (s("move") if beside else 0.0)
     return Prices(
         look=PROBE_S,
         weigh=PROBE_S,
         localise=PROBE_S,
         check_camera=PROBE_S,
-        hand=weigh_in_hand,
         undo={LIFT: s("put back"), MOVE: s("draw back"), POUR: s("pour back"), PLACE: s("fetch")},
         redo={LIFT: s("fetch"), MOVE: s("move"), POUR: s("pour"), PLACE: s("put back")},
         put_down=s("put back"),
     )
 
 
-def task_of(declared: Statement, heard: Heard, fitted: Fitted) -> PouringTask:
+def task_of(declared: Statement, heard: Heard, fitted: Fitted, *, linear_chain: bool = False) -> PouringTask:
     """Return the task as it stands: what can be weighed in place follows from where the cups were located."""
     cups = PouringTask(declared).cups
     pair = arrangements(cups)[heard.located]
@@ -133,9 +135,9 @@ def task_of(declared: Statement, heard: Heard, fitted: Fitted) -> PouringTask:
     return PouringTask(
         declared,
         heard.stage,
-        camera_was_sound=True,
-        instruments=Instruments(weighable, scales_may_be_off=True, weighing_in_hand=True),
-        prices=prices(fitted, heard.stage),
+        linear_chain=linear_chain,
+        instruments=Instruments(weighable, scales_may_be_off=True),
+        prices=prices(fitted),
     )
 
 
@@ -149,9 +151,13 @@ class AlarmModel:
     declared: Statement
     heard: Heard
     fitted: Fitted
+    restarts: bool = False
+    """Whether starting over is a way to end; it is for who does nothing else."""
+    linear_chain: bool = False
+    """Whether the graph knows only the order of things, as that of the task does."""
 
     def __post_init__(self) -> None:
-        task = task_of(self.declared, self.heard, self.fitted)
+        task = task_of(self.declared, self.heard, self.fitted, linear_chain=self.linear_chain)
         order = sorted(task.cups, key=lambda cup: (task.values(self.declared)[quantity(cup)], cup))
         pair = arrangements(task.cups)[self.heard.located]
         located = list(AS_BELIEVED)
@@ -187,12 +193,12 @@ class AlarmModel:
         names = [h.name for h in hypotheses]
         alarm = Alarm(dict(zip(names, self._heard(), strict=True)), self.suspects())
         again = task.restart_cost + PROBE_S
-        restart = np.array([again + self._left_by_restart(s) for s in self.supposed])
-        stopped = np.array([task.safe_stop_cost + _left_wrong(graph.beliefs, h) for h in hypotheses])
+        restart = np.array([again + self._left_by_restart(s) for s in self.supposed]) if self.restarts else None
+        stopped = np.array([task.safe_stop_cost + self._left_by_stopping(graph.beliefs, h) for h in hypotheses])
         return Problem(
             graph,
             JointModel(hypotheses, self._kernels(names), alarm, task.declarations()),
-            restart=Plan(RESTART, restart, undo=task.stage.executed),
+            restart=None if restart is None else Plan(RESTART, restart, undo=task.stage.executed),
             plans=(Plan(SAFE_STOP, stopped, last_resort=True),),
             coverage=self.coverage(),
             name="pour into the least full cup",
@@ -293,7 +299,6 @@ class AlarmModel:
         kernels[LOCALISE] = Discrete(told, rows)
         faulty = [self.finds_faulty(s.configuration) for s in self.supposed]
         kernels[CHECK_CAMERA] = Discrete((SOUND, FAULTY), np.array([(1 - p, p) for p in faulty]))
-        kernels[SURVEY] = Discrete(("as declared",), np.ones((len(names), 1)))
         return kernels
 
     def _located_row(self, supposed: Supposed, told: Sequence[str], right: float) -> list[float]:
@@ -325,6 +330,11 @@ class AlarmModel:
         left += kind.binding * sum(a != b for a, b in zip(supposed.seen_at, supposed.stands_at, strict=True))
         return left + kind.camera * float(supposed.configuration.camera is not Camera.SOUND)
 
+    def _left_by_stopping(self, beliefs: Sequence[Belief], hypothesis: Hypothesis) -> float:
+        """Return what stopping safely leaves wrong or without support."""
+        wrong = {b.name for b in beliefs if differs(hypothesis.true_of(b), b.declared, b.tolerance)}
+        return self.task.left_wrong(self.task.left_by_stopping(wrong))
+
     def coverage(self) -> Coverage:
         """Return whether calibration supports screening here, as the paper asks: early, and near enough records."""
         by_role = {f"_{role}": f"_{cup}" for role, cup in zip(ROLES, self.order, strict=True)}
@@ -344,12 +354,6 @@ class AlarmModel:
         )
 
 
-def _left_wrong(beliefs: Sequence[Belief], hypothesis: Hypothesis) -> float:
-    """Return what leaving everything as it is declared would cost."""
-    wrong = (b for b in beliefs if differs(hypothesis.true_of(b), b.declared, b.tolerance))
-    return math.fsum(belief.residual for belief in wrong)
-
-
 @dataclass(eq=False, slots=True)
 class Template:
     """The problem of this task for whatever values are declared: what a tracker asks for.
@@ -361,10 +365,14 @@ class Template:
     """What is assumed before anything is declared."""
     fitted: Fitted
     heard: Heard = field(default_factory=Heard)
+    restarts: bool = False
+    linear_chain: bool = False
+    _made: dict[tuple[tuple[str, Value], ...], tuple[Heard, Problem]] = field(default_factory=dict, init=False)
+    """By the values declared: the problem that was made for them, and what had been heard by then."""
 
     def model(self, values: Mapping[str, Value]) -> AlarmModel:
         """Return the model for these values."""
-        return AlarmModel(self.statement(values), self.heard, self.fitted)
+        return AlarmModel(self.statement(values), self.heard, self.fitted, self.restarts, self.linear_chain)
 
     def statement(self, values: Mapping[str, Value]) -> Statement:
         """Return what is declared, with what is assumed where nothing is yet."""
@@ -376,4 +384,9 @@ class Template:
 
     def __call__(self, values: Mapping[str, Value]) -> Problem:
         """Return the problem for these values."""
-        return self.model(values).problem()
+        key = tuple(sorted(values.items()))
+        heard, made = self._made.get(key, (None, None))
+        if made is None or heard is not self.heard:
+            made = self.model(values).problem()
+            self._made[key] = self.heard, made
+        return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aquamend.problem.graph import Value
 from aquamend.recovery import Act, Charge, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
@@ -50,6 +50,10 @@ class Hands:
     """Says why a pour into a target must not be committed, if so."""
     surveyed: bool = False
     """Whether the target follows from looks at every cup since the alarm."""
+
+    def of(self, body: Body, guard: Callable[[str], str | None]) -> Hands:
+        """Return the same recovery under way on another branch of the table, under another robot's guard."""
+        return replace(self, body=body, guard=guard, said=dict(self.said), poured_g=dict(self.poured_g))
 
     @property
     def target(self) -> str:

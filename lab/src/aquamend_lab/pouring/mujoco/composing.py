@@ -1,4 +1,4 @@
-"""Skills made of primitives: fetch a vessel, put it back, weigh a cup in the hand, pour back, stop safely.
+"""Skills made of primitives: fetch a vessel, put it back, pour back, stop safely.
 
 Every primitive in them has its own receipt, and a skill ends at the first one that fails.
 """
@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Finding, Skill, failed, nearest_place
-from aquamend_lab.pouring.mujoco.handling import grasp, lift, move, place, retreat, return_to
+from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, failed
+from aquamend_lab.pouring.mujoco.handling import grasp, lift, move, place, retreat
 from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.mujoco.pouring import pour
 
@@ -60,30 +60,6 @@ def put_back(body: Body, charge: Charge, at: int | None = None) -> Skill:
     placed = yield from body.perform(f"place {held}", charge, place(body, own if at is None else at))
     retreated = yield from body.perform("retreat", charge, retreat(body))
     return retreated if placed.succeeded else placed
-
-
-def weigh_in_hand(body: Body, cup: str, charge: Charge) -> Skill:
-    """Lift a cup where it was last seen, feel what is in it, set it down again, and go back to what was being done.
-
-    What the hand held is put away for it and fetched again. Where a cup was seen need not be where it is believed to
-    stand; to weigh it there does not change that belief.
-    """
-    held, pose = body.holding, tuple(float(v) for v in body.simulation.hand)
-    if held is not None:
-        finding = yield from put_back(body, charge)
-        if not finding.succeeded:
-            return finding
-    believed = body.believed_m[cup]
-    body.believed_m[cup] = body.seen_m.get(cup, believed)
-    felt = yield from fetch(body, cup, charge)
-    at = body.place_of(cup)  # where it was gripped, if only after a second look
-    if felt.succeeded:
-        yield from put_back(body, charge, at)
-    if nearest_place(believed[0]) != at:
-        body.believed_m[cup] = believed
-    if held is not None and (yield from fetch(body, held, charge)).succeeded:
-        yield from body.perform(f"return with {held}", charge, return_to(body, pose))
-    return felt if not felt.succeeded else Finding(True, f"{cup} feels like {felt.value:.1f} g", felt.value)
 
 
 def pour_back(body: Body, cup: str, dose_g: float, charge: Charge) -> Skill:

@@ -28,8 +28,8 @@ from aquamend_lab.pouring.reports import OF_A_CUP, SIGNED, Signal
 LEAST_G, RIVAL_MORE_G, THIRD_MORE_G, PITCHER_G = (15, 22), (8, 13), (5, 9), (52, 64)
 """Smallest and largest: the least full cup, how much more the next holds, and the one after it, and the pitcher."""
 OFFSET_MM = 6.0
-SCALES = (1, 2)
-"""How many of the three places of cups have a scale, fewest and most; the pitcher's always has."""
+WITHOUT_SCALE = 1 / 3
+"""How often one of the three places of cups has no scale: what stands there cannot be weighed. The pitcher's has."""
 SCALE_OFF = 0.15
 """How often one of the scales is off, without anybody knowing."""
 SCALE_OFF_G, BIAS_G = (6.0, 11.0), (6.0, 11.0)
@@ -77,8 +77,8 @@ def draw_scene(rng: Generator) -> TableScene:
         for i, cup in enumerate(dim.CUPS)
     ]
     pitcher = Standing(dim.PITCHER, len(dim.CUPS), int(rng.integers(*PITCHER_G, endpoint=True)))
-    weighed = rng.permutation(len(dim.CUPS))[: int(rng.integers(*SCALES, endpoint=True))].tolist()
-    scales = tuple(place in weighed or place == pitcher.place for place in range(len(dim.PLACES_X)))
+    lacking, bare = rng.random() < WITHOUT_SCALE, int(rng.integers(len(dim.CUPS)))
+    scales = tuple(not lacking or place != bare for place in range(len(dim.PLACES_X)))
     return TableScene((*cups, pitcher), scales=scales)
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 
-from aquamend.belief import InformationState, Observation
+from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge, Receipt, Tracker
 from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
@@ -34,7 +34,6 @@ from aquamend_lab.pouring.task import (
     LOCALISE,
     MOVE,
     POUR,
-    SURVEY,
     TARGET,
     Stage,
     Statement,
@@ -42,6 +41,7 @@ from aquamend_lab.pouring.task import (
     decided,
     quantity,
 )
+from aquamend_lab.pouring.task import look as looking
 
 DOSE_G = 20.0
 MEDDLING_S = 1.0
@@ -87,13 +87,19 @@ class Alarmed:
         return self.heard.report
 
     def state(self, fitted: Fitted | None = None) -> InformationState:
-        """Return what is known: the problem of what was executed, the alarm, and the localisation that belongs to it.
+        """Return what is known: the problem of what was executed, the alarm, and what was measured for it.
 
         By another model, where one is given.
         """
-        template = replace(self.template, fitted=fitted or self.template.fitted)
-        tracker = Tracker.from_data(template, self.tracker.to_data())
-        return tracker.alarm().after(Observation(LOCALISE, self.heard.located))
+        template = self.template if fitted is None else replace(self.template, fitted=fitted)
+        state = Tracker.from_data(template, self.tracker.to_data()).alarm()
+        for said in self.heard.measured:
+            state = state.after(said)
+        return state
+
+    def posed(self, *, restarts: bool = False, linear_chain: bool = False) -> Alarmed:
+        """Return the same alarm as others face it: who only starts over, or who knows the order of things alone."""
+        return replace(self, template=replace(self.template, restarts=restarts, linear_chain=linear_chain))
 
 
 _DECLARED = (*(quantity(cup) for cup in dim.CUPS), *(binding(cup) for cup in dim.CUPS), TARGET, CAMERA)
@@ -152,11 +158,15 @@ def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Gen
             tracker.undone(done)
     report = yield from _watch(body, monitor, episode.trouble)
     yield from body.perform("localise", Charge.SENSING, localise(body, believe=False))
+    conspicuous_cup = report.cup or target
+    seen = yield from body.perform(f"look at {conspicuous_cup}", Charge.SENSING, look(body, conspicuous_cup))
+    own_g = poured_g if conspicuous_cup == target else 0.0
     template.heard = replace(
         template.heard,
         stage=_stage(tracker, episode.stage),
         report=report,
         located=located_as(body, declared),
+        looked={} if seen.value is None else {conspicuous_cup: round(seen.value - own_g, 1)},
         poured_g=poured_g,
     )
     return Alarmed(episode, body, tracker, template, before)
@@ -189,9 +199,10 @@ def survey(body: Body, charge: Charge) -> Generator[None, None, Statement]:
 
 def _declare(tracker: Tracker, declared: Statement) -> None:
     for cup, grams, mm in zip(dim.CUPS, declared.quantity_g, declared.position_mm, strict=True):
-        tracker.declare(quantity(cup), grams, evidence=[SURVEY])
+        tracker.declare(quantity(cup), grams, evidence=[looking(cup)])
         tracker.declare(binding(cup), mm, evidence=[LOCALISE])
-    tracker.declare(TARGET, declared.target, evidence=[SURVEY], inferred_from=[quantity(cup) for cup in dim.CUPS])
+    looks, amounts = [looking(cup) for cup in dim.CUPS], [quantity(cup) for cup in dim.CUPS]
+    tracker.declare(TARGET, declared.target, evidence=looks, inferred_from=amounts)
     tracker.declare(CAMERA, declared.camera, evidence=[CHECK_CAMERA])
 
 

@@ -58,14 +58,6 @@ def felt_g(body: Body) -> Generator[None, None, float]:
     return round(sum(felt) / len(felt) + float(rng.normal(0.0, HAND_SD_G)), 1)
 
 
-def return_to(body: Body, pose: tuple[float, ...]) -> Skill:
-    """Carry what the hand holds back to where it was before."""
-    x, y, z, roll = pose
-    yield from go(body.simulation, (x, y, z, roll))
-    yield from wait(0.2)
-    return Finding(True, f"back with {body.holding}")
-
-
 def draw_back(body: Body) -> Skill:
     """Undo a move: carry what the hand holds back above where the pitcher belongs."""
     simulation = body.simulation

@@ -11,10 +11,10 @@ from aquamend.arrays import Floats
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
-SPEED_M_S = 0.4
-CAREFUL_M_S = 0.2
+SPEED_M_S = 0.125
+CAREFUL_M_S = 0.058
 """Near vessels."""
-ROLL_RAD_S = 1.2
+ROLL_RAD_S = 0.35
 
 TRAVEL_Z = 0.25
 """Height of the hand at which what it holds clears everything on the table."""

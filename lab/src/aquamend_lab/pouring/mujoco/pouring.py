@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, failed
-from aquamend_lab.pouring.mujoco.motion import BESIDE_X, TRAVEL_Z, go, holding_lip_at, wait
+from aquamend_lab.pouring.mujoco.motion import BESIDE_X, CAREFUL_M_S, TRAVEL_Z, go, holding_lip_at, wait
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G, lifted_g, scale_g
 from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G
 
@@ -27,7 +27,7 @@ TILT_BEFORE = -0.8
 TILT_FREELY = -1.15
 TILT_FULLY = -1.75
 """Roll at which all water that can flow has flowed; to tilt on would only free what has jammed, all at once."""
-FREE_RAD_S, BULK_RAD_S, FINE_RAD_S = 0.5, 0.16, 0.07
+FREE_RAD_S, BULK_RAD_S, FINE_RAD_S = 0.2, 0.07, 0.03
 FINE_BELOW_G = 14.0
 BEFORE_FLOW_RAD = 0.05
 """Roll short of where water last came, from which on the hand turns finely."""
@@ -168,7 +168,7 @@ def pour(body: Body, vessel: str, dose_g: float) -> Skill:
         return failed("the hand is empty")
     place, rng = body.place_of(vessel), body.noise("pour")
     yield from go(simulation, holding_lip_at(x + 0.10, y, 0.23, TILT_BEFORE))
-    yield from go(simulation, holding_lip_at(x + LIP_BESIDE_M, y, LIP_Z, TILT_BEFORE), speed_m_s=0.15)
+    yield from go(simulation, holding_lip_at(x + LIP_BESIDE_M, y, LIP_Z, TILT_BEFORE), speed_m_s=CAREFUL_M_S)
     work = _Pour(body, rng, place if body.has_scale(place) else None, x, y)
     yield from work.begin()
     yield from work.until(dose_g)

@@ -27,13 +27,15 @@ from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.acting import Hands
 from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, drive, nearest_place
-from aquamend_lab.pouring.mujoco.composing import weigh_in_hand
 from aquamend_lab.pouring.mujoco.episode import Alarmed, located_as
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of
 from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend_lab.pouring.mujoco.simulation import Watcher
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, TARGET, Measurement, Sense, binding
+
+Moment = tuple[Body, Hands, Finding]
+"""The table, and the recovery under way on it, just after an act; and how that act ended."""
 
 PROBE_NOISE = 911
 """Tells the noise of probes from that of the robot's own readings."""
@@ -49,6 +51,9 @@ class PouringRobot:
     watcher: Watcher | None = None
     setting: PosteriorSetting = PosteriorSetting.ORIGINAL
     """How the alarm's posterior is distorted, to see what that does; evidence since then is taken as it is."""
+    known: dict[tuple[Measure | Act, ...], Moment] | None = None
+    """What was simulated already, by all that was asked since the alarm. Robots of one alarm under one setting may
+    share it, as they go on bit for bit alike when asked alike; nobody watches a table that is taken from there."""
 
     def __post_init__(self) -> None:
         self.body = self.alarmed.body.branch(self.watcher)
@@ -56,6 +61,7 @@ class PouringRobot:
         # so that no answer depends on what was asked before.
         self._seen: Body = self.alarmed.body.branch()
         self._uses: dict[str, int] = {}
+        self._asked: tuple[Measure | Act, ...] = ()
         heard = self.alarmed.state(self.fitted)
         self._start = self._known = distorted(heard, self.setting)
         self.task = self.alarmed.template.model({}).task
@@ -78,17 +84,14 @@ class PouringRobot:
 
     def measure(self, step: Measure) -> Receipt:
         """Take a reading of what is there; an amount is told without what the robot has poured itself."""
+        self._asked += (step,)
         index = self._start.probe(step.probe).index
-        if step.probe not in self.task.measurements:
-            return step.failed("what was seen before the alarm is not to be seen again", cost=0.0)
         measurement = self.task.measurements[step.probe]
         use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
         noise = np.random.default_rng((*self.body.seed, PROBE_NOISE, index, use))
         before, start = len(self.body.leaves), self.body.simulation.time_s
         finding = drive(self.body, self._reading(measurement, noise))
         parts, end = tuple(self.body.leaves[before:]), self.body.simulation.time_s
-        if measurement.sense is Sense.HAND:  # the table has been touched
-            self._seen = self.body
         if not finding.succeeded:
             return step.failed(finding.told, start_s=start, end_s=end, parts=parts)
         answer = self._answer(measurement, finding)
@@ -98,8 +101,6 @@ class PouringRobot:
     def _reading(self, measurement: Measurement, noise: np.random.Generator) -> Skill:
         sense, cup, seen = measurement.sense, measurement.cup or "", self._seen
         match sense:
-            case Sense.HAND:
-                return weigh_in_hand(self.body, cup, Charge.SENSING)
             case Sense.LOCALISE:
                 skill = localise(seen, believe=False, noise=noise)
             case Sense.CHECK_CAMERA:
@@ -123,10 +124,7 @@ class PouringRobot:
         """Carry out an act by hand; every primitive that it took is part of its receipt."""
         check_known(self._start.problem, act)
         before, start = len(self.body.leaves), self.body.simulation.time_s
-        try:
-            finding = drive(self.body, self.hands.work(act))
-        except AquaMendError as error:
-            finding = Finding(False, str(error))
+        finding = self._worked(act)
         end, parts = self.body.simulation.time_s, tuple(self.body.leaves[before:])
         if parts:
             self._seen = self.body
@@ -136,6 +134,23 @@ class PouringRobot:
         if not finding.succeeded:
             return act.failed(finding.told, cost=cost, start_s=start, end_s=end, parts=parts)
         return act.done(cost=cost, start_s=start, end_s=end, parts=parts)
+
+    def _worked(self, act: Act) -> Finding:
+        """Carry an act out, or go on from where another robot of this alarm was after it."""
+        self._asked += (act,)
+        if self.known is not None and self._asked in self.known:
+            body, hands, finding = self.known[self._asked]
+            self.body = body.branch()
+            self.hands = hands.of(self.body, self.unsupported)
+            return finding
+        try:
+            finding = drive(self.body, self.hands.work(act))
+        except AquaMendError as error:
+            finding = Finding(False, str(error))
+        if self.known is not None:
+            kept = self.body.branch()
+            self.known[self._asked] = kept, self.hands.of(kept, self.unsupported), finding
+        return finding
 
     def unsupported(self, target: str) -> str | None:
         """Say why no pour may be committed on a target, if so: the guard before what cannot easily be undone.
@@ -171,8 +186,9 @@ class PouringRobot:
         said = self.hands.said
         truth = truth_of(self.body, self.alarmed.before_pouring_g, self.hands.target)
         self.quality = quality_of(self.body, {cup: float(said[binding(cup)]) for cup in dim.CUPS}, truth)
-        left = self.task.wrong(said, truth)
-        self._left = list(left)
         finished = recovery.ending is Ending.FINISHED and recovery.followed != SAFE_STOP
+        wrong = self.task.wrong(said, truth)
+        left = wrong if finished else self.task.left_by_stopping(wrong)
+        self._left = list(left)
         success = not left and finished and self.quality.good and math.isfinite(recovery.cost)
         return Verdict(left, residuals(self._start.problem, left), success)
