@@ -17,18 +17,12 @@ from aquamend.files import parse_problem
 from aquamend.files.text import data_at
 from aquamend.learning import calibration_of, learned
 from aquamend_lab.pouring.calibration.alarm_records import posed, record_by_role
-from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
-from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, fitted_to, held_back
+from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord
+from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, fitted_to, fold_of, held_back
 from aquamend_lab.records import read_lines
 
 HERE = Path(__file__).parent
 RECORDS = HERE.parents[1] / "results" / "pouring-calibration.jsonl"
-
-
-def fold_of(record):
-    """Return when a record is held back: the stages of the runs repeat every four, so that folds are taken askew."""
-    number = record.run // len(KINDS)
-    return (number + number // HOLD_BACK_EVERY) % HOLD_BACK_EVERY
 
 
 def compared(records, template, held_back):

@@ -44,9 +44,15 @@ TELLS = 0.05
 """A probe tells something in a record where its answer moves the probability of some declaration by this much."""
 
 
+def fold_of(record: CalibrationRecord) -> int:
+    """Return which quarter of its kind a record is in; the stages of runs repeat every four, so quarters go askew."""
+    number = record.run // len(KINDS)
+    return (number + number // HOLD_BACK_EVERY) % HOLD_BACK_EVERY
+
+
 def held_back(record: CalibrationRecord) -> bool:
     """Whether a record is kept out of the fit."""
-    return record.run // len(KINDS) % HOLD_BACK_EVERY == HOLD_BACK_EVERY - 1
+    return fold_of(record) == HOLD_BACK_EVERY - 1
 
 
 def fit(records: Sequence[CalibrationRecord]) -> Fitted:
