@@ -1,7 +1,10 @@
 import pytest
 from tests.adapters.problems import cup_problem
+from tests.cli.conftest import run as run_program
 
 from aquamend.belief import InformationState
+
+__all__ = ["run_program"]
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 from tests.test_docs import BLOCK, run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {"behaviour-trees.md": "trees", "gymnasium.md": "gym", "recordings.md": "recordings"}
+PAGES = {"behaviour-trees.md": "trees", "gymnasium.md": "gym", "recordings.md": "recordings", "agents.md": "mcp"}
 """Page and extra."""
 ALL = {**PAGES, "fleets.md": "postgres"}
 """Also those that need a server."""

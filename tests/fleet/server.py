@@ -34,11 +34,11 @@ def _free_port():
 class Server:
     """A server that can be killed and started again; ``address`` is where its empty database is."""
 
-    def __init__(self):
+    def __init__(self, *, on_disk=False):
         self.bin, self.port = programs(), _free_port()
         root = os.geteuid() == 0  # PostgreSQL refuses to run as root
         self._as = {"user": _nobody(), "group": pwd.getpwnam(_nobody()).pw_gid, "extra_groups": []} if root else {}
-        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) and not on_disk else None
         self.folder = Path(tempfile.mkdtemp(prefix="aquamend-fleet-", dir=memory))
         if root:
             shutil.chown(self.folder, _nobody(), self._as["group"])

@@ -20,6 +20,7 @@ COMMANDS = {
     "learn": Command("aquamend.cli.learn:learn", "Learn a problem's numbers from past alarms."),
     "session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries."),
     "serve": Command("aquamend.cli.serve:serve", "Serve decisions and sessions over HTTP.", needs_arguments=False),
+    "mcp": Command("aquamend.cli.mcp:mcp", "Serve recovery as tools for agents.", needs_arguments=False),
     "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
     "validate": Command("aquamend.cli.validate:validate", "Check problem files for faults."),
     "lint": Command("aquamend.cli.lint:lint", "Say what looks odd in sound files, and what it costs."),

@@ -101,7 +101,7 @@ def show(
                 print_json(moment_line(full, entry, moment))
         else:
             chosen = [moment for _, moment in moments if moment is not None][-(last or 0) :]
-            print_text(lambda console: print_session(console, chosen, now, entries, _asked_for(journal)))
+            print_text(lambda console: print_session(console, chosen, now, entries, _asked_for(opened.place)))
     complaints.exit()
 
 
@@ -287,6 +287,17 @@ def _moment(text: str) -> float:
         raise AquaMendError(f"--before takes a date such as 2026-01-31 or 2026-01-31T12:00, not {text!r}") from None
 
 
+def log_at(place: str) -> Journal | PostgresLog:
+    """Return the log at a place, to write; it is made where there is none."""
+    if place.startswith(ADDRESSES):
+        from aquamend.adapters.postgres import PostgresLog
+
+        return PostgresLog(place)
+    from aquamend.recovery import Journal
+
+    return Journal(place)
+
+
 def _opened(place: str, *, to_write: bool = False) -> Journal | PostgresLog:
     if place.startswith(ADDRESSES):
         from aquamend.adapters.postgres import PostgresLog
@@ -379,10 +390,10 @@ def _print_list(console: Console, lines: list[SessionLine]) -> None:
     console.print(table)
 
 
-def _asked_for(journal: str) -> str:
+def _asked_for(place: str) -> str:
     """Return the option by which another command finds this journal; empty where it does without."""
     default = os.environ.get("AQUAMEND_JOURNAL") or DEFAULT
-    return "" if journal == str(default) else f" --journal {shlex.quote(journal)}"
+    return "" if place == default else f" --journal {shlex.quote(place)}"
 
 
 def _print_retold(console: Console, happened: Recovery, other: Retold, policy: str) -> None:
