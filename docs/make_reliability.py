@@ -76,12 +76,13 @@ none.""",
         "fleet",
         "A fleet whose server is killed",
         """\
-Eight programs drive a thousand sessions in one [PostgreSQL database](fleets.md), with a lease of one second. A hundred times
-the server is killed with -9 or stopped at once, and started again at once or after more than a lease; programs are killed as
-well, connections are cut, programs reach for sessions that others conduct, and a person answers from a process of their own. No
-acknowledged event is lost and none is there twice, no act is begun twice, no two programs move one robot, and what the sessions
-say was done is what the robots have done. Times are those of writing, from the call to the server's answer, on a busy machine: of
-all batches, those that waited for the server among them, and of those whose connection held.""",
+Eight programs drive a thousand sessions in one [PostgreSQL database](fleets.md), with a lease of one second. A hundred
+times the server is killed with -9 or stopped at once, and started again at once or after more than a lease; programs
+are killed as well, connections are cut, programs reach for sessions that others conduct, and a person answers from a
+process of their own. No acknowledged event is lost and none is there twice, no act is begun twice, no two programs move
+one robot, and what the sessions say was done is what the robots have done. Times are those of writing, from the call to
+the server's answer, on a busy machine: of all batches, with those that waited for the server among them, and of
+those whose connection held.""",
     ),
 )
 
