@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from aquamend.explanation.report import DecisionReport
     from aquamend.policies import Policy
+
+COMMANDS = {"decide": Command("aquamend.cli.decide:decide", "Decide what to do next, and say why.")}
 
 
 class MisplacedOption(AquaMendError, ValueError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from aquamend.belief import InformationState
     from aquamend.policies import Evaluation
     from aquamend.problem import Problem
+
+COMMANDS = {"evaluate": Command("aquamend.cli.evaluate:evaluate", "Compare policies by expected loss.")}
 
 
 SAMPLING_S = 30.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
@@ -15,6 +16,8 @@ from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from aquamend.belief import InformationState
+
+COMMANDS = {"export": Command("aquamend.cli.export:export", "Write the problem for other people's solvers.")}
 
 
 class ExportFormat(StrEnum):

@@ -8,10 +8,13 @@ from typing import Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
+
+COMMANDS = {"graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing.")}
 
 
 class GraphFormat(StrEnum):

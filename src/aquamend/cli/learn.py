@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from aquamend.learning import Calibration, Law, Learned, Records
+
+COMMANDS = {"learn": Command("aquamend.cli.learn:learn", "Learn a problem's numbers from past alarms.")}
 
 HERE = "aquamend learn"
 MOST_WARNINGS = 12

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
@@ -13,6 +14,8 @@ from aquamend.cli.output import print_json
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding
+
+COMMANDS = {"lint": Command("aquamend.cli.lint:lint", "Say what looks odd in sound files, and what it costs.")}
 
 
 def lint(

@@ -6,31 +6,42 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
+import aquamend.cli
 from aquamend.cli.command import Command, added_commands
 
-COMMANDS = {
-    "decide": Command("aquamend.cli.decide:decide", "Decide what to do next, and say why."),
-    "plan": Command("aquamend.cli.plan:plan", "Print what a policy will do, answer by answer."),
-    "evaluate": Command("aquamend.cli.evaluate:evaluate", "Compare policies by expected loss."),
-    "learn": Command("aquamend.cli.learn:learn", "Learn a problem's numbers from past alarms."),
-    "session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries."),
-    "serve": Command("aquamend.cli.serve:serve", "Serve decisions and sessions over HTTP.", needs_arguments=False),
-    "mcp": Command("aquamend.cli.mcp:mcp", "Serve recovery as tools for agents.", needs_arguments=False),
-    "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
-    "validate": Command("aquamend.cli.validate:validate", "Check problem files for faults."),
-    "lint": Command("aquamend.cli.lint:lint", "Say what looks odd in sound files, and what it costs."),
-    "schema": Command(
-        "aquamend.cli.new:schema", "Print the JSON Schema of problem files, or of sessions.", needs_arguments=False
-    ),
-    "graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing."),
-    "export": Command("aquamend.cli.export:export", "Write the problem for other people's solvers."),
-}
-"""The product's own, in the order in which help lists them; installed packages add theirs after these."""
+FIRST = (
+    "decide",
+    "plan",
+    "evaluate",
+    "learn",
+    "session",
+    "serve",
+    "mcp",
+    "new",
+    "validate",
+    "lint",
+    "schema",
+    "graph",
+    "export",
+)
+"""The order in which help lists the product's own commands; others follow, and then those of installed packages."""
+
+
+def own_commands(asked: Sequence[str] = ()) -> dict[str, Command]:
+    """Return the commands that the modules beside this one declare; of these alone, where one of that name does."""
+    beside = [module.name for module in iter_modules(aquamend.cli.__path__) if module.name != "main"]
+    found: dict[str, Command] = {}
+    for name in [name for name in asked if name in beside] or beside:
+        found |= getattr(import_module(f"aquamend.cli.{name}"), "COMMANDS", {})
+    rank = {name: place for place, name in enumerate(FIRST)}
+    return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(FIRST)), item[0])))
 
 
 def program(commands: Mapping[str, Command]) -> typer.Typer:
@@ -56,7 +67,8 @@ def program(commands: Mapping[str, Command]) -> typer.Typer:
 
 def all_commands() -> dict[str, Command]:
     """Return the product's commands, and those that installed packages add."""
-    return {**COMMANDS, **added_commands(COMMANDS)}
+    own = own_commands()
+    return {**own, **added_commands(own)}
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -94,8 +106,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
-    asked = {name: COMMANDS[name] for name in sys.argv[1:2] if name in COMMANDS}  # others need not be imported for one
+    asked = sys.argv[1:2]
+    found = own_commands(asked)  # others need not be imported for one
+    found = found if found.keys() & {*asked} else all_commands()
     try:
-        program(asked or all_commands())(prog_name="aquamend")
+        program(found)(prog_name="aquamend")
     except OSError as error:
         raise SystemExit(f"aquamend: the output could not be written: {error}") from None

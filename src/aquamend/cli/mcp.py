@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import PolicyName
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
@@ -14,6 +15,8 @@ from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from aquamend.recovery import Robot
+
+COMMANDS = {"mcp": Command("aquamend.cli.mcp:mcp", "Serve recovery as tools for agents.", needs_arguments=False)}
 
 
 def mcp(

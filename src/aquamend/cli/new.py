@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from aquamend.files.template import Outline
+
+COMMANDS = {
+    "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
+    "schema": Command(
+        "aquamend.cli.new:schema", "Print the JSON Schema of problem files, or of sessions.", needs_arguments=False
+    ),
+}
 
 HERE = "aquamend new"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from aquamend.belief import InformationState
     from aquamend.explanation.plan_tree import PlanTree
+
+COMMANDS = {"plan": Command("aquamend.cli.plan:plan", "Print what a policy will do, answer by answer.")}
 
 
 class PlanFormat(StrEnum):

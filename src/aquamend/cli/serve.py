@@ -9,9 +9,14 @@ from typing import Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.session import DEFAULT, JournalFile
 from aquamend.errors import AquaMendError
+
+COMMANDS = {
+    "serve": Command("aquamend.cli.serve:serve", "Serve decisions and sessions over HTTP.", needs_arguments=False)
+}
 
 TOKEN = "AQUAMEND_TOKEN"
 """The variable of the environment that may hold the token."""

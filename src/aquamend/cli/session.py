@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, PageFile, PolicyName
 from aquamend.cli.output import print_json, print_text, write_page
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from aquamend.recovery.stored import SessionLine
     from aquamend.story.retelling import Retold
     from aquamend.story.story import Moment
+
+COMMANDS = {"session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries.")}
 
 session = typer.Typer(
     help="Read the sessions in a journal: what was believed, why each step was taken, what it cost, what is in doubt.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Files
@@ -14,6 +15,8 @@ from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
     from aquamend.problem import Problem
+
+COMMANDS = {"validate": Command("aquamend.cli.validate:validate", "Check problem files for faults.")}
 
 
 def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  # noqa: B006

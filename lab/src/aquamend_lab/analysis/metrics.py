@@ -14,10 +14,11 @@ Form = Literal["decimal", "one decimal", "share", "percentage", "count"]
 """How a number reads."""
 Place = Literal[
     "results", "results of episodes", "parts", "parts of risks", "short", "short of risks", "short of episodes",
-    "short, without the paper's", "by group", "work",
+    "short, without the paper's", "by group", "by kind", "work",
 ]  # fmt: skip
 """The tables of a report: all results; what a loss is made of; the short one of terminals and pages, which may leave
-the paper's numbers out; one with a column for each policy; how much was computed. Some are only of suites whose
+the paper's numbers out; one with a column for each policy, also where groups are kinds of scenarios; how much was
+computed. Some are only of suites whose
 expected risks are known, or only of episodes that are acted out."""
 
 
@@ -95,15 +96,15 @@ _ALL = (
     Metric("missing", "missing", lambda cell: cell.missing, form="count", rare=True),
     Metric(
         "success", "success", Cell.success, "high", "paper’s success", Cell.success_interval, "success",
-        tables=("results", "short", "by group"),
+        tables=("results", "short", "by group", "by kind"),
     ),
     _mean(
         "expected_risk", "expected risk", paper="paper’s expected risk", good="low", interval=True, priced=True,
-        compared=True, leads=True, tables=("results", "short of risks", "by group"),
+        compared=True, leads=True, tables=("results", "short of risks", "by group", "by kind"),
     ),
     _mean(
         "mean_loss", "realised loss", of="loss", paper="paper’s realised cost", good="low", interval=True,
-        priced=True, compared=True, leads=True, tables=("results", "parts", "short", "by group"),
+        priced=True, compared=True, leads=True, tables=("results", "parts", "short", "by group", "by kind"),
     ),
     Metric(
         "gap_to_oracle", "gap to oracle", lambda cell: cell.gap(ORACLE), paper="paper’s gap", priced=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aquamend_lab.analysis.metrics import COMPARABLE
+from aquamend_lab.analysis.metrics import COMPARABLE, metrics_in
 from aquamend_lab.analysis.paper import differences_from_paper
 from aquamend_lab.analysis.report import paired, theorems
 from aquamend_lab.analysis.report.analysed import Analysed
@@ -23,8 +23,6 @@ from aquamend_lab.analysis.report.tables import MOST_ROWS, parts_table, pivot_ta
 from aquamend_lab.analysis.report.theorems import realised_against_expected
 from aquamend_lab.analysis.report.timing import counts_table, timing_dots, timing_table
 from aquamend_lab.analysis.report.wording import policy_name, share
-
-PIVOTED = ("success", "expected_risk", "mean_loss")
 
 _SWAYED = (
     "Realised losses depend on which truth happened to be drawn: the best policy can lose more than another on most "
@@ -50,7 +48,7 @@ def _results(found: Analysed) -> Section:
     table = result_table(found.summaries, found.paper)
     blocks: list[Block] = [result_table(found.together, found.paper)] if found.together else []
     # Where groups are worth a mean together, decision time has a section of its own.
-    blocks += pivot_tables(found.summaries, PIVOTED if found.together else None) if many else []
+    blocks += pivot_tables(found.summaries, metrics_in(["by kind"]) if found.together else None) if many else []
     blocks += [Folded("Everything, group by group", (table,))] if blocks else [table]
     if found.enumerates_truths:
         blocks.append(Paragraph("Every hidden truth of a scenario was played, so realised loss is expected risk."))
