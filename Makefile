@@ -60,6 +60,7 @@ $(STAMP): $(UV_STAMP) pyproject.toml lab/pyproject.toml requirements/dev.txt hat
 	@echo 'setup: installing aquamend and aquamend-lab'
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable lab
 	@$(BIN)/python -m compileall -qq src lab/src
+	@$(BIN)/aquamend schema > src/aquamend/files/problem.schema.json # the examples name it, for editors
 	@touch $@
 	@echo 'setup: done; try `make demo`'
 
@@ -148,5 +149,5 @@ lock: $(UV_STAMP)
 	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
 
 clean:
-	@rm -rf src/aquamend/decision/min_cut.kernel $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf src/aquamend/decision/min_cut.kernel src/aquamend/files/problem.schema.json $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

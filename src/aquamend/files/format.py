@@ -204,7 +204,7 @@ def problem_schema() -> Schema:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as the text of ``problem.schema.json``, which is shipped beside this module."""
+    """Return the JSON Schema as text, for editors that complete and check what is typed."""
     return text_of(problem_schema())
 
 
