@@ -11,7 +11,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.complaints import Complaints
-from aquamend.cli.session import DEFAULT, JournalFile
+from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 
 COMMANDS = {
@@ -63,7 +63,6 @@ def serve(
 
         from aquamend.files import load_problem
         from aquamend.files.text import text_at
-        from aquamend.recovery import Journal
         from aquamend.serve.running import Place
         from aquamend.serve.running import serve as run
         from aquamend.serve.service import Limits
@@ -78,7 +77,7 @@ def serve(
                 load_problem(file)
                 kept[Path(file).stem] = text_at(file)
         complaints.exit()
-        with Journal(journal) as opened:
+        with log_at(journal) as opened:
             run(opened, place, limits=Limits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
     complaints.exit()
 

@@ -24,8 +24,7 @@ from aquamend.errors import AquaMendError, BadJournal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend.adapters.postgres import PostgresLog
-    from aquamend.recovery import Journal, Recovery
+    from aquamend.recovery import Recovery, Store
     from aquamend.recovery.events import Entry
     from aquamend.recovery.stored import SessionLine
     from aquamend.story.retelling import Retold
@@ -245,7 +244,7 @@ def export(
     complaints.exit()
 
 
-def _record(journal: Journal | PostgresLog, chosen: list[str], path: Path, *, also: Path | None) -> None:
+def _record(journal: Store, chosen: list[str], path: Path, *, also: Path | None) -> None:
     from aquamend.adapters.recordings import write_recording
 
     if len(chosen) != 1 or also is not None:
@@ -290,7 +289,7 @@ def _moment(text: str) -> float:
         raise AquaMendError(f"--before takes a date such as 2026-01-31 or 2026-01-31T12:00, not {text!r}") from None
 
 
-def log_at(place: str) -> Journal | PostgresLog:
+def log_at(place: str) -> Store:
     """Return the log at a place, to write; it is made where there is none."""
     if place.startswith(ADDRESSES):
         from aquamend.adapters.postgres import PostgresLog
@@ -301,7 +300,7 @@ def log_at(place: str) -> Journal | PostgresLog:
     return Journal(place)
 
 
-def _opened(place: str, *, to_write: bool = False) -> Journal | PostgresLog:
+def _opened(place: str, *, to_write: bool = False) -> Store:
     if place.startswith(ADDRESSES):
         from aquamend.adapters.postgres import PostgresLog
 
@@ -311,7 +310,7 @@ def _opened(place: str, *, to_write: bool = False) -> Journal | PostgresLog:
     return Journal.open(place, read_only=not to_write)
 
 
-def _named(journal: Journal | PostgresLog, name: str) -> str:
+def _named(journal: Store, name: str) -> str:
     """Return the session of this name, or the only one that begins so."""
     names = [line.name for line in journal.sessions()]
     found = [name] if name in names else [other for other in names if other.startswith(name)]
@@ -327,7 +326,7 @@ def _recovery(entries: list[Entry], name: str) -> Recovery:
 
 
 @contextmanager
-def _making_sense(journal: Journal | PostgresLog, name: str) -> Iterator[None]:
+def _making_sense(journal: Store, name: str) -> Iterator[None]:
     """Take whatever a session leads to that cannot have happened for what it is: a journal that somebody has forged."""
     try:
         yield

@@ -32,7 +32,7 @@ from aquamend.recovery.requests import (
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.rules import UNATTENDED, Rules
 from aquamend.recovery.session import Session
-from aquamend.recovery.stored import SessionLine, Status
+from aquamend.recovery.stored import SessionLine, Status, Store
 from aquamend.recovery.task_record import ActionStatus
 from aquamend.recovery.thinking import Thinking
 from aquamend.recovery.tracker import Tracker
@@ -75,6 +75,7 @@ __all__ = [
     "Status",
     "Stop",
     "Stoppable",
+    "Store",
     "Thinking",
     "Tracker",
     "Undo",

@@ -8,12 +8,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import TracebackType
+from typing import Protocol, Self
 
 from aquamend.errors import AquaMendError
 from aquamend.files import parse_problem
 from aquamend.problem import Problem
 from aquamend.recovery.events import Alarmed, Approved, Asked, Decided, Done, Ended, Event, Intended, Settled
 from aquamend.recovery.history import Recovery
+from aquamend.recovery.log import Log
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
 from aquamend.recovery.receipts import charged
 
@@ -58,6 +61,31 @@ class SessionLine:
     events: int
     cost: float
     """What it has cost so far."""
+
+
+class Store(Log, Protocol):
+    """A log that keeps sessions for good, in a file or a database: a journal, or the log of a fleet."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words that may be shown."""
+
+    def sessions(self) -> list[SessionLine]:
+        """Return every session in short, the first begun first."""
+
+    def delete(self, sessions: Iterable[str], *, force: bool = False) -> None:
+        """Delete sessions with all their events, all or none; those that have not ended only by ``force``."""
+
+    def close(self) -> None:
+        """Close it; nothing is lost without that."""
+
+    def __enter__(self) -> Self:
+        """Return it, to be closed at the end of the block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
 
 
 def status_after(event: Event, before: Status) -> Status:

@@ -15,7 +15,7 @@ from aquamend import deadline
 from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError, ForeignSession, StaleReply, UsedName
 from aquamend.policies.registry import registered
-from aquamend.recovery import Journal, Recovery, Rules, Session
+from aquamend.recovery import Recovery, Rules, Session, Store
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
 from aquamend.recovery.thinking import settled
@@ -119,7 +119,7 @@ class Begin:
 class Conductor:
     """The sessions of one log that are under way here."""
 
-    def __init__(self, journal: Journal, *, most: int, seconds: float) -> None:
+    def __init__(self, journal: Store, *, most: int, seconds: float) -> None:
         self.journal, self._most, self._seconds = journal, most, seconds
         self._conducted: dict[str, Conducted] = {}
         self._beginning: set[str] = set()

@@ -14,10 +14,13 @@ from aquamend.errors import (
     BadJournal,
     Fault,
     ForeignSession,
+    HeldSession,
     InvalidData,
     InvalidProblem,
+    LostLease,
     StaleReply,
     UnknownName,
+    Unreachable,
     UsedName,
 )
 
@@ -87,13 +90,16 @@ def refusal_of(error: BaseException) -> Refusal:
         case UnknownName(kind=kind):
             return refusal(404 if kind in ("session", "kept problem") else 422, "unknown-name", str(error))
         case StaleReply() | UsedName() | ForeignSession():
-            return refusal(409, _KINDS[type(error)], str(error))
+            return refusal(409, _KINDS.get(type(error), "foreign-session"), str(error))
         case OutOfTime():
             return refusal(504, "out-of-time", str(error))
         case BadJournal():
             return refusal(
                 500, "bad-journal", "the sessions cannot be read or written; the log of the service says why"
             )
+        case Unreachable():
+            what = "the database of the sessions does not answer; nothing was written, and the same may be said again"
+            return refusal(503, "unreachable", what, retry_after_s=5)
         case AquaMendError():
             return refusal(422, "not-possible", str(error))
         case ArithmeticError() | MemoryError() | RecursionError():
@@ -105,7 +111,7 @@ def refusal_of(error: BaseException) -> Refusal:
 
 
 _KINDS: Mapping[type, str] = {
-    StaleReply: "stale-reply", UsedName: "used-name", ForeignSession: "foreign-session"
+    StaleReply: "stale-reply", UsedName: "used-name", HeldSession: "held-session", LostLease: "lost-lease"
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 from aquamend.errors import AquaMendError, MissingLibrary
-from aquamend.recovery import Journal
+from aquamend.recovery import Store
 from aquamend.serve.app import Pages, application
 from aquamend.serve.guarding import SHORTEST_TOKEN, door, is_loopback
 from aquamend.serve.service import Limits, Service
@@ -53,7 +53,7 @@ class Place:
 
 
 def serve(
-    journal: Journal,
+    journal: Store,
     place: Place,
     *,
     limits: Limits | None = None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from aquamend.belief import InformationState
 from aquamend.errors import InvalidData, UnknownName
-from aquamend.recovery import Journal
+from aquamend.recovery import Store
 from aquamend.serve.conducting import Conductor
 from aquamend.serve.faults import Refused
 from aquamend.serve.questions import Situation, problem_of, state_of
@@ -43,7 +43,7 @@ class Limits:
 class Service:
     """All that requests share."""
 
-    def __init__(self, journal: Journal, *, limits: Limits | None = None) -> None:
+    def __init__(self, journal: Store, *, limits: Limits | None = None) -> None:
         self.journal, self.limits = journal, limits or Limits()
         self.workers = Workers(number=self.limits.workers, queue=self.limits.waiting)
         self.conductor = Conductor(journal, most=self.limits.sessions, seconds=self.limits.seconds)

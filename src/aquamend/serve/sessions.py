@@ -10,7 +10,7 @@ from typing import Any
 from aquamend.codec import Amount, Name, Whole, json_number
 from aquamend.errors import InvalidData, StaleReply
 from aquamend.policies.registry import registered
-from aquamend.recovery import Journal, NoReceipt, Receipt, Recovery, Rules, Session, Status
+from aquamend.recovery import NoReceipt, Receipt, Recovery, Rules, Session, Status, Store
 from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import request_to_data, to_json
 from aquamend.recovery.stored import SessionLine
@@ -198,7 +198,7 @@ def replayed(entries: list[Entry], name: str, policy: str) -> dict[str, Any]:
     return retold_data(happened, retold(happened, registered(policy)), policy)
 
 
-async def live(journal: Journal, conductor: Conductor, name: str, *, after: int) -> AsyncIterator[bytes]:
+async def live(journal: Store, conductor: Conductor, name: str, *, after: int) -> AsyncIterator[bytes]:
     """Yield what happens in a session as server-sent events, until it has ended: each event, then how it stands."""
     entries: list[Entry] = []
     quiet = 0.0
@@ -219,7 +219,7 @@ async def live(journal: Journal, conductor: Conductor, name: str, *, after: int)
             quiet = 0.0
 
 
-async def all_live(journal: Journal, conductor: Conductor) -> AsyncIterator[bytes]:
+async def all_live(journal: Store, conductor: Conductor) -> AsyncIterator[bytes]:
     """Yield every session as it stands and again whenever it changes, as server-sent events."""
     known: dict[str, SessionLine] = {}
     quiet = 0.0
