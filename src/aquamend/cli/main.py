@@ -23,6 +23,7 @@ FIRST = (
     "learn",
     "session",
     "serve",
+    "studio",
     "mcp",
     "new",
     "validate",

@@ -13,11 +13,13 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, cast
 
 from aquamend.belief import InformationState, Observation
-from aquamend.codec import Amount, Form, Name, Whole, dump, json_number
+from aquamend.codec import Amount, Form, Name, Whole, dump, json_number, write
 from aquamend.decision.steps import Reprobe, Step, step_to_data
 from aquamend.errors import InvalidData, InvalidProblem, UnknownName
 from aquamend.explanation.alternatives import alternatives, weighed
 from aquamend.explanation.as_json import decision_json
+from aquamend.explanation.knobs import knobs_of, turned
+from aquamend.explanation.knobs import ticks as found_ticks
 from aquamend.explanation.plan_tree import PlanLimits, PlanTree, plan_tree, two_plans
 from aquamend.explanation.report import decision_report
 from aquamend.explanation.wording import Wording, certificate, flips, reasons
@@ -29,6 +31,8 @@ from aquamend.problem import Problem
 from aquamend.problem.building.guard import before_action
 from aquamend.problem.model.ages import Ages
 from aquamend.serve.faults import refusal_of
+from aquamend.story.choices import brief
+from aquamend.story.view import view_of
 
 KEPT = 8
 """Problems that a process keeps as it last read them, with all that was computed from them."""
@@ -76,6 +80,8 @@ class Situation:
     """How long ago beliefs were measured, for causes with a rate."""
     ages: Mapping[str, Amount] = field(default_factory=dict)
     """The same for single beliefs."""
+    turned: Mapping[str, Amount] = field(default_factory=dict)
+    """Knobs and what they are turned to, such as ``{"cost look": 0.5}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,30 @@ class WhatIf(Situation):
     """Which; its answers are followed."""
     policy: Name = "best"
     """Who decides after the answer."""
+    seconds: Amount | None = None
+    """How long it may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToView(Situation):
+    """A situation, as a page shows it."""
+
+    policy: Name = "best"
+    """A registered policy."""
+    flips: bool = True
+    """Whether to say what would flip the decision, which takes longer than deciding."""
+    seconds: Amount | None = None
+    """How long it may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToTurn(Situation):
+    """A situation, and a knob to be turned."""
+
+    knob: Name = ""
+    """Which, as a view names it: ``cost look``."""
+    policy: Name = "best"
+    """A registered policy."""
     seconds: Amount | None = None
     """How long it may take."""
 
@@ -156,6 +186,27 @@ def decide(asked: ToDecide, seconds: float) -> dict[str, Any]:
         "flips": list(flips(report)) if asked.robustness else [],
     }
     return data
+
+
+def view(asked: ToView, seconds: float) -> dict[str, Any]:
+    """Return a situation as a page shows it: the decision, the graph, what each probe might answer, the knobs."""
+    state = state_of(problem_of(asked), asked)
+    report = decision_report(state, _policy(asked.policy, seconds), name=asked.policy)
+    return view_of(report, with_flips=asked.flips).to_data()
+
+
+def ticks(asked: ToTurn, seconds: float) -> dict[str, Any]:
+    """Return where the decision flips as one knob is turned."""
+    problem, policy = problem_of(replace(asked, turned={})), _policy(asked.policy, seconds / 50)
+    known = {knob.key: knob for knob in knobs_of(problem)}
+    if asked.knob not in known:
+        raise UnknownName("knob", asked.knob, known)
+
+    def decided(value: float) -> str:
+        state = state_of(turned(problem, {**asked.turned, asked.knob: value}), replace(asked, turned={}))
+        return brief(policy.next_step(state), state)
+
+    return {"knob": asked.knob, "ticks": [write(tick) for tick in found_ticks(known[asked.knob], decided)]}
 
 
 def plan(asked: ToPlan, seconds: float) -> dict[str, Any]:
@@ -231,6 +282,8 @@ QUESTIONS: dict[str, tuple[type, Callable[[Any, float], dict[str, Any]]]] = {
     "validate": (Situation, validate),
     "decide": (ToDecide, decide),
     "plan": (ToPlan, plan),
+    "view": (ToView, view),
+    "ticks": (ToTurn, ticks),
     "what-if": (WhatIf, what_if),
     "check": (Situation, check),
 }
@@ -257,6 +310,7 @@ def problem_of(asked: Situation) -> Problem:
 
 def state_of(problem: Problem, asked: Situation) -> InformationState:
     """Return what is known in a situation."""
+    problem = turned(problem, asked.turned)
     if asked.before is not None:
         if asked.alarm:
             raise InvalidData("request.alarm", "no alarm has rung where it is asked `before` an action; leave one out")

@@ -21,8 +21,9 @@ from aquamend.recovery.plain import session_schema
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
 from aquamend.serve.faults import Refused
-from aquamend.serve.questions import Situation, ToDecide, ToPlan, WhatIf
+from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
 from aquamend.serve.service import Service
+from aquamend.story.of_session import session_story
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,16 @@ async def validate(asked: Asked) -> Answer:
 async def decide(asked: Asked) -> Answer:
     """Decide what to do next, and say why."""
     return await _question("decide", asked)
+
+
+async def view(asked: Asked) -> Answer:
+    """Show a situation as a page does: decision, graph, possible answers, knobs."""
+    return await _question("view", asked)
+
+
+async def ticks(asked: Asked) -> Answer:
+    """Say where the decision flips as one knob is turned."""
+    return await _question("ticks", asked)
 
 
 async def plan(asked: Asked) -> Answer:
@@ -302,6 +313,12 @@ async def replay_session(asked: Asked) -> Answer:
     return await asyncio.to_thread(sessions.replayed, entries, name, asked.body.policy)
 
 
+async def session_as_story(asked: Asked) -> Answer:
+    """Tell a session as a story, with all that was weighed at every decision."""
+    entries, name = await _entries(asked), asked.path["session"]
+    return await asyncio.to_thread(lambda: session_story(entries, name).to_data())
+
+
 async def events(asked: Asked) -> Answer:
     """List the events of a session, each with how it is told."""
     entries, name = await _entries(asked), asked.path["session"]
@@ -410,6 +427,9 @@ ROUTES = (
           _keys("step", "stop", "probes", "weighed", "words"), body=ToDecide, faults=(504,)),
     Route("POST", "/api/plan", plan,
           {"anyOf": [form_of(PlanTree).schema(), form_of(TwoPlans).schema()]}, body=ToPlan, faults=(504,)),
+    Route("POST", "/api/view", view,
+          _keys("choice", "nodes", "edges", "probes", "knobs"), body=ToView, faults=(504,)),
+    Route("POST", "/api/ticks", ticks, _keys("knob", "ticks"), body=ToTurn, faults=(504,)),
     Route("POST", "/api/what-if", what_if,
           _keys("probe", "policy", "cost", "loss", "answers"), body=WhatIf, faults=(504,)),
     Route("GET", "/api/problems", list_problems, _keys(problems=_LIST)),
@@ -440,6 +460,7 @@ ROUTES = (
           body=sessions.ToSettle, faults=(409,)),
     Route("POST", f"{_ONE}/replay", replay_session,
           _keys("session", "policy", "steps", "happened"), body=sessions.ToReplay, faults=(504,)),
+    Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts")),
     Route("GET", f"{_ONE}/events", events,
           _keys(session=_TEXT, events=_LIST), query=Behind),
     Route("GET", f"{_ONE}/live", live_session, _TEXT,

@@ -52,16 +52,36 @@ def comparison_html(pages: Mapping[str, Story], *, replay: str | None = None) ->
 
 
 def page(
-    template: str, *, data: object, script: str = "", style: str = "", package: str = "aquamend.story", **values: Any
+    template: str,
+    *,
+    data: object,
+    script: str = "",
+    style: str = "",
+    package: str = "aquamend.story",
+    connects: bool = False,
+    **values: Any,
 ) -> str:
-    """Return a package's template filled in; the page may load nothing, and run this script alone."""
-    style = style or asset("story.css")
+    """Return a package's template filled in; the page may load nothing, and run this script alone.
+
+    ``connects`` says whether the script may ask the service that the page comes from.
+    """
     code = (script or asset("story.js")).replace("</script", "<\\/script")
-    policy = f"{NOTHING_ELSE}; script-src 'sha256-{_digest(code)}'"
-    filled = _environment(package).get_template(template)
-    return filled.render(
-        policy=policy, script=code, style=f"{asset('palette.css')}{style}", json=json_in_html(data), **values
+    return (
+        _environment(package)
+        .get_template(template)
+        .render(
+            policy=content_policy(code, connects=connects),
+            script=code,
+            style=f"{asset('palette.css')}{style or asset('story.css')}",
+            json=json_in_html(data),
+            **values,
+        )
     )
+
+
+def content_policy(script: str, *, connects: bool = False) -> str:
+    """Return the policy of a page that may load nothing and run this script alone."""
+    return f"{NOTHING_ELSE}; script-src 'sha256-{_digest(script)}'" + ("; connect-src 'self'" if connects else "")
 
 
 def asset(name: str) -> str:

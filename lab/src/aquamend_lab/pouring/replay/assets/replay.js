@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 81a0354b26609c4f3e2ccef65426924227000e60752c622e8a3b5f3b9fd252bd.
+Built from viewer/ by `npm run build`; sources 5e1903cf3a059c899bccb0b70a1258eba68f8055ae2a00979eca6160e089e581.
 Contains
 
 three 0.187.0 (MIT):

@@ -1,0 +1,116 @@
+// The plan: what a policy will do, answer by answer; width is probability, a leaf shows what is lost from there on.
+import { hierarchy, tree } from "d3-hierarchy";
+import { useEffect, useState } from "preact/hooks";
+import { percent, quantity } from "../shared/format";
+import { ask, type PlanNode, type PlanTree, Refused, type Situation, stepWords, type TwoPlans } from "./data";
+
+const [ROW, COLUMN, OPEN] = [34, 250, 3];
+
+interface Item { index: number; node: PlanNode; children: Item[] }
+
+export function Plan({ situation, policies, online }: { situation: Situation; policies: string[]; online: boolean }) {
+  const [policy, setPolicy] = useState(situation.policy);
+  const [versus, setVersus] = useState("");
+  const [plans, setPlans] = useState<PlanTree | TwoPlans | null>(null);
+  const [wrong, setWrong] = useState("");
+  const [busy, setBusy] = useState(true);
+  useEffect(() => {
+    if (!online) return;
+    const stop = new AbortController();
+    setWrong("");
+    setBusy(true);
+    ask<PlanTree | TwoPlans>("plan", { ...situation, policy, versus: versus || null, nodes: 80, seconds: 8 }, stop.signal)
+      .then((found) => {
+        setPlans(found);
+        setBusy(false);
+      })
+      .catch((error) => {
+        if (stop.signal.aborted) return;
+        setBusy(false);
+        setWrong(error instanceof Refused ? error.detail : String(error));
+      });
+    return () => stop.abort();
+  }, [situation, policy, versus, online]);
+  if (!online) return <p class="hint">Plans need the service: open the file with <code>aquamend studio</code>.</p>;
+  const trees = plans === null ? [] : "one" in plans ? [plans.one, plans.other] : [plans];
+  const parts = plans !== null && "one" in plans ? plans.parts : [];
+  return (
+    <div class="plan">
+      <p class="controls">
+        <label>plan of <Select value={policy} options={policies} set={setPolicy} /></label>
+        <label>beside <Select value={versus} options={["", ...policies]} set={setVersus} /></label>
+      </p>
+      {wrong && <p class="wrong" role="alert">{wrong}</p>}
+      {busy && <p class="hint" role="status">The plan is being followed …</p>}
+      {parts.length > 0 && <p>They part {parts.length === 1 ? "once" : `at ${parts.length} places`}, which a recovery comes to with {percent(parts.reduce((sum, part) => sum + part.probability, 0))}. Those places have a mark.</p>}
+      {trees.length === 2 && parts.length === 0 && <p>They do the same.</p>}
+      <div class={trees.length === 2 ? "two" : ""}>
+        {trees.map((one, i) => <Tree key={`${one.policy} ${i}`} plan={one} marked={new Set(parts.map((part) => (i ? part.other : part.one)))} />)}
+      </div>
+    </div>
+  );
+}
+
+function Select({ value, options, set }: { value: string; options: string[]; set: (value: string) => void }) {
+  return <select value={value} onChange={(event) => set(event.currentTarget.value)}>{options.map((name) => <option key={name} value={name}>{name || "nobody"}</option>)}</select>;
+}
+
+function items(plan: PlanTree): Item {
+  const all: Item[] = plan.nodes.map((node, index) => ({ index, node, children: [] }));
+  for (const item of all) if (item.node.parent !== null) all[item.node.parent]!.children.push(item);
+  return all[0]!;
+}
+
+const answerOf = ({ answer, above, below }: PlanNode) => answer ?? (above === null && below === null ? "" : above === null ? `below ${quantity(below!)}` : below === null ? `above ${quantity(above)}` : `${quantity(above)} to ${quantity(below)}`);
+
+function Tree({ plan, marked }: { plan: PlanTree; marked: Set<number> }) {
+  const [shut, setShut] = useState<Set<number> | null>(null);
+  const root = items(plan);
+  const closed = shut ?? new Set(plan.nodes.flatMap((_, i) => (depth(plan, i) >= OPEN - 1 ? [i] : [])));
+  const laid = tree<Item>().nodeSize([ROW, COLUMN]).separation(() => 1)(hierarchy(root, (item) => (closed.has(item.index) ? [] : item.children)));
+  const nodes = laid.descendants();
+  const [top, bottom] = [Math.min(...nodes.map((n) => n.x)), Math.max(...nodes.map((n) => n.x))];
+  const width = COLUMN * (Math.max(...nodes.map((n) => n.depth)) + 1) + 20;
+  const height = bottom - top + 2 * ROW;
+  const toggle = (item: Item) => {
+    const next = new Set(closed);
+    if (!next.delete(item.index)) next.add(item.index);
+    setShut(next);
+  };
+  return (
+    <figure>
+      <figcaption><b>{plan.policy}</b>: expects to lose {quantity(plan.nodes[0]!.loss, plan.unit)}</figcaption>
+      <div class="scroll tree" tabIndex={0} role="region" aria-label={`Plan of ${plan.policy}`}>
+        <div style={{ position: "relative", width: `${width}px`, height: `${height}px` }}>
+          <svg width={width} height={height} aria-hidden="true">
+            {laid.links().map(({ source, target }) => {
+              const [x0, y0, x1, y1] = [source.y + COLUMN - 70, source.x - top + ROW, target.y + 6, target.x - top + ROW];
+              return <path key={target.data.index} class="branch" stroke-width={Math.max(1, 12 * target.data.node.probability)} d={`M${x0} ${y0}C${x0 + 40} ${y0} ${x1 - 40} ${y1} ${x1} ${y1}`} />;
+            })}
+          </svg>
+          {nodes.map(({ x, y, data: item }) => {
+            const { node } = item;
+            const more = item.children.length > 0;
+            const words = stepWords(node.step);
+            return (
+              <button
+                key={item.index} type="button" class={`plan-node ${node.step.kind}${marked.has(item.index) ? " parts" : ""}`} disabled={!more} aria-expanded={more ? !closed.has(item.index) : undefined}
+                style={{ left: `${y + 6}px`, top: `${x - top + ROW - 16}px`, width: `${COLUMN - 76}px` }} onClick={() => toggle(item)}
+                title={`${answerOf(node) && `after ${answerOf(node)} `}(${percent(node.probability)}): ${words}, ${quantity(node.loss, plan.unit)} from here on`}
+              >
+                <span class="line">{answerOf(node) && <i>{answerOf(node)} </i>}<small>{percent(node.probability)}</small></span>
+                <span class="line">{more && <span aria-hidden="true">{closed.has(item.index) ? "▸ " : "▾ "}</span>}{words}{!more && <b> {quantity(node.loss, plan.unit)}</b>}{node.beyond && " …"}</span>
+              </button>
+            );
+          })}
+        </div>
+      </div>
+    </figure>
+  );
+}
+
+function depth(plan: PlanTree, index: number): number {
+  let count = 0;
+  for (let at = plan.nodes[index]!.parent; at !== null; at = plan.nodes[at]!.parent) count++;
+  return count;
+}
