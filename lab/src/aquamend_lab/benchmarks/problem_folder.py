@@ -69,7 +69,8 @@ def _files(folder: Path, content: str) -> _Files:
     return files
 
 
-def _loaded(path: Path) -> Problem:
+def sound_problem(path: Path) -> Problem:
+    """Return the problem in a file; raise with its first fault where it has any."""
     try:
         return load_problem(path)
     except InvalidProblem as error:
@@ -92,7 +93,7 @@ class _Files:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        return [_loaded(path) for path in self.paths]
+        return [sound_problem(path) for path in self.paths]
 
     @cached_property
     def names(self) -> list[str]:
