@@ -268,3 +268,14 @@ def _first_best(state: InformationState, score: Floats) -> Step:
     if not score.max(initial=0.0) > 0.0:
         return best_terminal(state).decision
     return Reprobe(state.legal_probes[int(np.argmax(score >= score.max() * (1 - 1e-12)))])
+
+
+POLICIES = {
+    "decoupled": Decoupled,
+    "greedy": Greedy,
+    "power-per-cost": PowerPerCost,
+    "rollback-only": RollbackOnly,
+    "veritrace": VeriTrace,
+    "restart": AlwaysRestart,
+    "no-reprobe": NoReprobe,
+}

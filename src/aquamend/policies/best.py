@@ -226,3 +226,6 @@ def _plans(start: InformationState) -> _Plans:
 
 
 __all__ = ["Best"]
+
+
+POLICIES = {"best": Best}

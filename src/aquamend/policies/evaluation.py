@@ -25,7 +25,6 @@ from aquamend.planning.limits import current_listener
 from aquamend.planning.search import CertifiedPlan
 from aquamend.policies.planners import Exact
 from aquamend.policies.policy import Policy
-from aquamend.policies.registry import policy_named
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action
 from aquamend.problem.model.kernels import Outcomes
@@ -84,6 +83,8 @@ def in_order(one: object, other: object) -> tuple[Policy, InformationState]:
     for policy, at in ((one, other), (other, one)):
         state = InformationState.alarmed(at) if isinstance(at, Problem) else at
         if isinstance(state, InformationState) and not isinstance(policy, InformationState | Problem):
+            from aquamend.policies.registry import policy_named  # which knows of all policies, and these of evaluation
+
             named = policy_named(policy) if isinstance(policy, str) else policy
             if isinstance(named, Policy):
                 return named, state

@@ -90,3 +90,6 @@ def _greedy_plan(
 def _ratio(saving: float, cost: float) -> float:
     """Return the saving per cost, infinite where that is too large to tell."""
     return saving / cost if cost > 1e-300 * saving else math.inf
+
+
+POLICIES = {"greedy-repair": GreedyRepair}

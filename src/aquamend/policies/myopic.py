@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from aquamend.belief import InformationState
@@ -156,3 +157,12 @@ def on_chain(state: InformationState) -> InformationState:
 def chain_view(problem: Problem) -> Problem:
     """Return the same problem with every executed action followed by all that was executed after it."""
     return replace(problem, graph=problem.graph.linear_chain())
+
+
+POLICIES = {
+    "aquamend": AquaMend,
+    "all-candidates": partial(AquaMend, screen=None),
+    "lossless": partial(AquaMend, screen=LosslessScreen()),
+    "structured": Structured,
+    "linear-chain": LinearChain,
+}

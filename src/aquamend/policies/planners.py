@@ -227,3 +227,9 @@ class Certified:
     def bounds(self, state: InformationState) -> Bounds:
         """Return bounds on the optimal expected remaining loss, at most the gap apart unless the search ended early."""
         return _searched(state, self.gap, self.deadline_s, self.memory, self.beside).bounds
+
+
+POLICIES = {
+    "exact": Exact,
+    "certified": Certified,
+}

@@ -3,62 +3,20 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import os
 import re
 from collections.abc import Callable
-from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from aquamend.decision.detection import LosslessScreen
 from aquamend.errors import UnknownName
-from aquamend.policies.baselines import (
-    AlwaysRestart,
-    Decoupled,
-    Greedy,
-    NoReprobe,
-    PowerPerCost,
-    RollbackOnly,
-    VeriTrace,
-)
-from aquamend.policies.best import Best
-from aquamend.policies.greedy_repair import GreedyRepair
-from aquamend.policies.myopic import AquaMend, LinearChain, Structured
-from aquamend.policies.planners import Certified, Exact, Lookahead
+from aquamend.policies.planners import Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
 from aquamend.policies.robust import Robust
-from aquamend.policies.single_fault import SingleFaultTroubleshooting
-from aquamend.policies.troubleshooting import Troubleshooting
-from aquamend.policies.two_step import TwoStep
 
 DEFAULT = "best"
 """What decides where no policy is named."""
-
-POLICIES: dict[str, Callable[[], DescribedPolicy]] = {
-    "best": Best,
-    "aquamend": AquaMend,
-    "aquamend-two-step": TwoStep,
-    "all-candidates": partial(AquaMend, screen=None),
-    "lossless": partial(AquaMend, screen=LosslessScreen()),
-    "structured": Structured,
-    "exact": Exact,
-    "certified": Certified,
-    "troubleshooting": Troubleshooting,
-    "troubleshooting-1": partial(Troubleshooting, most_observations=1),
-    "troubleshooting-single-fault": SingleFaultTroubleshooting,
-    "greedy-repair": GreedyRepair,
-    "decoupled": Decoupled,
-    "greedy": Greedy,
-    "power-per-cost": PowerPerCost,
-    "rollback-only": RollbackOnly,
-    "veritrace": VeriTrace,
-    "restart": AlwaysRestart,
-    "no-reprobe": NoReprobe,
-    "linear-chain": LinearChain,
-}
-"""Makers of the policies, which describe themselves; ``lookahead-K`` is one more for every K."""
-
-NAMES = (*POLICIES, "lookahead-K", "robust-R", "module:Class")
-"""What may stand where a policy is named; ``module:Class(floor=0.2)`` gives a class its settings."""
 
 
 def names_in(text: str) -> list[str]:
@@ -132,7 +90,7 @@ def _imported(name: str) -> Policy:
     module, _, rest = name.partition(":")
     attribute, bracket, _ = rest.partition("(")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        found = getattr(import_module(module), attribute)
         settings = _settings(rest) if bracket else {}
         policy = found(**settings) if bracket or isinstance(found, type) else found
     except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
@@ -152,3 +110,18 @@ def _settings(call: str) -> dict[str, Any]:
     if not sound or not isinstance(found, ast.Call) or any(each.arg is None for each in found.keywords):
         raise ValueError("write its settings by name, as in module:Class(floor=0.2)")
     return {str(each.arg): ast.literal_eval(each.value) for each in found.keywords}
+
+
+def _shipped() -> dict[str, Callable[[], DescribedPolicy]]:
+    """Return the policies that the files beside this one name, the default and the paper's first."""
+    found: dict[str, Callable[[], DescribedPolicy]] = {}
+    for module in iter_modules([os.path.dirname(__file__)], f"{__package__}."):
+        found |= getattr(import_module(module.name), "POLICIES", {})
+    return {name: found[name] for name in (DEFAULT, "aquamend")} | found
+
+
+POLICIES = _shipped()
+"""Makers of the policies, which describe themselves; ``lookahead-K`` is one more for every K."""
+
+NAMES = (*POLICIES, "lookahead-K", "robust-R", "module:Class")
+"""What may stand where a policy is named; ``module:Class(floor=0.2)`` gives a class its settings."""

@@ -164,3 +164,6 @@ class SingleFaultTroubleshooting:
         repaired = {i for fault in tried for i in faults.repairs[fault] if state.failure_probabilities[i] > 0.0}
         stop = correction(state, correctable(state, [graph.beliefs[i].name for i in repaired]))
         return call_service(state) if math.isinf(stop.loss) else stop.decision
+
+
+POLICIES = {"troubleshooting-single-fault": SingleFaultTroubleshooting}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -193,3 +194,9 @@ def _repairs(problem: Problem) -> _Repairs:
     patterns, pattern = np.unique(failed * ((own.residual > 0.0) | own.hard), axis=0, return_inverse=True)
     possible = ~(charges & endless).any(axis=1)
     return _Repairs(failed, charges, np.where(endless, 0.0, price), possible, patterns, pattern.ravel())
+
+
+POLICIES = {
+    "troubleshooting": Troubleshooting,
+    "troubleshooting-1": partial(Troubleshooting, most_observations=1),
+}

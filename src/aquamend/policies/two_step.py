@@ -52,3 +52,6 @@ def _supporting_probe(state: InformationState) -> str | None:
         if able:
             return min(able, key=lambda view: view.cost).name
     return None
+
+
+POLICIES = {"aquamend-two-step": TwoStep}
