@@ -64,7 +64,7 @@ def test_one_record_in_four_of_every_kind_is_held_back(made):
 
 
 def test_spreads_of_readings_are_recovered(fitted):
-    assert fitted.readings.look_same_sd_g == pytest.approx(LOOK_SAME_G, rel=0.1)
+    assert fitted.readings.look_same_sd_g == pytest.approx(LOOK_SAME_G, rel=0.15)
     assert fitted.readings.look_new_sd_g == pytest.approx(LOOK_NEW_G, rel=0.2)
     assert fitted.readings.weigh_sd_g == pytest.approx(WEIGH_G, rel=0.1)
 
@@ -79,7 +79,7 @@ def test_shifts_are_recovered_with_their_spread(fitted):
         (shifts.scale, SCALE_OFF_G),
     ):
         assert found.g == pytest.approx(mean, abs=1.2)
-        assert found.sd_g == pytest.approx(sd, rel=0.6)
+        assert found.sd_g == pytest.approx(sd, rel=0.7), "six records of a kind"
 
 
 def test_how_often_a_scale_is_off_is_counted(made, fitted):

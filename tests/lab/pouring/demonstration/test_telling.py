@@ -38,7 +38,8 @@ def test_moments_come_in_the_order_of_time(first):
 def test_it_is_told_in_the_order_it_happens(first):
     kinds = [moment.kind for moment in first.story.moments if moment.kind is not Kind.ACTED]
     assert kinds == [
-        Kind.BELIEVED, Kind.UNSEEN, Kind.ALARM, Kind.MEASURED, Kind.DECIDED, Kind.MEASURED, Kind.DECIDED, Kind.ENDED,
+        Kind.BELIEVED, Kind.UNSEEN, Kind.ALARM, Kind.MEASURED, Kind.MEASURED, Kind.DECIDED, Kind.MEASURED, Kind.DECIDED,
+        Kind.ENDED,
     ]  # fmt: skip
 
 
@@ -51,7 +52,7 @@ def test_an_action_is_told_by_the_time_when_it_begins(first):
 def test_both_policies_have_the_same_past_bit_for_bit(first, second):
     prologue = told()[2]
     assert first.story.moments[:prologue] == second.story.moments[:prologue]
-    alarm = told()[3].localised.end_s
+    alarm = told()[3].measured[-1].end_s
     frames = int((first.recording.times_s <= alarm).sum())
     assert frames > 20
     assert (first.recording.particles[:frames] == second.recording.particles[:frames]).all()
@@ -62,8 +63,9 @@ def test_a_reading_comes_with_what_was_declared(first):
     declared = {s.name: s.value for s in first.story.statements}
     assert titles[0].startswith("Finding the cups: ")
     assert titles[0].endswith("exchanged; all in place was expected")
-    assert titles[1].startswith("Look at A: ")
-    assert titles[1].endswith(f"{declared['quantity_A']} g were declared")
+    for title, cup in zip(titles[1:], "AB", strict=True):  # the alarm points at A
+        assert title.startswith(f"Look at {cup}: ")
+        assert title.endswith(f"{declared[f'quantity_{cup}']} g were declared")
 
 
 def test_every_decision_comes_with_its_alternatives_and_the_real_reason(first):
@@ -85,7 +87,8 @@ def test_updates_are_kept_from_the_alarm_on(first):
     assert updates[0].when == "after the alarm", "the model says what is so where an alarm has come, and nothing before"
     assert updates[1].when.startswith("after finding the cups: ")
     assert updates[2].when.startswith("after look at A: ")
-    assert len(updates) == 3
+    assert updates[3].when.startswith("after look at B: ")
+    assert len(updates) == 4
     assert all(0.9 < sum(u.explanations.values()) <= 1.0 + 1e-9 for u in updates)
     assert [u.time for u in updates] == sorted(u.time for u in updates)
 
@@ -116,7 +119,7 @@ def test_a_safe_stop_is_no_success_and_leaves_what_is_wrong(first):
     assert not story.success
     assert "left the rest to a person" in story.verdict
     assert charged(story.receipts, Charge.RESIDUAL) == 40.0
-    assert charged(story.receipts, Charge.SENSING) == pytest.approx(0.4)
+    assert charged(story.receipts, Charge.SENSING) == pytest.approx(0.6)
 
 
 def test_everything_that_was_paid_for_has_its_time(first):
@@ -125,17 +128,17 @@ def test_everything_that_was_paid_for_has_its_time(first):
 
 def test_hindsight_knows_what_was_needless(first, second):
     early, later = first.story.hindsight, second.story.hindsight
-    assert early.needless_probes == ("look at A",)
+    assert early.needless_probes == ("look at B",)
     assert later.needless_probes == early.needless_undone == later.needless_undone == ()
     assert early.loss == later.loss
-    assert early.sensing == 0.2
+    assert early.sensing == 0.4
     assert 0.0 <= early.recovery < 1.0, "nothing was done yet, so nothing has to be undone"
-    assert 20 < early.finishing < 60
+    assert 60 < early.finishing < 75, "nothing is executed: about a whole demonstration"
 
 
 def test_the_graph_shows_what_was_used_suspected_and_failed(first):
     marks = {node.name: node.marks for node in first.story.nodes}
-    assert marks["localise"] == marks["look_A"] == ("used",)
+    assert marks["localise"] == marks["look_A"] == marks["look_B"] == ("used",)
     assert marks["pour"] == ("planned",)
     assert any("wrong" in marks[f"binding_{cup}"] for cup in "ABC")
     edges = {name for edge in first.story.edges for name in edge[:2]}

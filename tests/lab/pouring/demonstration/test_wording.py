@@ -20,7 +20,6 @@ DECLARED_G = {"A": 18.0, "B": 16.4, "C": 30.0}
     ("step", "words"),
     [
         (Reprobe("look_A"), "look at A"),
-        (Reprobe("hand_C"), "weigh C in the hand"),
         (Reprobe("localise"), "find the cups"),
         (Continue(), "go on as planned"),
         (Escalate(), "stop safely, call a person"),
@@ -53,7 +52,7 @@ def test_an_amount_is_told_as_it_is_declared(state):
 
 def test_every_probe_of_the_model_has_a_name(state):
     names = [PROBES[probe.name] for probe in state.problem.graph.probes if probe.max_uses != 0 or "weigh" in probe.name]
-    assert len(set(names)) == len(names) == 11
+    assert len(set(names)) == len(names) == 8
 
 
 def test_a_pour_is_what_left_the_pitcher_not_what_a_cup_received():

@@ -20,7 +20,7 @@ class LooksOnce:
     """Look at one cup, then stop safely."""
 
     def next_step(self, state):
-        return Escalate() if len(state.evidence) > 1 else Reprobe("look_A")
+        return Escalate() if len(state.evidence) > 2 else Reprobe("look_B")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tests.lab.pouring.mujoco.tables import (
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, drive
-from aquamend_lab.pouring.mujoco.handling import draw_back, felt_g, grasp, lift, move, place, retreat, return_to
+from aquamend_lab.pouring.mujoco.handling import draw_back, felt_g, grasp, lift, move, place, retreat
 from aquamend_lab.pouring.mujoco.motion import TRAVEL_Z, fingers
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G
 
@@ -143,7 +143,7 @@ def test_placing_puts_the_vessel_on_its_place_and_checks_that_it_stands_there() 
 
 def test_placing_what_was_dropped_on_the_way_fails() -> None:
     body = beside().branch()
-    primitive = advanced(body, place(body, 3), 0.3)
+    primitive = advanced(body, place(body, 3), 1.0)
     body.simulation.grip = 0.0
     finding = drive(body, primitive)
     assert not finding.succeeded
@@ -201,12 +201,6 @@ def test_drawing_back_undoes_a_move() -> None:
     assert perform(body, draw_back(body)).succeeded
     assert body.simulation.hand == pytest.approx((dim.PITCHER_PLACE_X, 0.0, TRAVEL_Z, 0.0))
     assert (body.holding, water_g(body)) == ("pitcher", GRAMS)
-
-
-def test_returning_takes_the_hand_to_where_it_was() -> None:
-    body, pose = carrying().branch(), tuple(beside().simulation.hand)
-    assert perform(body, return_to(body, pose)).succeeded
-    assert body.simulation.hand == pytest.approx(pose)
 
 
 def test_the_hand_weighs_to_about_half_a_gram() -> None:

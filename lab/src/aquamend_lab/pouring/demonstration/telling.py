@@ -21,7 +21,7 @@ from aquamend_lab.pouring.demonstration.hindsight import hindsight
 from aquamend_lab.pouring.demonstration.receipts import receipts
 from aquamend_lab.pouring.demonstration.scenes import what_happened
 from aquamend_lab.pouring.demonstration.watching import Onlooker
-from aquamend_lab.pouring.demonstration.wording import BELIEFS, PROBES, primitive, probed, step_name
+from aquamend_lab.pouring.demonstration.wording import BELIEFS, primitive, probed, step_name
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
 from aquamend_lab.pouring.model.problem import AlarmModel
 from aquamend_lab.pouring.mujoco import dimensions as dim
@@ -57,6 +57,8 @@ class Beginning:
     """Branch it, never go on with this one."""
     measured: tuple[Receipt, ...]
     """What was measured for the alarm itself: where the cups stand, and a look at the one that it points at."""
+    readings: tuple[str, ...]
+    """What that told, in words."""
     failed: tuple[str, ...]
     """What was really wrong at the alarm."""
 
@@ -128,11 +130,13 @@ def begin(episode: Episode, told: Told) -> Beginning:
     teller.picture(simulation, Kind.ALARM, "The monitor raises the alarm", text, time_s=measured[0].start_s)
     declared = alarmed.template.model({}).task.values(alarmed.declared)
     poured_g = {alarmed.declared.target: alarmed.heard.poured_g}
+    readings = []
     for said, leaf in zip(alarmed.heard.measured, measured, strict=False):  # nothing is said by a look that saw nothing
         found = Receipt(Charge.SENSING, said.probe, leaf.cost, finding=said.outcome)
         text = probed(said.probe, found, declared, poured_g, alarmed.body)
         teller.tell(Moment(leaf.end_s or 0.0, Kind.MEASURED, capital(text), "This belongs to every alarm."))
-    return Beginning(alarmed, tuple(teller.moments), onlooker, measured, wrong_at_alarm(alarmed))
+        readings.append(text.partition(";")[0])
+    return Beginning(alarmed, tuple(teller.moments), onlooker, measured, tuple(readings), wrong_at_alarm(alarmed))
 
 
 def _last_pour(alarmed: Alarmed) -> Receipt | None:
@@ -188,9 +192,9 @@ class _Telling:
         state, measured = self.robot.alarm(), self.beginning.measured
         known = InformationState.alarmed(state.problem)
         self._believe(known, "after the alarm", measured[0].start_s or 0.0)
-        for said, leaf in zip(state.evidence, measured, strict=False):
+        for said, text, leaf in zip(state.evidence, self.beginning.readings, measured, strict=False):
             known = known.after(said)
-            self._believe(known, f"after the alarm's own measurement: {PROBES[said.probe]}", leaf.end_s or 0.0)
+            self._believe(known, f"after {text}", leaf.end_s or 0.0)
         return state
 
     def next_step(self, state: InformationState) -> Step:
