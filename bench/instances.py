@@ -24,10 +24,6 @@ from aquamend.problem.model import (
     JointModel,
 )
 from aquamend_lab.benchmarks.catalogue import POURING_SUITES
-from aquamend_lab.pouring.model.fitted import load_fitted
-from aquamend_lab.pouring.model.problem import AlarmModel, Heard
-from aquamend_lab.pouring.reports import Report, Signal
-from aquamend_lab.pouring.task import Stage, decided
 
 
 def decision_call(seed: int = 0) -> Problem:
@@ -264,14 +260,6 @@ def robot_alarms() -> list[InformationState]:
     """The states after the alarms of the pouring robot's first suite, each scene played until its alarm."""
     suite = POURING_SUITES[0]
     return [suite.make(0, k).state for k in range(suite.scenarios)]
-
-
-def pouring_robot() -> Problem:
-    """The pouring robot's problem after an early alarm: 72 configurations, a hypothesis for each added amount."""
-    declared = decided("ABC", (28.0, 18.0, 35.0), (-220.0, 0.0, 220.0))
-    offsets = dict.fromkeys("ABC", 5.0)
-    heard = Heard(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0), offset_mm=offsets)
-    return AlarmModel(declared, heard, load_fitted()).problem()
 
 
 def tiger() -> Problem:

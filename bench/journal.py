@@ -125,7 +125,10 @@ def step(report: Rows) -> None:
         beside="two bare writes, synchronised",
         reference=writes,
     )
-    for name, problem in (("pouring.yaml", state.problem), ("robot of 72 configurations", instances.pouring_robot())):
+    for name, problem in (
+        ("pouring.yaml", state.problem),
+        ("an alarm of the robot", instances.robot_alarms()[0].problem),
+    ):
         extra, plain = _explaining(InformationState.alarmed(problem))
         report.add(f"  explaining it, {name}", extra, target=5e-3, beside="deciding", reference=plain)
 
