@@ -30,6 +30,7 @@ FIRST = (
     "lint",
     "schema",
     "graph",
+    "import",
     "export",
 )
 """The order in which help lists the product's own commands; others follow, and then those of installed packages."""

@@ -125,7 +125,7 @@ def generated(
     faults += _size_faults(parts, together)
     if faults:
         raise InvalidProblem(faults)
-    present = _combinations(parts, len(causes) if together is None else together)
+    present = combinations([len(own) for own in parts], len(causes) if together is None else together)
     words = _cause_words(causes, parts, present)
     names = Combined([[part.name for part in own] for own in parts], present, NOTHING)
     prior = _priors(causes, parts, present, Vocabulary(names, words))
@@ -144,9 +144,12 @@ def generated(
     return Generated(made, present[made.origin], left_out)
 
 
-def _combinations(parts: Sequence[Sequence[Part]], together: int) -> Present:
-    """Return, shape ``(n_combinations, n_causes)``, which part of each cause is present; 0 where it is absent."""
-    sizes = np.array([len(own) for own in parts], dtype=np.intp)
+def combinations(parts: Sequence[int], together: int) -> Present:
+    """Return, shape ``(n_combinations, n_causes)``, which part of each cause is present, from 1 on; 0 where none is.
+
+    ``parts`` says how many each cause has.
+    """
+    sizes = np.array(parts, dtype=np.intp)
     small = np.int8 if sizes.max(initial=0) < 128 else np.int32
     found, chosen = [], np.zeros((1, 0), dtype=np.intp)
     for count in range(min(together, len(parts)) + 1):

@@ -171,7 +171,7 @@ class Resolved(Generic[T]):
     """Shape ``(n_hypotheses,)``; which rule decides; -1 where none holds."""
     clashes: tuple[Clash, ...]
     holds: Bools
-    """Shape ``(n_rules, n_hypotheses)``."""
+    """Shape ``(n_rules, n_hypotheses)``; without rows where the order of the rules decides, and nobody asks for it."""
 
     def __iter__(self) -> Iterator[T | None]:
         return (None if i < 0 else self.values[i] for i in self.chosen.tolist())
@@ -222,9 +222,12 @@ def resolved(rules: Mapping[str, T], vocabulary: Vocabulary) -> Resolved[T]:
     n = len(vocabulary.names)
     if not conditions:
         return Resolved((), (), np.full(n, -1), (), np.zeros((0, n), dtype=bool))
-    holds = np.array([vocabulary.where(condition) for condition in conditions])
     if isinstance(rules, FirstThatHolds):
-        return Resolved(conditions, values, np.where(holds.any(axis=0), holds.argmax(axis=0), -1), (), holds)
+        deciding = np.full(n, -1)
+        for i, condition in enumerate(conditions):
+            deciding[(deciding < 0) & vocabulary.where(condition)] = i
+        return Resolved(conditions, values, deciding, (), np.zeros((0, n), dtype=bool))
+    holds = np.array([vocabulary.where(condition) for condition in conditions])
     counts = holds.astype(float)
     outside = counts @ (1.0 - counts).T  # of each rule, how many of its hypotheses are not the other's
     narrower = (outside == 0) & (outside.T > 0)
