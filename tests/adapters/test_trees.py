@@ -12,12 +12,13 @@ from tests.adapters.problems import cup_problem
 from tests.waiting import PATIENCE_S
 
 from aquamend.adapters.trees import BeliefsToBlackboard, Guarded, RecoverBeliefs, Still, Tracked
-from aquamend.errors import BadArgument
+from aquamend.errors import BadArgument, BadJournal, ForeignSession
 from aquamend.policies import policy_named
-from aquamend.recovery import Journal, Rules, Tracker, Wait, recover
+from aquamend.recovery import Journal, MemoryLog, Rules, Tracker, Wait, recover
 from aquamend.testing import FakeRobot, Stopping, TimesOut
 
 ALONE = Rules(ask_before_irreversible=False)
+FOREVER = TimesOut("undo: grasp", seconds=math.inf)
 
 
 @pytest.fixture(autouse=True)
@@ -240,11 +241,12 @@ def test_a_preempted_behaviour_is_stopped_and_what_comes_to_rest_is_waited_for(t
     preempted(node)
     assert acts["undo: grasp"].stopped == 1
     assert node.moving
+    ticked(node, says("stop 'undo: grasp'"))
     for _ in range(5):
         node.tick_once()
         assert node.feedback_message.startswith("stop 'undo: grasp'")
     moves[0] = False
-    assert not node.moving
+    ticked(Still("still", node))
     ticked(node)
     assert node.status is Status.SUCCESS
     assert (acts["undo: grasp"].began, acts["undo: grasp"].ended) == (2, 1)
@@ -284,6 +286,77 @@ def test_the_next_alarm_begins_another_recovery(tracker):
     ticked(node)
     assert node.session is not first
     assert node.session.recovery.start.alarms == 1
+
+
+# Logs that are slow, or fail
+
+
+class Stubborn(MemoryLog):
+    """A log that keeps whoever writes waiting, or fails."""
+
+    def __init__(self):
+        super().__init__()
+        self.free, self.error = threading.Event(), None
+        self.free.set()
+
+    def append(self, session, after, events, *, at=None):
+        assert self.free.wait(PATIENCE_S)
+        if self.error is not None:
+            raise self.error
+        super().append(session, after, events, at=at)
+
+
+def test_no_tick_waits_for_the_log(tracker):
+    log = Stubborn()
+    robot = FakeRobot(tracker.alarm(), truth="more", failures=[FOREVER], stops=Stopping.AT_ONCE)
+    node = RecoverBeliefs("recover", tracker, robot, rules=ALONE, log=log)
+    log.free.clear()
+    for _ in range(20):
+        node.tick_once()  # would never return if it waited
+        assert node.status is Status.RUNNING
+    log.free.set()
+    ticked(node, says("undo: grasp"))
+    ticked(node, lambda _: robot.moving)
+    log.free.clear()
+    preempted(node)  # nor does preempting, and the robot stops all the same
+    ticked(Still("still", node), lambda _: not robot.moving)
+    log.free.set()
+    ticked(node)
+    assert node.status is Status.SUCCESS
+    assert robot.motions.at_once == ()
+
+
+@pytest.mark.parametrize("hands", ["robot", "behaviours"])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (BadJournal("a.journal", "cannot grow: the disk is full", "make room"), "the disk is full; make room"),
+        (ForeignSession("x"), "somebody else has written to it meanwhile"),
+    ],
+)
+def test_where_the_log_fails_what_moves_is_stopped_and_the_tree_goes_on(tracker, hands, error, said):
+    log = Stubborn()
+    robot = FakeRobot(tracker.alarm(), truth="more", failures=[FOREVER], stops=Stopping.AT_ONCE)
+    acts = behaviours(**{"undo: grasp": Takes("undo grasp", ticks=10**9)})
+    node = RecoverBeliefs(
+        "recover", tracker, robot if hands == "robot" else acts, rules=ALONE, log=log,
+        verify=lambda act: act.failed("stopped half-way"),
+    )  # fmt: skip
+    ticked(node, says("undo: grasp"))
+    ticked(node, lambda _: robot.moving or acts["undo: grasp"].status is Status.RUNNING)
+    log.error = error
+    with pytest.raises(type(error)):
+        node.session.alarm()  # it cannot be written down
+    node._say(node.session.alarm)  # as if the tree itself had something to write
+    ticked(node)
+    assert (node.status, said in node.feedback_message) == (Status.FAILURE, True)
+    ticked(Still("still", node))
+    assert not robot.moving
+    assert acts["undo: grasp"].status is not Status.RUNNING
+    log.error, acts["undo: grasp"].ticks = None, 2
+    ticked(node)  # it takes the session up again
+    assert node.status is Status.SUCCESS
+    assert len({entry.number for entry in log.read(node.session.name)}) > 10
 
 
 # Guards

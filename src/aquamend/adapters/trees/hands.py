@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -13,7 +12,7 @@ from py_trees.behaviour import Behaviour
 from py_trees.common import Access, Status
 
 from aquamend.adapters.trees.board import ANSWERS, key_of
-from aquamend.errors import BadArgument, StaleReply
+from aquamend.errors import BadArgument
 from aquamend.problem import RESTART, Problem
 from aquamend.recovery import NoReceipt, Perform, Receipt, Robot, RunProbe, Session, Stop, Stoppable, Verify, Verifying
 from aquamend.recovery.acts import Act, Finish, Redo
@@ -27,17 +26,28 @@ Do = RunProbe | Perform
 About = Stop | Verify
 
 
+Say = Callable[[Callable[[], object]], None]
+"""Has something said to a session, in a thread: its log may keep whoever says it waiting."""
+
+
 class Hands(Protocol):
     """What does the acts of a session."""
 
-    def serve(self, session: Session) -> None:
+    @property
+    def moving(self) -> bool:
+        """Whether something may still move."""
+
+    def serve(self, session: Session, say: Say) -> None:
         """Do the acts of this session from now on."""
 
     def begin(self, request: Do) -> None:
         """Begin an act, or go on with it; the same number is the same act."""
 
+    def halt(self, act: Act) -> None:
+        """Stop an act at once; what came of it is passed on when the session asks for it to be stopped."""
+
     def attend(self, request: About) -> None:
-        """Stop or verify an act; may be called at any time."""
+        """Stop or verify an act; may be called at any time, and from any thread."""
 
     def poll(self) -> None:
         """Pass on what has come meanwhile."""
@@ -49,10 +59,18 @@ class Calls:
     def __init__(self, robot: Robot) -> None:
         self._robot: Any = robot
         self._begun = set[int]()
+        self._doing: Future[Any] | None = None
+        """The last act that was begun."""
+        self._halting: tuple[Act, Future[Any]] | None = None
 
-    def serve(self, session: Session) -> None:
+    @property
+    def moving(self) -> bool:
+        """Whether the last act has not returned."""
+        return self._doing is not None and not self._doing.done()
+
+    def serve(self, session: Session, say: Say) -> None:
         """Do the acts of this session from now on."""
-        self._session = session
+        self._session, self._say = session, say
         self._begun.clear()
 
     def poll(self) -> None:
@@ -61,33 +79,47 @@ class Calls:
     def begin(self, request: Do) -> None:
         """Call the robot, once for each request."""
         if isinstance(request.act, Finish):
-            self._session.reply(request.act.done(), to=request.number)
-        else:
-            self._call(self._robot.measure if isinstance(request, RunProbe) else self._robot.perform, request)
+            self._say(partial(self._session.reply, request.act.done(), to=request.number))
+        elif request.number not in self._begun:
+            self._halting = None
+            method = self._robot.measure if isinstance(request, RunProbe) else self._robot.perform
+            self._doing = self._answered(request, thought(partial(method, request.act), name=str(request.act)))
+
+    def halt(self, act: Act) -> None:
+        """Have the robot stop an act, where it can."""
+        if self.moving and self._halting is None and isinstance(self._robot, Stoppable):
+            self._halting = act, thought(partial(self._robot.stop, act))
 
     def attend(self, request: About) -> None:
         """Have the robot stop or verify an act, where it can."""
-        if isinstance(request, Stop):
-            able = isinstance(self._robot, Stoppable)
-            self._call(self._robot.stop if able else lambda act: NoReceipt(CANNOT_STOP), request)
-        else:
-            able = isinstance(self._robot, Verifying)
-            self._call(self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY), request)
-
-    def _call(self, method: Callable[[Any], Any], request: Do | About) -> None:
         if request.number in self._begun:
             return
+        method: Callable[[Act], Any] = lambda act: NoReceipt(CANNOT_STOP)  # noqa: E731
+        if isinstance(request, Verify):
+            able = isinstance(self._robot, Verifying)
+            method = self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY)
+        elif self._halting is not None and self._halting[0] == request.act:
+            self._answered(request, self._halting[1])
+            return
+        elif isinstance(self._robot, Stoppable):
+            method = self._robot.stop
+        self._answered(request, thought(partial(method, request.act)))
+
+    def _answered(self, request: Do | About, answer: Future[Any]) -> Future[Any]:
         self._begun.add(request.number)
-        answer = thought(partial(method, request.act), name=str(request.act))
         answer.add_done_callback(partial(self._came, self._session, request.number))
+        return answer
 
     def _came(self, session: Session, number: int, answer: Future[Any]) -> None:
         """Pass on what a robot has returned or raised; to stop or verify may come next, and begins nothing."""
         error = answer.exception()
-        with contextlib.suppress(StaleReply):
+
+        def reply() -> None:
             following = session.reply(answer.result() if error is None else error, to=number)
             if isinstance(following, Stop | Verify) and session is self._session:
                 self.attend(following)
+
+        self._say(reply)
 
 
 class Subtrees:
@@ -102,22 +134,29 @@ class Subtrees:
     ) -> None:
         self._acts, self._moving, self._verify = dict(acts), moving, verify
         self._number = -1
-        self._stopping: About | None = None
+        self._stopping: Stop | None = None
+        self._lock = threading.Lock()
         self._answers = owner.attach_blackboard_client(owner.name)
         for name in acts:
             for access in (Access.READ, Access.WRITE):
                 self._answers.register_key(key_of(ANSWERS, name), access=access)
 
-    def serve(self, session: Session) -> None:
+    @property
+    def moving(self) -> bool:
+        """Whether a behaviour runs, or one that was stopped still comes to rest."""
+        runs = any(child.status is Status.RUNNING for child in self._acts.values())
+        return runs or (self._moving is not None and self._moving())
+
+    def serve(self, session: Session, say: Say) -> None:
         """Do the acts of this session from now on."""
-        self._session, self._number, self._stopping = session, -1, None
+        self._session, self._say, self._number, self._stopping = session, say, -1, None
 
     def begin(self, request: Do) -> None:
         """Tick the behaviour for an act, and reply once it has ended."""
         act, number = request.act, request.number
         child = self._acts.get(str(act))
         if child is None:  # to declare moves nothing, and the rest is left to the tree
-            self._session.reply(act.done(), to=number)
+            self._say(partial(self._session.reply, act.done(), to=number))
             return
         answer = key_of(ANSWERS, str(act))
         if number != self._number:
@@ -134,27 +173,32 @@ class Subtrees:
             receipt = act.failed(f"{child.name} has written nothing to {answer}")
         else:
             receipt = act.done(found)
-        self._session.reply(receipt, to=number)
+        self._say(partial(self._session.reply, receipt, to=number))
 
-    def attend(self, request: About) -> None:
-        """Stop the behaviour for an act, or have somebody verify what became of it."""
-        child = self._acts.get(str(request.act))
-        if isinstance(request, Verify):
-            self._session.reply(self._verify(request.act) if self._verify is not None else None, to=request.number)
-            return
+    def halt(self, act: Act) -> None:
+        """Stop the behaviour for an act."""
+        child = self._acts.get(str(act))
         if child is not None and child.status is Status.RUNNING:
             child.stop(Status.INVALID)
-        self._stopping = request
+
+    def attend(self, request: About) -> None:
+        """Wait until what was stopped stands still, or have somebody verify what became of an act."""
+        if isinstance(request, Verify):
+            verify = self._verify or (lambda act: None)
+            self._say(lambda: self._session.reply(verify(request.act), to=request.number))
+            return
+        with self._lock:
+            self._stopping = request
         self.poll()
 
     def poll(self) -> None:
         """Say that an act was stopped, once nothing moves any more."""
-        if self._stopping is None or (self._moving is not None and self._moving()):
-            return
-        request, self._stopping = self._stopping, None
+        with self._lock:
+            if self._stopping is None or self.moving:
+                return
+            request, self._stopping = self._stopping, None
         receipt = request.act.failed("it was stopped half-way")
-        with contextlib.suppress(StaleReply):
-            self._session.reply(receipt, to=request.number)
+        self._say(partial(self._session.reply, receipt, to=request.number))
 
 
 def check_complete(problem: Problem, acts: Mapping[str, Behaviour]) -> None:

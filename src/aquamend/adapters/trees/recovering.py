@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final, cast
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -14,6 +17,7 @@ from py_trees.common import Status
 from aquamend.adapters.trees.board import QUESTION, Board, client_of
 from aquamend.adapters.trees.hands import Calls, Hands, Subtrees, check_complete, redone, thought
 from aquamend.belief import InformationState
+from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies import Policy
 from aquamend.recovery import (
     Decide,
@@ -82,6 +86,11 @@ class RecoverBeliefs(Behaviour):
         self._resume = resume
         self._beginning: Future[Session] | None = None
         self._thinking: Thinking | None = None
+        self._aside = ThreadPoolExecutor(1, thread_name_prefix=name)
+        """Says everything to the session, one thing after another, so that no tick waits for its log."""
+        self._said: deque[Future[None]] = deque()
+        self._lost = False
+        """Whether the session cannot go on here."""
         self._hands: Hands
         if isinstance(acts, Mapping):
             check_complete(tracker.problem(), acts)
@@ -106,8 +115,8 @@ class RecoverBeliefs(Behaviour):
     def moving(self) -> bool:
         """Whether something that the recovery has begun may still move."""
         self._hands.poll()
-        act = None if self.session is None else self.session.recovery.act
-        return act is not None and not isinstance(act, Declare | HandOver)
+        act = None if self.session is None or self._lost else self.session.recovery.act
+        return self._hands.moving or (act is not None and not isinstance(act, Declare | HandOver))
 
     @property
     def left_to_do(self) -> tuple[str, ...]:
@@ -116,9 +125,12 @@ class RecoverBeliefs(Behaviour):
         return tuple(name for name in names if f"{Redo.kind}: {name}" in self._leaves_redo)
 
     def initialise(self) -> None:
-        """Begin a recovery, or go on with the one that was preempted."""
-        if not self.under_way:
-            self.session = self._thinking = None
+        """Begin a recovery, or go on with the one that was preempted, or that its log had kept from going on."""
+        if self._lost and self.session is not None:
+            self._resume = self.session.name
+        if self._lost or not self.under_way:
+            self.session, self._thinking, self._lost = None, None, False
+            self._said.clear()
             self._beginning = thought(self._begun)
 
     def _begun(self) -> Session:
@@ -142,12 +154,19 @@ class RecoverBeliefs(Behaviour):
         if self._thinking is None:
             if self._beginning is None or not self._beginning.done():
                 return self._says("taking in what has happened")
-            self.session = self._beginning.result()
-            self._thinking, self._beginning = Thinking(self.session), None
-            self._hands.serve(self.session)
+            future, self._beginning = self._beginning, None
+            self.session = future.result()
+            self._thinking = Thinking(self.session)
+            self._hands.serve(self.session, self._say)
         session = self._thinking.session
         self._hands.poll()
-        request = self._thinking.tick()
+        while self._said and self._said[0].done():
+            if (error := self._said.popleft().exception()) is not None:
+                return self._cannot_go_on(session, error)
+        if self._said:
+            return self._says(self.feedback_message)
+        request = session.request
+        self._say(self._thinking.tick)
         self._ask(request if isinstance(request, Wait) and request.token else None)
         match request:
             case Decide():
@@ -156,6 +175,8 @@ class RecoverBeliefs(Behaviour):
                 self._hands.begin(request)
                 return self._says(str(act))
             case Stop(act=act, reason=reason) | Verify(act=act, reason=reason):
+                if isinstance(request, Stop):
+                    self._hands.halt(act)
                 self._hands.attend(request)
                 return self._says(f"{request.kind} {str(act)!r}: {reason}")
             case Wait(act=act, reason=reason, token=token):
@@ -167,11 +188,34 @@ class RecoverBeliefs(Behaviour):
 
     def terminate(self, new_status: Status) -> None:
         """Where the tree goes elsewhere, have the act under way stopped; nothing else is begun."""
-        if new_status is Status.INVALID and self.session is not None and self.session.recovery.ending is None:
-            request = self.session.interrupt(PREEMPTED)
-            if isinstance(request, Stop | Verify):
-                self._hands.attend(request)
+        session = self.session
+        if new_status is Status.INVALID and session is not None and not self._lost and session.recovery.ending is None:
+            if session.recovery.act is not None:
+                self._hands.halt(session.recovery.act)
+            self._say(partial(self._interrupt, session))
         self._board.write()
+
+    def _interrupt(self, session: Session) -> None:
+        request = session.interrupt(PREEMPTED)
+        if isinstance(request, Stop | Verify):
+            self._hands.attend(request)
+
+    def _say(self, call: Callable[[], object]) -> None:
+        def said() -> None:
+            with suppress(StaleReply):  # settled meanwhile
+                call()
+
+        self._said.append(self._aside.submit(said))
+
+    def _cannot_go_on(self, session: Session, error: BaseException) -> Status:
+        """Stop what is under way, where the log fails or somebody else conducts the session now; the tree goes on."""
+        if not isinstance(error, AquaMendError | OSError):
+            raise error
+        self._lost = True
+        if session.recovery.act is not None:
+            self._hands.halt(session.recovery.act)
+        self._says(f"it cannot go on here: {error}")
+        return Status.FAILURE
 
     def _says(self, text: str) -> Status:
         self.feedback_message = text
