@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
@@ -25,6 +24,7 @@ from aquamend.cli.options import (
     Silent,
 )
 from aquamend.cli.output import print_json, print_text, write_page
+from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
 
@@ -81,17 +81,17 @@ def decide(
     from aquamend.explanation.as_json import decision_json
     from aquamend.explanation.report import decision_report
 
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
-    with complaints.at("aquamend decide"):
+    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    with refusals.at("aquamend decide"):
         check_shape(observe)
         monitors.check()
         ages = ages_of(age)
         make_policy(policy, deadline=deadline, gap=gap)
         if html is not None and (len(files) > 1 or as_json):
             raise MisplacedOption("--html writes the page of one decision; give one file, without --json")
-    complaints.exit()
+    refusals.exit()
     for i, file in enumerate(files):
-        with complaints.at(file):
+        with refusals.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
                 state = state_after(problem_at(file, ages), observe, monitors)
@@ -105,7 +105,7 @@ def decide(
             if search.interrupted:
                 typer.echo("interrupted; the bounds are those reached by then", err=True)
                 raise typer.Exit(INTERRUPTED)
-    complaints.exit()
+    refusals.exit()
 
 
 def make_policy(name: str, *, deadline: float | None = None, gap: float | None = None) -> Policy:

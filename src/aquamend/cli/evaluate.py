@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import following
 from aquamend.errors import NotDiscrete
 
@@ -59,32 +59,32 @@ def evaluate(
     files or policies cannot be evaluated, the others still are, nobody is named best, and the exit status is 2. An
     interrupt gives one up, and says what it costs at least.
     """
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
-    with complaints.at("aquamend evaluate"):
+    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    with refusals.at("aquamend evaluate"):
         monitors.check()
         ages = ages_of(age)
-    names = _known(policy, complaints)
-    complaints.exit()
+    names = _known(policy, refusals)
+    refusals.exit()
     for file in files:
-        with complaints.at(file):
+        with refusals.at(file):
             state, found = monitors.start(problem_at(file, ages)), {}
             for name in names:
-                with complaints.at(f"{file}: policy {name}"):
+                with refusals.at(f"{file}: policy {name}"):
                     found[name] = _evaluated(state, name, deadline, episodes)
                     if as_json:
                         print_json(_as_data(file, name, found[name]))
             if found and not as_json:
                 _print_table(state.problem, file, found, [name for name in names if name not in found])
-    complaints.exit()
+    refusals.exit()
 
 
-def _known(given: list[str], complaints: Complaints) -> list[str]:
+def _known(given: list[str], refusals: Refusals) -> list[str]:
     from aquamend.policies import policy_named
     from aquamend.policies.registry import names_in
 
     names = [name for text in given for name in names_in(text)]
     for name in names:
-        with complaints.at("aquamend evaluate"):
+        with refusals.at("aquamend evaluate"):
             policy_named(name)
     return list(dict.fromkeys(names))
 

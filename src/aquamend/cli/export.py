@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -63,17 +63,17 @@ def export(
     The optimal expected loss is minus the value at the start. The comments in the file say what every name stands for,
     and, as does standard error, where the optimum is but a lower bound.
     """
-    complaints, monitors, text = Complaints(), Heard(alarm, silent, no_alarm, before), ""
-    with complaints.at(file):
+    refusals, monitors, text = Refusals(), Heard(alarm, silent, no_alarm, before), ""
+    with refusals.at(file):
         check_shape(observe)
         monitors.check()
         text = _text(file, state_after(problem_at(file, ages_of(age)), observe, monitors), language, discount)
-    complaints.exit()
+    refusals.exit()
     if out is None:
         typer.echo(text, nl=False)
     else:
-        _write(out, text, complaints)
-    complaints.exit()
+        _write(out, text, refusals)
+    refusals.exit()
 
 
 def _text(file: str, state: InformationState, language: ExportFormat, discount: float) -> str:
@@ -88,10 +88,10 @@ def _text(file: str, state: InformationState, language: ExportFormat, discount: 
             return pomdp_text(pomdp, discount=discount)
 
 
-def _write(path: Path, text: str, complaints: Complaints) -> None:
+def _write(path: Path, text: str, refusals: Refusals) -> None:
     from aquamend.files.atomic import write_atomically
 
     try:
         write_atomically(path, text.encode("ascii"))
     except OSError as error:
-        complaints.about(str(path), AquaMendError(f"cannot be written ({error.strerror}); give another --out"))
+        refusals.about(str(path), AquaMendError(f"cannot be written ({error.strerror}); give another --out"))

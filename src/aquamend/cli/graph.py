@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
+from aquamend.cli.refusals import Refusals
 
 COMMANDS = {"graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing.")}
 
@@ -46,8 +46,8 @@ def graph(
     from aquamend.explanation.report import carried_out
     from aquamend.files.export.graph import marked_graph
 
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
-    with complaints.at(file):
+    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    with refusals.at(file):
         check_shape(observe)
         monitors.check()
         chooser = make_policy(policy)
@@ -57,4 +57,4 @@ def graph(
         state = state_after(problem, observe, monitors)
         marked = marked_graph(state, carried_out(state, chooser.next_step(state), name=policy))
         typer.echo(marked.as_dot() if language is GraphFormat.DOT else marked.as_mermaid())
-    complaints.exit()
+    refusals.exit()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def import_network(
     probable state; tests are the other nodes without children that depend on a cause. The problem is checked against
     exact inference in the network; what it cannot express is said, and by how much. Needs pyAgrum.
     """
-    complaints = Complaints()
-    with complaints.at(str(network)):
+    refusals = Refusals()
+    with refusals.at(str(network)):
         from aquamend.networks import imported, load_network
 
         found = load_network(network)
@@ -84,7 +84,7 @@ def import_network(
         made = imported(found, own)
         differences = made.differences(network)
         _deliver(made, differences, out, as_json)
-    complaints.exit()
+    refusals.exit()
 
 
 def _roles(

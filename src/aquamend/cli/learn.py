@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def learn(
     deciding so would have lost; the file is then learned from all of them. Warned of are numbers that rest on few
     records, readings that seem to be in several units, and records that change over time.
     """
-    complaints = Complaints()
-    with complaints.at(HERE):
+    refusals = Refusals()
+    with refusals.at(HERE):
         law = _law(readings)
         given = _records(records, journal, labels)
         _learn(given, problem, out, law, strength, skip_faulty, as_json, explain)
-    complaints.exit()
+    refusals.exit()
 
 
 def _learn(

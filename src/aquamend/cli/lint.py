@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.output import print_json
+from aquamend.cli.refusals import Refusals
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding
@@ -36,14 +36,14 @@ def lint(
     """
     from aquamend.lint import findings
 
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm)
-    with complaints.at("aquamend lint"):
+    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm)
+    with refusals.at("aquamend lint"):
         check_shape(observe)
         monitors.check()
         ages = ages_of(age)
-    complaints.exit()
+    refusals.exit()
     for file in files:
-        with complaints.at(file):
+        with refusals.at(file):
             found = findings(state_after(problem_at(file, ages), observe, monitors))
             if as_json:
                 print_json({"file": file, "findings": [_data(finding) for finding in found]})
@@ -52,7 +52,7 @@ def lint(
             else:
                 for finding in found:
                     typer.echo(f"{file}: {finding.severity}: {finding.code}: {finding.message}")
-    complaints.exit()
+    refusals.exit()
 
 
 def _data(finding: Finding) -> dict[str, str | float | None]:

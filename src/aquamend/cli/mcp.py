@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import PolicyName
+from aquamend.cli.refusals import Refusals
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 
@@ -45,14 +45,14 @@ def mcp(
     from aquamend.cli.decide import make_policy
     from aquamend.files import load_problem
 
-    complaints, problems = Complaints(), {}
+    refusals, problems = Refusals(), {}
     for file in files or []:
-        with complaints.at(file):
+        with refusals.at(file):
             if (name := Path(file).stem) in problems:
                 raise AquaMendError(f"two files are named {name!r}; give one of them another name")
             problems[name] = load_problem(file)
-    complaints.exit()
-    with complaints.at("aquamend mcp"):
+    refusals.exit()
+    with refusals.at("aquamend mcp"):
         from aquamend.adapters.agents import Recoveries, server
 
         own = make_policy(policy)  # a name that is none is refused before anybody asks
@@ -60,7 +60,7 @@ def mcp(
         with log_at(journal) as log:
             chooser = own if ":" in policy else policy
             server(Recoveries(problems, log, policy=chooser, robot=hands)).run("stdio")
-    complaints.exit()
+    refusals.exit()
 
 
 def _robot(name: str) -> Robot:

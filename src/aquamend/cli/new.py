@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def new(
     from aquamend.files.atomic import write_atomically
     from aquamend.files.template import template
 
-    complaints = Complaints()
-    with complaints.at(HERE):
+    refusals = Refusals()
+    with refusals.at(HERE):
         if file.exists() and not force:
             raise AquaMendError(f"{file} exists; name another file, or say --force")
         given = {"name": name, "unit": unit, "beliefs": beliefs, "actions": actions, "probes": probes, "causes": causes}
@@ -68,7 +68,7 @@ def new(
             raise AquaMendError(f"{file} cannot be written ({error.strerror}); name another file") from None
         typer.echo(f"{file} is written. Put your numbers in, then: aquamend validate, lint, decide {file}")
         typer.echo("To have your editor complete and check it: aquamend schema > problem.schema.json, beside the file")
-    complaints.exit()
+    refusals.exit()
 
 
 def _outline(given: dict[str, str | None], *, ask: bool) -> Outline:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.decide import make_policy
 from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
@@ -24,6 +23,7 @@ from aquamend.cli.options import (
     Silent,
 )
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import searching
 from aquamend.errors import AquaMendError
 
@@ -77,15 +77,15 @@ def plan(
     Readings are told apart by the intervals that lead to different steps. The likeliest answers are followed first;
     what is beyond is said. An interrupt prints the tree as far as it has grown.
     """
-    complaints, monitors = Complaints(), Heard(alarm, silent, no_alarm, before)
-    with complaints.at("aquamend plan"):
+    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    with refusals.at("aquamend plan"):
         _check(language, as_json)
         check_shape(observe)
         monitors.check()
         ages, names = ages_of(age), [policy, *([] if versus is None else [versus])]
         chosen = [make_policy(name) for name in names]
-    complaints.exit()
-    with complaints.at(file):
+    refusals.exit()
+    with refusals.at(file):
         from aquamend.explanation.plan_tree import PlanLimits, plan_tree
 
         limits = PlanLimits(nodes, math.inf if seconds is None else seconds)
@@ -96,7 +96,7 @@ def plan(
         if search.interrupted:
             typer.echo("interrupted; the tree is as far as it had grown by then", err=True)
             raise typer.Exit(INTERRUPTED)
-    complaints.exit()
+    refusals.exit()
 
 
 class TwoFormats(AquaMendError, ValueError):

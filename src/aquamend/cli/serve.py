@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
+from aquamend.cli.refusals import Refusals
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 
@@ -57,8 +57,8 @@ def serve(
     Only programs on this machine can reach it unless another --host is given, which needs a token. What can be asked
     is described at /api/openapi.json and in docs/service.md.
     """
-    complaints = Complaints()
-    with complaints.at("aquamend serve"):
+    refusals = Refusals()
+    with refusals.at("aquamend serve"):
         import logging
 
         from aquamend.files import load_problem
@@ -73,13 +73,13 @@ def serve(
         place.check()
         kept = {}
         for file in files:
-            with complaints.at(file):
+            with refusals.at(file):
                 load_problem(file)
                 kept[Path(file).stem] = text_at(file)
-        complaints.exit()
+        refusals.exit()
         with log_at(journal) as opened:
             run(opened, place, limits=Limits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
-    complaints.exit()
+    refusals.exit()
 
 
 def _say(address: str) -> None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson, PageFile, PolicyName
 from aquamend.cli.output import print_json, print_text, write_page
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
@@ -60,15 +60,15 @@ INTERRUPTED = 130
 @session.command("list", short_help="List the sessions.")
 def list_sessions(*, journal: JournalFile = DEFAULT, as_json: AsJson = False) -> None:
     """List the sessions of a journal, the latest last: how each stands, and what it has cost so far."""
-    complaints = Complaints()
-    with complaints.at(HERE), _opened(journal) as opened:
+    refusals = Refusals()
+    with refusals.at(HERE), _opened(journal) as opened:
         lines = opened.sessions()
         if as_json:
             for line in lines:
                 print_json(_line_data(line))
         else:
             print_text(lambda console: _print_list(console, lines))
-    complaints.exit()
+    refusals.exit()
 
 
 @session.command(short_help="Show a session as a story.")
@@ -88,8 +88,8 @@ def show(
     from aquamend.story.of_session import moment_line, session_story, told_each
     from aquamend.story.page import story_html
 
-    complaints = Complaints()
-    with complaints.at(HERE), _opened(journal) as opened:
+    refusals = Refusals()
+    with refusals.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             entries = list(opened.read(full))
@@ -104,7 +104,7 @@ def show(
         else:
             chosen = [moment for _, moment in moments if moment is not None][-(last or 0) :]
             print_text(lambda console: print_session(console, chosen, now, entries, _asked_for(opened.place)))
-    complaints.exit()
+    refusals.exit()
 
 
 @session.command(short_help="Follow a session that is under way.")
@@ -120,9 +120,9 @@ def watch(
     from aquamend.story.in_terminal import print_moments
     from aquamend.story.of_session import moment_line, told_each
 
-    complaints = Complaints()
+    refusals = Refusals()
     try:
-        with complaints.at(HERE), _opened(journal) as opened:
+        with refusals.at(HERE), _opened(journal) as opened:
             full = _named(opened, name)
             with _making_sense(opened, full):
                 began = None
@@ -134,7 +134,7 @@ def watch(
                         print_text(partial(print_moments, moments=[shown], began=began))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    complaints.exit()
+    refusals.exit()
 
 
 @session.command(short_help="Answer a session that waits for a person.")
@@ -152,8 +152,8 @@ def approve(
     """Allow what a session waits for, or refuse it; the robot goes on by itself once it reads the answer."""
     from aquamend.recovery import approve as answered
 
-    complaints = Complaints()
-    with complaints.at(HERE), _opened(journal, to_write=True) as opened:
+    refusals = Refusals()
+    with refusals.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             now = _recovery(list(opened.read(full)), full)
@@ -162,7 +162,7 @@ def approve(
             raise AquaMendError(f"{full} asks: {said}; to answer that question, add --token {now.asked.token}")
         answered(opened, full, token=token, granted=not refuse, by=by or getpass.getuser(), note=note)
         typer.echo(f"{full}: {'refused' if refuse else 'allowed'}: {now.asked}")
-    complaints.exit()
+    refusals.exit()
 
 
 @session.command(short_help="Say what became of an act in doubt.")
@@ -179,8 +179,8 @@ def settle(
     """Say what became of an act of which the robot could not tell, having made sure that nothing moves any more."""
     from aquamend.recovery import settle as settled
 
-    complaints = Complaints()
-    with complaints.at(HERE), _opened(journal, to_write=True) as opened:
+    refusals = Refusals()
+    with refusals.at(HERE), _opened(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             act = _recovery(list(opened.read(full)), full).in_doubt
@@ -188,7 +188,7 @@ def settle(
             raise AquaMendError(f"{full}: say --done or --not-done of what is in doubt: {act}")
         settled(opened, full, done=bool(done), by=by or getpass.getuser(), note=note)
         typer.echo(f"{full}: {'done' if done else 'not done'}: {act}")
-    complaints.exit()
+    refusals.exit()
 
 
 @session.command(short_help="Ask what another policy would have done.")
@@ -200,8 +200,8 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     from aquamend.policies import policy_named
     from aquamend.story.retelling import retold, retold_data
 
-    complaints = Complaints()
-    with complaints.at(HERE), _opened(journal) as opened:
+    refusals = Refusals()
+    with refusals.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             happened = _recovery(list(opened.read(full)), full)
@@ -210,7 +210,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
             print_json(retold_data(happened, other, policy))
         else:
             print_text(lambda console: _print_retold(console, happened, other, policy))
-    complaints.exit()
+    refusals.exit()
 
 
 @session.command(short_help="Write sessions as JSON Lines.")
@@ -229,8 +229,8 @@ def export(
     from aquamend.files.atomic import write_atomically
     from aquamend.recovery.plain import line_to_data, to_json
 
-    complaints = Complaints()
-    with complaints.at(HERE), _opened(journal) as opened:
+    refusals = Refusals()
+    with refusals.at(HERE), _opened(journal) as opened:
         chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
         if mcap is not None:
             _record(opened, chosen, mcap, also=out)
@@ -241,7 +241,7 @@ def export(
                 typer.echo(line, nl=False)
         else:
             write_atomically(out, "".join(lines).encode())
-    complaints.exit()
+    refusals.exit()
 
 
 def _record(journal: Store, chosen: list[str], path: Path, *, also: Path | None) -> None:
@@ -264,8 +264,8 @@ def delete(
     force: Annotated[bool, typer.Option("--force", help="Also those that have not ended.")] = False,
 ) -> None:
     """Delete sessions with all their events, all that are meant or none; sessions that have not ended are kept."""
-    complaints = Complaints()
-    with complaints.at(HERE):
+    refusals = Refusals()
+    with refusals.at(HERE):
         if bool(names) == bool(before):
             raise AquaMendError("name sessions, or give a date with --before")
         moment = _moment(before) if before else 0.0
@@ -278,7 +278,7 @@ def delete(
         for line in lines:
             if line.name not in chosen:
                 typer.echo(f"kept, since it has not ended ({line.status}): {line.name}", err=True)
-    complaints.exit()
+    refusals.exit()
 
 
 def _moment(text: str) -> float:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import INTERRUPTED, PolicyName
 from aquamend.cli.output import write_page
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def studio(
     decision flips, the plan as a tree, the file beside it to be edited, and sessions as they go on. Without a file it
     opens a problem to begin with. No request leaves this machine.
     """
-    complaints = Complaints()
-    with complaints.at(what or HERE):
+    refusals = Refusals()
+    with refusals.at(what or HERE):
         if what is not None and _is_journal(what):
             if out is not None:
                 raise AquaMendError(
@@ -68,7 +68,7 @@ def studio(
             _write(what, out, policy, states)
         else:
             _serve(_problem(what, policy), port, show)
-    complaints.exit()
+    refusals.exit()
 
 
 def _is_journal(what: str) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.given import ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Files
 from aquamend.cli.output import print_json
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ COMMANDS = {"validate": Command("aquamend.cli.validate:validate", "Check problem
 
 def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  # noqa: B006
     """Check problem files; print every fault found: where it stands, the value, what to do."""
-    complaints = Complaints()
-    with complaints.at("aquamend validate"):
+    refusals = Refusals()
+    with refusals.at("aquamend validate"):
         ages = ages_of(age)
-    complaints.exit()
+    refusals.exit()
     for file in files:
         try:
             problem = problem_at(file, ages)
         except InvalidProblem as error:
-            complaints.about(file, error)
+            refusals.about(file, error)
             if as_json:
                 print_json({"file": file, "valid": False, "faults": _faults(error)})
         else:
@@ -39,7 +39,7 @@ def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  
                 print_json({"file": file, "valid": True, "faults": [], **hypotheses, **_left_out_data(problem)})
             else:
                 typer.echo(f"{file}: valid ({_size(problem)}){_growth(problem)}{_left_out_text(problem)}")
-    complaints.exit()
+    refusals.exit()
 
 
 def _faults(error: InvalidProblem) -> list[dict[str, Any]]:

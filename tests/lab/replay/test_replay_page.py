@@ -71,7 +71,7 @@ def label_place(page: Page) -> str:
     return str(page.evaluate("document.querySelector('.label').style.transform"))
 
 
-def test_the_page_opens_without_a_complaint_and_stands_still_at_its_start(browser: Browser, path: Path) -> None:
+def test_the_page_opens_without_an_error_and_stands_still_at_its_start(browser: Browser, path: Path) -> None:
     with page_at(browser, path.as_uri(), reduced_motion="reduce") as page:
         assert said_wrong(page) == []
         assert state(page) | {"playing": "false", "webgl": "yes", "frame": "0", "moment": "-1"} == state(page)

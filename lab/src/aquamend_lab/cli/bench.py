@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import INTERRUPTED
 from aquamend.cli.output import print_text
 from aquamend.cli.progress import progress_bar
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def bench(
     from aquamend_lab.benchmarks.catalogue import suite_named
     from aquamend_lab.benchmarks.runner import Asked, run_suite
 
-    complaints = Complaints()
+    refusals = Refusals()
     names = None if policies is None else tuple(dict.fromkeys(names_in(policies)))
     try:
         if jobs == 0:
@@ -101,8 +101,8 @@ def bench(
         typer.echo(f"interrupted; what is finished is kept. Go on with: {again}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except AquaMendError as error:
-        complaints.about("aquamend bench", error)
-        complaints.exit()
+        refusals.about("aquamend bench", error)
+        refusals.exit()
     else:
         print_text(lambda console: _print_done(console, run))
 

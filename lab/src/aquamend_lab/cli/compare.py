@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, UnknownName
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ def compare(
     Says who loses less and by how much, with a bootstrap interval, an exact signed-rank test and the scenarios that
     the difference comes from. Differences are A minus B: negative favours A.
     """
-    complaints = Complaints()
+    refusals = Refusals()
     found: list[list[Comparison]] = []
     try:
         sides = _sides(first, second, run=run, policy=policy)
         found = _compared(sides, _column(metric), drivers=drivers)
     except AquaMendError as error:
-        complaints.about("aquamend compare", error)
-    complaints.exit()
+        refusals.about("aquamend compare", error)
+    refusals.exit()
     _print(found, as_json=as_json)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import INTERRUPTED
 from aquamend.cli.output import check_writable
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 from aquamend.story.in_terminal import StoryPrinter
 
@@ -64,7 +64,7 @@ def demo(
     pictures, the posterior, the graph and the ledger, and as a replay in three dimensions; both open in any browser,
     without a network. With --versus a second policy recovers from the same alarm, and the two are shown side by side.
     """
-    complaints = Complaints()
+    refusals = Refusals()
     try:
         check_writable(out, out)
         shown = _tell(scene, [policy] if versus is None else [policy, versus], stage, seed)
@@ -73,8 +73,8 @@ def demo(
         typer.echo("interrupted; nothing was written", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except AquaMendError as error:
-        complaints.about("aquamend demo", error)
-        complaints.exit()
+        refusals.about("aquamend demo", error)
+        refusals.exit()
     else:
         typer.echo(f"\nThe story with pictures:  {out / PAGE}\nThe replay in 3-D:        {out / REPLAY}")
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import INTERRUPTED
 from aquamend.cli.output import check_writable, print_text
 from aquamend.cli.progress import progress_bar
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, UnknownName
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def fit(
     The rest are held back, and what is printed at the end is how the model fares on those. Calibration has seeds that
     no benchmark uses. Interrupted, the same command goes on where it was.
     """
-    complaints = Complaints()
+    refusals = Refusals()
     try:
         if world not in WORLDS:
             raise UnknownName("world to calibrate", world, WORLDS)
@@ -54,8 +54,8 @@ def fit(
         typer.echo("interrupted; what is finished is kept. Go on with the same command.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except AquaMendError as error:
-        complaints.about("aquamend fit", error)
-        complaints.exit()
+        refusals.about("aquamend fit", error)
+        refusals.exit()
     else:
         print_text(lambda console: _print_fitted(console, fitted, out))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from aquamend.cli.complaints import Complaints
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
 RecordingFile = Annotated[
@@ -28,13 +28,13 @@ def replay(recording: RecordingFile, *, out: Out = None) -> None:
     from aquamend_lab.pouring.replay.recording import load_recording
     from aquamend_lab.pouring.replay.replay_page import replay_html, without_story
 
-    complaints, page = Complaints(), out or recording.with_suffix(".html")
+    refusals, page = Refusals(), out or recording.with_suffix(".html")
     try:
         poses = load_recording(recording)
         write_atomically(page, replay_html([(poses, without_story(recording.name))]).encode())
     except OSError as error:
-        complaints.about("aquamend replay", AquaMendError(f"{page} cannot be written ({error.strerror}); use --out"))
+        refusals.about("aquamend replay", AquaMendError(f"{page} cannot be written ({error.strerror}); use --out"))
     except AquaMendError as error:
-        complaints.about("aquamend replay", error)
-    complaints.exit()
+        refusals.about("aquamend replay", error)
+    refusals.exit()
     typer.echo(f"The replay in 3-D: {page}")

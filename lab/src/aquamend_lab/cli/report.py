@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aquamend.cli.complaints import Complaints
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
+from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 from aquamend_lab.analysis.figures.appearance import described_by, looks_in
 from aquamend_lab.records import RunFolder
@@ -46,9 +46,9 @@ def report(
     """
     from aquamend_lab.analysis.merging import merged
 
-    complaints = Complaints()
-    runs = _loaded(folders, complaints)
-    complaints.exit()
+    refusals = Refusals()
+    runs = _loaded(folders, refusals)
+    refusals.exit()
     folder = Path("report")
     found: list[Analysed] = []
     written: list[Path] = []
@@ -64,14 +64,14 @@ def report(
             found = analysed_runs(runs)
             written = write_report(report_of(found), folder)
     except AquaMendError as error:
-        complaints.about("aquamend report", error)
+        refusals.about("aquamend report", error)
     except OSError as error:
-        complaints.about("aquamend report", AquaMendError(f"{folder} cannot be written ({error}); give another --out"))
-    complaints.exit()
+        refusals.about("aquamend report", AquaMendError(f"{folder} cannot be written ({error}); give another --out"))
+    refusals.exit()
     print_text(lambda console: _print_done(console, found, written))
 
 
-def _loaded(folders: list[str], complaints: Complaints) -> list[Run]:
+def _loaded(folders: list[str], refusals: Refusals) -> list[Run]:
     from aquamend_lab.records import load_run
 
     runs, places = [], {os.path.abspath(folder): folder for folder in folders}  # each run once, however it is written
@@ -79,7 +79,7 @@ def _loaded(folders: list[str], complaints: Complaints) -> list[Run]:
         try:
             runs.append(load_run(folder))
         except AquaMendError as error:
-            complaints.about("aquamend report", error)
+            refusals.about("aquamend report", error)
     return runs
 
 

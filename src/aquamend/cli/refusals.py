@@ -1,4 +1,4 @@
-"""Telling the user what is wrong: on standard error, everything found, never a traceback."""
+"""What is wrong with the input, said on standard error: everything that was found, never a traceback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _position(file: str, fault: Fault) -> str:
 
 
 @dataclass(slots=True)
-class Complaints:
+class Refusals:
     """What was found wrong so far; the files that are sound are still worked on."""
 
     count: int = 0
@@ -35,7 +35,7 @@ class Complaints:
 
     @contextmanager
     def at(self, where: str) -> Iterator[None]:
-        """Turn what goes wrong in the block into a complaint; what comes after the block goes on."""
+        """Report what goes wrong in the block; what comes after the block goes on."""
         try:
             yield
         except AquaMendError as error:
