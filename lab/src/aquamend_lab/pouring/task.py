@@ -312,11 +312,9 @@ class PouringTask:
         for named, residual, tolerance in measured:
             for name in map(named, self.cups):
                 yield Belief(name, residual, declared=said[name], tolerance=tolerance, needs_support=True)
-        yield Belief(TARGET, kind.target, declared=said[TARGET], needs_support=True)
-        # Where instruments check each other, a fault shows in what they say together, and no single one speaks for it.
-        checked = self.instruments.scales_may_be_off
-        yield Belief(CAMERA, kind.camera, declared=said[CAMERA], needs_support=not checked)
-        if checked:  # a source whose failure costs nothing but what is read from it
+        for name, residual in ((TARGET, kind.target), (CAMERA, kind.camera)):
+            yield Belief(name, residual, declared=said[name], needs_support=True)
+        if self.instruments.scales_may_be_off:  # a source whose failure costs nothing but what is read from it
             yield Belief(SCALES, declared=said[SCALES])
 
     def _actions(self) -> Iterator[Action]:
