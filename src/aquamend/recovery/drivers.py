@@ -105,7 +105,8 @@ async def resume_async(
     wait_s: float = math.inf,
 ) -> Recovery:
     """Do what ``resume`` does, in an event loop."""
-    return await drive_async(Session.resume(journal, session, policy=policy, tracker=tracker), robot, wait_s=wait_s)
+    taken_up = await asyncio.to_thread(Session.resume, journal, session, policy=policy, tracker=tracker)
+    return await drive_async(taken_up, robot, wait_s=wait_s)
 
 
 def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recovery:

@@ -115,7 +115,8 @@ class Recoveries:
     ) -> None:
         self.problems, self.log, self.robot = dict(problems), log, robot
         self._policy, self._rules = policy, rules
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._taking_up: dict[str, threading.Lock] = {}
         self._open: dict[str, Session] = {}
         self._begun = set[tuple[str, int]]()
         """What was begun, by session and number."""
@@ -143,8 +144,8 @@ class Recoveries:
             for action in done or ():
                 start.done(action)
             begun = {"rung": tuple(alarms), "silent": tuple(silent)}
+        made = Session.begin(start, self._policy, log=self.log, name=session, rules=self._rules, **begun)
         with self._lock:
-            made = Session.begin(start, self._policy, log=self.log, name=session, rules=self._rules, **begun)
             self._open[made.name] = made
         return self._after(made)
 
@@ -264,17 +265,24 @@ class Recoveries:
     def _conducted(self, session: str) -> Session:
         """Return a session that is conducted here, taken up from the log where it is not yet."""
         with self._lock:
+            alone = self._taking_up.setdefault(session, threading.Lock())
+        with alone:  # two calls at once take it up once; others need not wait for that
             known = self._open.get(session)
             if known is None:
                 policy = None if isinstance(self._policy, str) else self._policy
                 known = self._open[session] = Session.resume(self.log, session, policy=policy)
         try:
             known.tick()
-        except ForeignSession:
-            with self._lock:  # another program conducts it now; whoever asks again takes it up after that
-                self._open.pop(session, None)
+        except ForeignSession:  # another program conducts it now; whoever asks again takes it up after that
+            self._forget(session)
             raise
         return known
+
+    def _forget(self, session: str) -> None:
+        with self._lock:
+            self._open.pop(session, None)
+            self._taking_up.pop(session, None)
+            self._begun -= {mark for mark in self._begun if mark[0] == session}
 
     def _after(self, session: Session) -> Situation:
         """Do what needs no agent, and return what does."""
@@ -287,6 +295,10 @@ class Recoveries:
                     self._reply(session, number, self.robot.stop if isinstance(self.robot, Stoppable) else _cannot)
                 case Verify(number) if self.robot is not None:
                     self._reply(session, number, self.robot.verify if isinstance(self.robot, Verifying) else _cannot)
+                case End():
+                    told = self._told(session.recovery, request)
+                    self._forget(session.name)
+                    return told
                 case _:
                     return self._told(session.recovery, request)
 

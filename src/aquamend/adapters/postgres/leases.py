@@ -131,7 +131,7 @@ class Leases:
 
     def _watch_on(self) -> None:
         while self._is_needed():
-            with suppress(psycopg.Error), self._link.connect(patience_s=self.seconds) as connection:
+            with suppress(psycopg.Error), self._link.connect() as connection:
                 connection.execute(f"LISTEN {CHANNEL}")
                 connection.execute("SET synchronous_commit = off")  # the last moments of a lease need not be on disk
                 self._announce(None)  # whatever was said while nobody heard

@@ -38,8 +38,9 @@ _PAUSES_S: Final = (0.0, 0.02, 0.05, 0.1, 0.2)
 class Link:
     """A connection to a database, for many threads and across forks; another one where it was lost."""
 
-    def __init__(self, address: str, *, read_only: bool) -> None:
-        self.read_only, self.place = read_only, shown(address)
+    def __init__(self, address: str, *, read_only: bool, limit_s: float) -> None:
+        """``limit_s`` is how long to wait for others who write the same, and how long they may have to."""
+        self.read_only, self.place, self._limit_s = read_only, shown(address), limit_s
         self._address, self._token = address, secrets.token_hex(4)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
@@ -88,7 +89,7 @@ class Link:
         finally:
             self._within = False
 
-    def connect(self, *, patience_s: float) -> Connection:
+    def connect(self) -> Connection:
         """Return a connection of its own, on which what is acknowledged is on the server's disk."""
         given = conninfo.conninfo_to_dict(self._address)
         wanted: dict[str, Any] = {"application_name": f"aquamend {self.name}"[:63], **KEEP_ALIVE}
@@ -98,15 +99,15 @@ class Link:
         own = {key: value for key, value in wanted.items() if key not in given}
         connection = psycopg.connect(conninfo.make_conninfo(self._address, **own), autocommit=True)
         try:
-            self._settle(connection, patience_s)
+            self._settle(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _settle(self, connection: Connection, patience_s: float) -> None:
+    def _settle(self, connection: Connection) -> None:
         """Have the server keep what it promises, and let go of what was held by somebody who is gone."""
-        limit = f"{math.ceil(patience_s * 1_000)}ms"
+        limit = f"{math.ceil(self._limit_s * 1_000)}ms"
         settings = {f"tcp_{key.removeprefix('tcp_')}": str(value) for key, value in KEEP_ALIVE.items()}
         settings |= {"lock_timeout": limit, "idle_in_transaction_session_timeout": limit}
         if self.read_only:
@@ -128,7 +129,7 @@ class Link:
             self._connection = None
         if self._connection is None or self._connection.closed:
             self._drop()
-            self._connection, self._process = self.connect(patience_s=60.0), os.getpid()
+            self._connection, self._process = self.connect(), os.getpid()
         return self._connection
 
     def _drop(self) -> None:

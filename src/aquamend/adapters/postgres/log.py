@@ -35,6 +35,8 @@ from aquamend.recovery.stored import (
 T = TypeVar("T")
 
 LONGEST_LEASE_S: Final = 86_400.0
+LEAST_LIMIT_S: Final = 1.0
+"""For how long others may at least hold what is to be written, however short the lease."""
 _COLUMNS: Final = "name, problem_name, policy, status, started, updated, events, cost"
 
 
@@ -78,7 +80,7 @@ class PostgresLog:
         if not 0.0 < lease_s <= LONGEST_LEASE_S:
             raise BadArgument(f"lease_s is {lease_s!r}; give seconds, above 0 and at most {LONGEST_LEASE_S:,.0f}")
         self.lease_s = lease_s
-        self._link = Link(address, read_only=read_only)
+        self._link = Link(address, read_only=read_only, limit_s=max(lease_s, LEAST_LIMIT_S))
         self._leases = Leases(self._link, lease_s)
         self._problems = Problems()
         try:
