@@ -1,10 +1,14 @@
-"""Write docs/reliability.md from what a soak has kept: `make soak`, which runs this at its end."""
+"""Write docs/reliability.md from what a soak has kept: `make soak`, which runs this at its end.
+
+Where only some of the soaks were run, the sections of the others stay as they are: each says with what it was run.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
 import sqlite3
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -88,34 +92,46 @@ those whose connection held.""",
 
 
 def kept(name: str) -> list[dict[str, Any]]:
-    """Return what the parts of one soak have kept."""
-    files = sorted(KEPT.glob(f"{name}-*.json"))
-    if not files:
-        raise SystemExit(f"there is nothing of {name!r} in {KEPT.relative_to(ROOT)}: run `make soak`")
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    """Return what the parts of one soak have kept; nothing if it was not run."""
+    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(KEPT.glob(f"{name}-*.json"))]
 
 
-def section(soak: Soak) -> Iterator[str]:
+def before(soak: Soak, page: str) -> list[str]:
+    """Return the lines of a soak as the page has them."""
+    _, found, rest = page.partition(f"\n## {soak.title}\n")
+    if not found:
+        raise SystemExit(f"there is nothing of {soak.name!r} in {KEPT.relative_to(ROOT)}: run `make soak`")
+    return ["", f"## {soak.title}", *rest.partition("\n## ")[0].rstrip("\n").split("\n")]
+
+
+def section(soak: Soak, parts: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of one soak."""
-    parts = kept(soak.name)
     counts = sum((Counter(part["counts"]) for part in parts), Counter[str]())
     yield from ("", f"## {soak.title}", "", soak.text, "", "| what | how often |", "|---|---:|")
     yield from (f"| {what} | {count:,} |" for what, count in sorted(counts.items()))
-    yield from ("", "Seeds: " + "; ".join(part["seeds"] for part in parts) + ".")
+    yield from ("", f"Seeds: {'; '.join(part['seeds'] for part in parts)}. {versions(soak)}")
 
 
-def versions() -> str:
-    """Return with what all of this was run."""
+def versions(soak: Soak) -> str:
+    """Return with what a soak was run."""
+    store = f"SQLite {sqlite3.sqlite_version}"
+    if soak.name == "fleet":
+        said = subprocess.run(["psql", "--version"], capture_output=True, text=True, check=True).stdout.split()
+        store = f"PostgreSQL {said[2]}"
     python = ".".join(map(str, sys.version_info[:3]))
     return (
         f"Run with AquaMend {version('aquamend')}, Python {python}, NumPy {version('numpy')}, "
-        f"SQLite {sqlite3.sqlite_version} on {platform.system()} ({platform.machine()})."
+        f"{store} on {platform.system()} ({platform.machine()})."
     )
 
 
 def main() -> None:
     """Write the page."""
-    lines = [HEAD, versions(), *(line for soak in SOAKS for line in section(soak))]
+    page = PAGE.read_text(encoding="utf-8")
+    lines = [HEAD.rstrip("\n")]
+    for soak in SOAKS:
+        parts = kept(soak.name)
+        lines += section(soak, parts) if parts else before(soak, page)
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sys.stdout.write(f"wrote {PAGE.relative_to(ROOT)}\n")
 

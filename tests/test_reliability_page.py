@@ -36,3 +36,12 @@ def test_two_thousand_journals_were_damaged(how):
     found = counts("Damaged journals")
     assert sum(found.values()) == 2_000
     assert sum(count for what, count in found.items() if how in what) > 100
+
+
+def test_a_thousand_sessions_of_a_fleet_outlived_a_hundred_kills_of_their_server():
+    found = counts("A fleet whose server is killed")
+    assert (found["sessions"], found["programs"]) == (1_000, 8)
+    assert found["server killed"] + found["server stopped at once"] == 100
+    assert found["programs killed"] > 10
+    assert all(found[f"{trouble} in a program"] > 10 for trouble in ("Unreachable", "LostLease", "HeldSession"))
+    assert 0 < found["99 % written within, µs (the connection held)"] <= found["99 % written within, µs (any)"]
