@@ -178,7 +178,7 @@ def minimum_cut(report: Report) -> None:
         sums = (state.posterior @ endings.features)[None, :]
         ours = seconds(lambda e=endings, sums=sums, x=state: e.values(sums, spoken(e.support, x)), repeat=5)
         cut = max(endings.groups.cuts, key=lambda c: len(c.members))
-        gain = endings.locally(sums, spoken(endings.support, state)).gain[cut.members, 0]
+        gain = endings.by_belief(sums, spoken(endings.support, state)).gain[cut.members, 0]
         loss = float(cut.best(gain[:, None])[0][0])
         beside, other = "", None
         if (theirs := naive.cut_by_ortools(cut, gain)) is not None:

@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
-class Remembering:
+class KeepsResults:
     """Base of frozen dataclasses whose derived results are kept; pickles and copies carry the fields alone."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -27,14 +27,14 @@ class Remembering:
         self.__dict__.update(values)
 
 
-def remembered(
+def computed_once(
     compute: Callable[Concatenate[Subject, Arguments], Result],
 ) -> Callable[Concatenate[Subject, Arguments], Result]:
     """Decorate a pure function of an immutable value so that it is computed once for each value and arguments."""
 
     @wraps(compute)
     def kept(subject: Subject, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        store = subject.__dict__.setdefault("_remembered", {})
+        store = subject.__dict__.setdefault("_results", {})
         key = (compute, args, *kwargs.items())
         if key not in store:
             store[key] = compute(subject, *args, **kwargs)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from aquamend.arrays import Bools, Floats
-from aquamend.caching import Remembering
+from aquamend.caching import KeepsResults
 from aquamend.codec import Whole, load, write
 from aquamend.errors import (
     AquaMendError,
@@ -116,7 +116,7 @@ class Monitored:
 
 
 @dataclass(frozen=True, eq=False)
-class InformationState(Remembering):
+class InformationState(KeepsResults):
     """Posterior, evidence, uses and spending so far; immutable.
 
     Start with ``InformationState.alarmed(problem)``, which hears every alarm once, then fold in answers with

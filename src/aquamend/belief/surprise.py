@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aquamend.belief.state import InformationState, Observation
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.problem.model.kernels import Readings
 
 SURPRISING = 1e-3
@@ -39,7 +39,7 @@ def chance_of(state: InformationState, observation: Observation) -> float:
     return min(1.0, 2.0 * float(min(below, above)))
 
 
-@remembered
+@computed_once
 def heard(state: InformationState) -> tuple[Heard, ...]:
     """Return the answers since the alarm, each with how probable it was when it came."""
     if state.origin is None:

@@ -49,9 +49,9 @@ def mapping_of(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         if key in seen:
             repeated[key] = None
         seen.add(key)
-    remembering = RepeatedKeys(plain)
-    remembering.repeated = tuple(repeated)
-    return remembering
+    marked = RepeatedKeys(plain)
+    marked.repeated = tuple(repeated)
+    return marked
 
 
 def float_of(text: str) -> float:

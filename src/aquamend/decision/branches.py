@@ -17,7 +17,7 @@ from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.belief import InformationState, ProbeView
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import favour, spoken, spoken_by
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import Endings, Slopes, endings_of
 from aquamend.problem import Problem
@@ -99,7 +99,7 @@ def _stacked(blocks: Sequence[Floats]) -> tuple[Floats, Indices]:
     return np.ascontiguousarray(np.vstack(blocks).T).T, first
 
 
-@remembered
+@computed_once
 def _stacks(problem: Problem, probes: tuple[str, ...]) -> tuple[Floats, Indices]:
     """Return the outcomes of these probes stacked; they depend on no state."""
     blocks = [channel.table.T for probe in probes if isinstance(channel := problem.model.channels[probe], Outcomes)]

@@ -18,7 +18,7 @@ from aquamend.arrays import Floats
 from aquamend.belief import InformationState, rejected
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import clairvoyant_loss
@@ -49,13 +49,13 @@ def detection(state: InformationState) -> dict[str, tuple[Detection, ...]]:
     }
 
 
-@remembered
+@computed_once
 def tested_branches(state: InformationState) -> Branches:
     """Return the branches of all legal probes, readings cut where a declaration comes to be rejected."""
     return branches_of(state, state.legal_probes, decisions=False, verdicts=True)
 
 
-@remembered
+@computed_once
 def detection_power(state: InformationState) -> Floats:
     """Return C_s of every legal probe for every declaration in force, ``(n_legal, n_declarations)``; NaN if none.
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.belief.support import Support, support_of
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.deadline import check_deadline
 from aquamend.decision.belief_losses import BeliefLosses, belief_losses
 from aquamend.decision.closures import Groups, grouped
@@ -53,7 +53,7 @@ FEW_CLOSURES, CUTS = 1024, 32_768
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class BeliefPrices:
     """What keeping and correcting each priced belief costs in each branch; rows are beliefs, columns branches."""
 
     keep: Floats
@@ -141,7 +141,7 @@ class Endings:
             first.setdefault(column.tobytes(), k)
         return distance[:, [*first.values()]]
 
-    def locally(self, sums: Floats, speaks: Bools, *, relaxed: bool = False, overwrite: bool = False) -> Local:
+    def by_belief(self, sums: Floats, speaks: Bools, *, relaxed: bool = False, overwrite: bool = False) -> BeliefPrices:
         """Return the losses of keeping and of correcting each priced belief in each branch.
 
         ``speaks``, whose last axis is the pairs of `support`, says who speaks for what; ``relaxed`` leaves out all
@@ -156,7 +156,7 @@ class Endings:
         keep, new = np.split(options, [len(self.losses.beliefs)])
         correct = np.zeros_like(keep)
         correct[self.losses.valued] = self.losses.least(new)
-        return Local(keep, correct, new, barred)
+        return BeliefPrices(keep, correct, new, barred)
 
     def values(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Floats:
         """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``.
@@ -193,7 +193,7 @@ class Endings:
         """Return each branch's least loss over all correction sets, shape ``(n_branches,)``."""
         if self.plain:
             return self._covering_values(sums[:, 0], self.losses.priced(sums.T[self.columns.options]))
-        local = self.locally(sums, speaks, relaxed=relaxed)
+        local = self.by_belief(sums, speaks, relaxed=relaxed)
         return np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain))
 
     def _covering_values(self, mass: Floats, gain: Floats) -> Floats:
@@ -216,7 +216,7 @@ class Endings:
         cost, paid = np.zeros(len(sums)), np.zeros(sums.T.shape, dtype=bool)
         losses = [*self.others.usual_losses(sums, columns).T]
         if self.corrections:
-            local = self.locally(sums, speaks, overwrite=True)
+            local = self.by_belief(sums, speaks, overwrite=True)
             losses.insert(0, self._correction_slopes(cost, paid, local, mass))
         winner, hopeless = np.argmin(losses, axis=0), np.isinf(np.min(losses, axis=0))
         corrected = (winner == 0) & ~hopeless & self.corrections
@@ -238,7 +238,7 @@ class Endings:
         rows = np.flatnonzero((which >= 0) & (which < n))
         paid[start + which[rows], rows] = True
 
-    def _correction_slopes(self, cost: Floats, paid: Bools, local: Local, mass: Floats) -> Floats:
+    def _correction_slopes(self, cost: Floats, paid: Bools, local: BeliefPrices, mass: Floats) -> Floats:
         """Write the slopes of the best correction set, its cost and the losses that it leaves; return its loss."""
         groups, gain, own = self.groups, local.gain, self.losses
         covered = np.zeros((len(own.beliefs), len(mass)), dtype=bool)
@@ -273,13 +273,13 @@ ROWS = 65_536
 """Hypotheses whose features are made at once."""
 
 
-@remembered
+@computed_once
 def endings_of(problem: Problem) -> Endings:
     """Return the problem's terminal decisions, compiled."""
     return _compiled(problem, problem.failed, worst=False)
 
 
-@remembered
+@computed_once
 def worst_case_endings(problem: Problem) -> Endings:
     """Return them for a problem of which nothing is known any more: whatever is said has failed."""
     return _compiled(problem, np.ones_like(problem.failed), worst=True)

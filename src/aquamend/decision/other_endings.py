@@ -112,8 +112,8 @@ def other_endings(problem: Problem, *, worst: bool) -> OtherEndings:
     usual.append(Ending(Escalate(), np.full(n, problem.escalate_loss)))
     found = []
     for endings in (usual, last):
-        bearable = [e for e in endings if np.isfinite(e.loss).any()]
-        found.append([replace(e, loss=np.full(n, e.loss.max())) for e in bearable] if worst else bearable)
+        finite = [e for e in endings if np.isfinite(e.loss).any()]
+        found.append([replace(e, loss=np.full(n, e.loss.max())) for e in finite] if worst else finite)
     varying = [[e for e in own if not (e.loss == e.loss[0]).all()] for own in found]
     flat = [min((float(e.loss[0]) for e in own if not (e.loss != e.loss[0]).any()), default=math.inf) for own in found]
     barring = [v for v, e in enumerate([*varying[0], *varying[1]]) if np.isinf(e.loss).any()]

@@ -13,7 +13,7 @@ from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState, expected
 from aquamend.belief.state import TINY
 from aquamend.belief.support import spoken
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.problem import Problem
@@ -41,7 +41,7 @@ def probe_values(state: InformationState, probes: Sequence[str] | None = None) -
     return _probe_values(state, state.legal_probes if probes is None else tuple(probes))
 
 
-@remembered
+@computed_once
 def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValues:
     endings = endings_of(state.problem)
     branches = branches_of(state, probes)
@@ -80,7 +80,7 @@ def could_answer(state: InformationState) -> Bools:
     return possible
 
 
-@remembered
+@computed_once
 def clairvoyant_losses(state: InformationState) -> Floats:
     """Return a lower bound on what each hypothesis would cost if it were known, shape ``(n_hypotheses,)``.
 
@@ -90,7 +90,7 @@ def clairvoyant_losses(state: InformationState) -> Floats:
     return _clairvoyant(state.problem, could_answer(state).tobytes())
 
 
-@remembered
+@computed_once
 def _clairvoyant(problem: Problem, answered: bytes) -> Floats:
     endings = endings_of(problem)
     return endings.clairvoyant(endings.support.once_answered(np.frombuffer(answered, dtype=bool)))

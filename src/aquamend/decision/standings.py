@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from aquamend.arrays import Floats
 from aquamend.belief import InformationState, rejected
 from aquamend.belief.support import evidence_on
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.terminal import best_value, may_be_kept, mean_truth
 from aquamend.problem.model.declarations import Declaration
 
@@ -39,7 +39,7 @@ class DeclarationStanding:
     """The same as in force where nothing new supports it or speaks against it; None where no value is supported."""
 
 
-@remembered
+@computed_once
 def standings(state: InformationState) -> tuple[DeclarationStanding, ...]:
     """Return how every declaration in force stands, and what would be declared in its place now."""
     found = []
@@ -67,7 +67,7 @@ def versions(state: InformationState, declaration: int) -> tuple[Standing | None
     return tuple(found)
 
 
-@remembered
+@computed_once
 def _earlier(state: InformationState) -> tuple[InformationState, ...]:
     """Return the states from the origin of this one on, after one answer more each; this one itself left out."""
     if state.origin is None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from aquamend.arrays import Floats, Indices
 from aquamend.belief import InformationState
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.steps import Restart, RollBack
 from aquamend.decision.terminal import left_by_correcting, may_be_kept
@@ -101,7 +101,7 @@ def _open(state: InformationState, i: int) -> bool:
     return bool(failed.any() and not failed.all())
 
 
-@remembered
+@computed_once
 def _resolving_probe(state: InformationState, i: int) -> str | None:
     """Return the cheapest legal probe of the belief that settles whether it failed, or None."""
     graph = state.problem.graph

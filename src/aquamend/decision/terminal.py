@@ -17,9 +17,9 @@ from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
 from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.closures import CutGroup
-from aquamend.decision.endings import TIE, Endings, Local, endings_of, worst_case_endings
+from aquamend.decision.endings import TIE, BeliefPrices, Endings, endings_of, worst_case_endings
 from aquamend.decision.other_endings import Ending
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.problem import NewValue
@@ -55,7 +55,7 @@ class _Here:
     endings: Endings
     sums: Floats
     """Shape ``(1, n_features)``."""
-    local: Local
+    local: BeliefPrices
 
     @property
     def gain(self) -> Floats:
@@ -63,7 +63,7 @@ class _Here:
         return self.local.gain[:, 0]
 
 
-@remembered
+@computed_once
 def _here(state: InformationState) -> _Here:
     """Return the state's local losses; once no posterior is left, those of its worst case."""
     if state.contradiction is None:
@@ -72,10 +72,10 @@ def _here(state: InformationState) -> _Here:
     else:
         endings = worst_case_endings(state.problem)
         sums = endings.features.max(axis=0, keepdims=True)
-    return _Here(endings, sums, endings.locally(sums, spoken(endings.support, state)))
+    return _Here(endings, sums, endings.by_belief(sums, spoken(endings.support, state)))
 
 
-@remembered
+@computed_once
 def best_terminal(state: InformationState) -> Stop:
     """Return the terminal decision of least expected loss; ties go to the smallest correction set, then file order.
 
@@ -440,5 +440,5 @@ def _undominated(found: list[_Partial], possible: Bools, rivals: Sequence[Floats
         if not (kept[: len(positions)] <= column).all(axis=1).any():
             kept[len(positions)] = column
             positions.append(int(i))
-    bearable = [i for i in sorted(positions) if not any((rival < losses[:, i]).all() for rival in rivals)]
-    return [found[i] for i in bearable]
+    undominated = [i for i in sorted(positions) if not any((rival < losses[:, i]).all() for rival in rivals)]
+    return [found[i] for i in undominated]

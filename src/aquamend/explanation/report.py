@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from aquamend.belief import SURPRISING, InformationState
-from aquamend.caching import Remembering
+from aquamend.caching import KeepsResults
 from aquamend.codec import dump, load
 from aquamend.decision.detection import Detection, detection
 from aquamend.decision.endings import TIE
@@ -70,7 +70,7 @@ class BeliefLine:
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionReport(Remembering):
+class DecisionReport(KeepsResults):
     """A step that a policy chose, with everything it was weighed against; costly parts are made when asked for."""
 
     state: InformationState

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.codec import write
 from aquamend.errors import AquaMendError, UnknownCondition
 from aquamend.files.format import FORMAT, ProblemFile
@@ -56,7 +56,7 @@ def with_declared(problem: Problem, values: Mapping[str, Value]) -> Problem:
     return _with_declared(problem, tuple(values.items()))
 
 
-@remembered
+@computed_once
 def _with_declared(problem: Problem, given: tuple[tuple[str, Value], ...]) -> Problem:
     values = dict(given)
     beliefs = tuple(replace(b, declared=values.get(b.name, b.declared)) for b in problem.graph.beliefs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.belief import InformationState, Observation
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.probe_value import clairvoyant_losses
 from aquamend.decision.steps import Decision
 from aquamend.decision.terminal import best_terminal, price
@@ -130,7 +130,7 @@ def calibration_of(cases: Iterable[tuple[Problem, Record]]) -> Calibration:
     )
 
 
-@remembered
+@computed_once
 def _positions(problem: Problem) -> dict[frozenset[str], list[int]]:
     """Return the hypotheses of everything that may be found: several, where probes may repeat themselves."""
     positions: dict[frozenset[str], list[int]] = {}
@@ -139,7 +139,7 @@ def _positions(problem: Problem) -> dict[frozenset[str], list[int]]:
     return positions
 
 
-@remembered
+@computed_once
 def _free(problem: Problem) -> Problem:
     """Return the problem in which every reading of a record can be told."""
     return replace(problem, sensing_budget=math.inf)
@@ -199,7 +199,7 @@ def _lost_by(known: InformationState, decision: Decision) -> float:
         return math.inf
 
 
-@remembered
+@computed_once
 def _without_rules(problem: Problem) -> Problem:
     """Return the problem in which everything may be kept and declared: whoever decided saw to the rules."""
     beliefs = [replace(belief, needs_support=False, may_keep=True) for belief in problem.graph.beliefs]

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from aquamend import deadline
 from aquamend.belief import InformationState
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_values
@@ -153,7 +153,7 @@ class IndependentParts:
         return CertifiedPlan(min(losses, key=losses.__getitem__, default=None), bounds)
 
 
-@remembered
+@computed_once
 def _parts_of(state: InformationState) -> tuple[list[Part], list[Automaton]] | None:
     if math.isfinite(state.problem.sensing_budget):
         return None

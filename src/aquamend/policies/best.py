@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from aquamend import deadline
 from aquamend.belief import InformationState, Observation
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Step
@@ -219,7 +219,7 @@ class _Plans:
     """Where one step ahead decides; these are small."""
 
 
-@remembered
+@computed_once
 def _plans(start: InformationState) -> _Plans:
     """Return the plans made since this state."""
     return _Plans(OrderedDict(), {})

@@ -60,7 +60,7 @@ def _greedy_plans(problem: Problem, weights: Floats, speaks: Bools) -> list[tupl
     if not problem.corrections:
         return [(math.inf, [])] * len(weights)
     endings = endings_of(problem)
-    local = endings.locally(weights @ endings.features, speaks)
+    local = endings.by_belief(weights @ endings.features, speaks)
     return [
         _greedy_plan(problem.graph, endings.losses.beliefs.tolist(), float(mass), own_keep, own_correct)
         for mass, own_keep, own_correct in zip(weights.sum(axis=1), local.keep.T, local.correct.T, strict=True)

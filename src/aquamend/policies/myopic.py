@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from aquamend.belief import InformationState
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.detection import LosslessScreen, PowerScreen, Screen
 from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import best_probe, probe_values
@@ -153,7 +153,7 @@ def on_chain(state: InformationState) -> InformationState:
     return replace(state, problem=chain_view(state.problem), origin=None)
 
 
-@remembered
+@computed_once
 def chain_view(problem: Problem) -> Problem:
     """Return the same problem with every executed action followed by all that was executed after it."""
     return replace(problem, graph=problem.graph.linear_chain())

@@ -11,7 +11,7 @@ import numpy as np
 from aquamend import deadline
 from aquamend.arrays import Floats
 from aquamend.belief import InformationState
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.steps import Reprobe, Step
@@ -74,7 +74,7 @@ class Lookahead:
         return quick_bounds(state) & Bounds(-math.inf, float(self.losses(state).min(initial=math.inf)))
 
 
-@remembered
+@computed_once
 def _lookahead(state: InformationState, depth: int) -> Floats:
     if not state.legal:
         return np.zeros(0)
@@ -141,7 +141,7 @@ class Exact:
         return not state.legal or _tabulated(state, self.deadline_s) is not None
 
 
-@remembered
+@computed_once
 def _found(
     state: InformationState, gap: float, deadline_s: float | None
 ) -> tuple[PlanTable, int | None] | CertifiedPlan:
@@ -168,7 +168,7 @@ def _tabulated(state: InformationState, deadline_s: float | None) -> tuple[PlanT
     return None if own is None else (own, 0)
 
 
-@remembered
+@computed_once
 def _table(root: InformationState, deadline_s: float | None) -> PlanTable | None:
     """Return the table, if it is not too large; with a deadline, if a sample says that there is time enough."""
     if deadline_s is None:
@@ -181,7 +181,7 @@ def _table(root: InformationState, deadline_s: float | None) -> PlanTable | None
         return None
 
 
-@remembered
+@computed_once
 def _searched(
     state: InformationState, gap: float, deadline_s: float, memory: float, beside: tuple[Policy, ...]
 ) -> CertifiedPlan:

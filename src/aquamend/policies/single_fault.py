@@ -10,7 +10,7 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
-from aquamend.caching import remembered
+from aquamend.caching import computed_once
 from aquamend.decision.endings import TIE, Endings, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
@@ -36,7 +36,7 @@ class _Faults:
     """Shape ``(n_hypotheses,)``; the loss of leaving all that has failed; infinite where going on is no ending."""
 
 
-@remembered
+@computed_once
 def _faults(problem: Problem) -> _Faults:
     graph, failed = problem.graph, problem.failed > 0
     derived = _derived(graph)
@@ -114,7 +114,7 @@ def _repair_costs(problem: Problem, endings: Endings, weights: Floats, speaks: B
     graph, faults = problem.graph, _faults(problem)
     if not problem.corrections:
         return np.full((len(weights), len(faults.beliefs)), math.inf)
-    correct = endings.locally(weights @ endings.features, speaks).correct
+    correct = endings.by_belief(weights @ endings.features, speaks).correct
     at = {int(belief): k for k, belief in enumerate(endings.losses.beliefs)}
     costs = np.empty((len(weights), len(faults.beliefs)))
     for f, (belief, repaired) in enumerate(zip(faults.beliefs, faults.repairs, strict=True)):

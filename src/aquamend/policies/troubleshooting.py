@@ -14,8 +14,8 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
-from aquamend.caching import remembered
-from aquamend.decision.endings import TIE, Endings, Local, endings_of
+from aquamend.caching import computed_once
+from aquamend.decision.endings import TIE, BeliefPrices, Endings, endings_of
 from aquamend.decision.steps import Decision, Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.policies.observe_or_repair import call_service, observation, service_losses, spoken_at
@@ -112,7 +112,7 @@ def _sequences(problem: Problem, weights: Floats, speaks: Bools) -> _Sequences:
     endings, n = endings_of(problem), len(weights)
     if not problem.corrections:
         return _Sequences(np.zeros((n, 0), dtype=np.intp), np.full((n, 1), math.inf))
-    repairs, local, each = _repairs(problem), endings.locally(weights @ endings.features, speaks), np.arange(n)
+    repairs, local, each = _repairs(problem), endings.by_belief(weights @ endings.features, speaks), np.arange(n)
     p, left, still, paid = (weights @ repairs.failed).T, local.keep.copy(), weights, np.zeros(n)
     open_ = np.isfinite(local.correct) & repairs.possible[:, None] & (p > 0.0)
     waiting, done = np.ones(left.shape, dtype=bool), np.zeros((repairs.charges.shape[1], n), dtype=bool)
@@ -140,7 +140,7 @@ def _next_repair(p: Floats, cost: Floats, open_: Bools, must: Bools) -> Indices:
     return np.asarray(np.argmax(ratio >= SAME * ratio.max(axis=0), axis=0), dtype=np.intp)
 
 
-def _left_wrong(endings: Endings, weights: Floats, local: Local) -> Floats:
+def _left_wrong(endings: Endings, weights: Floats, local: BeliefPrices) -> Floats:
     """Return what the repair of each belief leaves, ``(n_priced, n_branches)``: the loss of its best value now."""
     own = endings.losses
     left = np.zeros(local.keep.shape)
@@ -181,7 +181,7 @@ class _Repairs:
         return np.asarray((self.patterns @ waiting > 0.0).T[:, self.pattern])
 
 
-@remembered
+@computed_once
 def _repairs(problem: Problem) -> _Repairs:
     graph, own = problem.graph, endings_of(problem).losses
     masks = [graph.belief_charges[b] for b in own.beliefs]

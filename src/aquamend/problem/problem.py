@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.arrays import Floats
-from aquamend.caching import Remembering, remembered
+from aquamend.caching import KeepsResults, computed_once
 from aquamend.errors import Fault, InvalidProblem, UnknownName
 from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.problem.model.ages import Ages
@@ -102,7 +102,7 @@ class Ageing(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Remembering):
+class Problem(KeepsResults):
     """What may be wrong, what can be measured, and what every way of recovering costs."""
 
     graph: RecoveryGraph
@@ -219,7 +219,7 @@ class Problem(Remembering):
         failed.setflags(write=False)
         return failed
 
-    @remembered
+    @computed_once
     def ringing(self, monitor: str, *, again: bool = False) -> Floats | None:
         """Return how likely a monitor is to ring under each hypothesis, ``(n_hypotheses,)``, by what is wrong now.
 

@@ -35,7 +35,7 @@ POLL_S, POLL_SHARED_S = 0.2, 5.0
 
 CANNOT_STOP = "the robot has no stop()"
 CANNOT_VERIFY = "the robot has no verify()"
-NOBODYS = -1
+NO_REQUEST = -1
 """The number of a request that no session has made."""
 
 _Call = Callable[[Any], Any]
@@ -218,7 +218,7 @@ def _last_request(session: Session, error: BaseException) -> Stop | None:
     if isinstance(session.request, Stop):
         return session.request
     act = session.recovery.act
-    return None if act is None else Stop(NOBODYS, act, _why_leaving(error), session.recovery.rules.stop_s)
+    return None if act is None else Stop(NO_REQUEST, act, _why_leaving(error), session.recovery.rules.stop_s)
 
 
 def _written(session: Session, request: Stop) -> int:

@@ -41,7 +41,7 @@ from aquamend.testing.watched_robot import Known, RobotFault, WatchedRobot
 MOST_USES = 2
 """How often each probe is run when all of them are: enough to tell one use from the next."""
 
-NOBODYS = "something that nobody has"
+UNKNOWN_NAME = "something that nobody has"
 
 UNWATCHED: Final = replace(UNATTENDED, decisions=500)
 """Nobody is asked during a check, where robots are as harmless as simulations."""
@@ -259,7 +259,7 @@ def check_robot(
         first = made()
         stoppable, verifying = isinstance(first.robot, Stoppable), isinstance(first.robot, Verifying)
         problem = first.alarm().problem
-        for act in (Measure(NOBODYS), Undo(NOBODYS, ()), Redo(NOBODYS)):
+        for act in (Measure(UNKNOWN_NAME), Undo(UNKNOWN_NAME, ()), Redo(UNKNOWN_NAME)):
             _check_unknown(made(), act)
         for policy in _followed(problem, policies):
             watched = made()

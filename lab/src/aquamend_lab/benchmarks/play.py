@@ -56,8 +56,8 @@ def play(
     policy = policy or policy_named(name)  # a name that is nobody's is no result of a policy
     try:
         _refuse_to_hurry(policy, scenario.state)
-        remembering = FromMemory(policy)
-        watched = Watched(remembering)
+        answers_once = FromMemory(policy)
+        watched = Watched(answers_once)
         worlds = [truth.enter() for truth in scenario.truths]
         scores = _scores(scenario, [recovered(watched, world) for world in worlds])
         if detailed:
@@ -65,7 +65,7 @@ def play(
             scores |= worlds[0].particulars() if isinstance(worlds[0], Telling) else {}
         if keep is not None and len(scenario.truths) == 1:
             scores |= kept(keep, watched.states, scenario.truths[0], scenario.roles)
-        risk = _known(scenario, name, type(policy), lambda: _expected(remembering, scenario)) if expected else {}
+        risk = _known(scenario, name, type(policy), lambda: _expected(answers_once, scenario)) if expected else {}
         return label | scores | (risk or dict.fromkeys(EXPECTED)) | _certificate(policy, scenario.state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what goes wrong in a policy is a result, and kept as one
         unavailable = dict.fromkeys(("loss", *EXPECTED, *map(str, Charge), "probes", "undone", "rollbacks", "ending"))

@@ -20,8 +20,8 @@ from aquamend.errors import InvalidRun
 from aquamend.files.atomic import write_atomically
 from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.executors import Work, workers
+from aquamend_lab.benchmarks.lock import locked
 from aquamend_lab.benchmarks.manifest import Asked, Manifest, manifest_of, now, save_manifest
-from aquamend_lab.benchmarks.occupation import occupied
 from aquamend_lab.benchmarks.work import Piece, Unit, cut, missing_units
 from aquamend_lab.records import Run, RunFolder, load_run, write_lines
 from aquamend_lab.records.run_folder import Record, key_of
@@ -51,7 +51,7 @@ def run_suite(
     """Run a suite into a folder and return the run; what the folder has of it already is kept and not done again."""
     suite, folder = suite_named(name), RunFolder(Path(out))
     who = f"{_processes(jobs)} processes" if cluster is None else "a Dask cluster"
-    with workers(jobs=jobs, cluster=cluster) as work, occupied(folder):
+    with workers(jobs=jobs, cluster=cluster) as work, locked(folder):
         manifest = manifest_of(suite, folder, asked, source=name, resume=resume, workers=who)
         units = _missing(load_run(folder.path).records if folder.manifest.exists() else [], manifest)
         if units:

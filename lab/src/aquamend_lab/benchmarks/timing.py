@@ -51,7 +51,7 @@ def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> l
     for call in range(COLD_CALLS):
         for i in range(len(names)):
             name = names[(start + call + i) % len(names)]
-            policy, problem = policy_named(name), _anew(scenario.state.problem)
+            policy, problem = policy_named(name), _fresh(scenario.state.problem)
             began = time.thread_time()
             state = InformationState.alarmed(problem)
             for observation in scenario.state.evidence:
@@ -61,7 +61,7 @@ def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> l
     return [scenario.label | {"policy": name, "decision_ms": 1e3 * median(t)} for name, t in times.items()]
 
 
-def _anew(problem: Problem) -> Problem:
+def _fresh(problem: Problem) -> Problem:
     """Return the same problem, of which nothing has been worked out yet."""
     return replace(problem, graph=replace(problem.graph), model=replace(problem.model))
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import overload
 
-from aquamend.caching import Remembering
+from aquamend.caching import KeepsResults
 from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.problem.graph.edges import Edge, EdgeKind
 from aquamend.problem.graph.nodes import Action, Belief, Operation, Probe
@@ -21,7 +21,7 @@ MOST_BITS = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
-class RecoveryGraph(Remembering):
+class RecoveryGraph(KeepsResults):
     """A directed acyclic graph of probes, beliefs and actions (Section 2 of the paper).
 
     ``edges`` may be given as ``(source, target, kind)`` triples with the kind as text.

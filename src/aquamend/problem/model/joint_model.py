@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aquamend.arrays import Floats, Indices
-from aquamend.caching import Remembering
+from aquamend.caching import KeepsResults
 from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.problem.model.columns import ByHypothesis, Names
 from aquamend.problem.model.declarations import Declaration
@@ -31,7 +31,7 @@ class Grown(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JointModel(Remembering):
+class JointModel(KeepsResults):
     """Everything probabilistic about a problem; says nothing about costs."""
 
     hypotheses: Sequence[Hypothesis]

@@ -19,7 +19,7 @@ LOCK = ".lock"
 
 
 @contextmanager
-def occupied(folder: RunFolder) -> Iterator[None]:
+def locked(folder: RunFolder) -> Iterator[None]:
     """Keep a folder to this process; the system gives it back even if the process is killed."""
     path = folder.path
     if path.exists() and not path.is_dir():
