@@ -252,6 +252,14 @@ def _raises(error):
     return call
 
 
+def test_who_was_interrupted_in_the_middle_of_a_transaction_goes_on_with_another_connection(fleet, state):
+    log = fleet()
+    session = begun(log, state)
+    log._link._connection.execute("BEGIN")
+    assert session.reply(session.request.act.done("45")).kind == "perform"
+    assert len(events(fleet())) == 6
+
+
 # People
 
 

@@ -127,8 +127,8 @@ class Link:
             # A connection must not be used, nor even closed, on the other side of a fork.
             self._left_behind.append(self._connection)
             self._connection = None
-        if self._connection is None or self._connection.closed:
-            self._drop()
+        if self._connection is None or self._connection.closed or not (self._within or _is_idle(self._connection)):
+            self._drop()  # it was lost, or somebody was interrupted in the middle of a transaction
             self._connection, self._process = self.connect(), os.getpid()
         return self._connection
 
@@ -160,6 +160,10 @@ def shown(address: str) -> str:
 def _asked(connection: Connection, setting: str) -> str:
     found = connection.execute(f"SHOW {setting}").fetchone()
     return str(found[0]) if found else ""
+
+
+def _is_idle(connection: Connection) -> bool:
+    return connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
 
 
 def _passes(error: psycopg.Error) -> bool:
