@@ -1,11 +1,13 @@
-"""The compact tables that the README shows, so that it can be checked against the committed results."""
+"""The compact tables that pages show, so that they can be checked against the committed results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from aquamend_lab.analysis.narrowed import narrowed
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.as_markdown import escaped, table_as_markdown
+from aquamend_lab.analysis.report.paper_page import checked, paper_markdown
 from aquamend_lab.analysis.report.tables import compact_table
 from aquamend_lab.analysis.report.wording import count
 from aquamend_lab.analysis.summary import summarise, summarise_together
@@ -13,7 +15,9 @@ from aquamend_lab.analysis.table import table_of
 from aquamend_lab.records import Run
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
-"""What the tables stand between in the README."""
+"""What the tables stand between in a page."""
+PAPER_BEGIN, PAPER_END = "<!-- paper:begin -->", "<!-- paper:end -->"
+"""What the paper's rows beside ours stand between."""
 
 
 def markdown_tables(runs: Sequence[Run]) -> str:
@@ -29,11 +33,16 @@ def _titled(run: Run) -> str:
     told = table.caption.lower().rstrip(".")
     grouped = f", {told}" if told else ""
     title = f"**{escaped(run.suite)}**, {count(len(data.scenarios))} scenarios{grouped}{beside}:"
-    return "\n\n".join([title, table_as_markdown(table)])
+    return "\n\n".join(part for part in (title, escaped(narrowed(run)), table_as_markdown(table)) if part)
 
 
-def with_tables(readme: str, runs: Sequence[Run]) -> str:
-    """Return a README with the tables between its markers; as it is where it has none."""
-    before, found, rest = readme.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{markdown_tables(runs)}{END}{after}" if found and ended else readme
+def with_tables(page: str, runs: Sequence[Run]) -> str:
+    """Return a page with the tables, and the paper's rows beside ours, between its markers, where it has any."""
+    page = _between(page, BEGIN, END, lambda: markdown_tables(runs))
+    return _between(page, PAPER_BEGIN, PAPER_END, lambda: paper_markdown(checked(runs)))
+
+
+def _between(page: str, begin: str, end: str, content: Callable[[], str]) -> str:
+    before, found, rest = page.partition(begin)
+    _, ended, after = rest.partition(end)
+    return f"{before}{begin}\n{content()}{end}{after}" if found and ended else page

@@ -1,0 +1,77 @@
+"""The first page of the results: the paper's tables beside ours, row by row, and how many numbers are reproduced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.paper.checks import Check, CheckedRow, CheckedTable, Standing, checked_tables
+from aquamend_lab.analysis.report.as_markdown import escaped
+from aquamend_lab.analysis.report.wording import count, decimal, policy_name
+from aquamend_lab.analysis.summary import summarise, summarise_together
+from aquamend_lab.analysis.table import table_of
+from aquamend_lab.records import Run
+
+
+def checked(runs: Sequence[Run]) -> list[CheckedTable]:
+    """Return the paper's tables beside these runs."""
+    found = {}
+    for run in runs:
+        data = table_of(run)
+        found[run.suite] = [*(summarise_together(data) if data.pooled else []), *summarise(data)]
+    return checked_tables(found)
+
+
+def paper_markdown(tables: Sequence[CheckedTable]) -> str:
+    """Return the first page: how many numbers stand how, by table, and then row by row."""
+    return "\n\n".join([_verdict(tables), _overview(tables), *(_rows(table) for table in tables if table.suite)]) + "\n"
+
+
+def _verdict(tables: Sequence[CheckedTable]) -> str:
+    run = [table for table in tables if table.suite]
+    stand = {standing: sum(table.count(standing) for table in run) for standing in Standing}
+    absent = [f"`{table.table.family}`" for table in tables if not table.suite]
+    waiting = f" Not in `results/`: {', '.join(absent)}." if absent else ""
+    partly = f", {count(stand[Standing.ABSENT])} are of policies that were not run" if stand[Standing.ABSENT] else ""
+    return (
+        f"**Of {count(sum(table.numbers for table in run))} numbers in {len(run)} of the paper's tables, "
+        f"{count(stand[Standing.REPRODUCED])} are reproduced, {count(stand[Standing.DIFFERS])} differ for a reason "
+        f"that is given, and {count(stand[Standing.OPEN])} are not explained{partly}.**{waiting}"
+    )
+
+
+def _overview(tables: Sequence[CheckedTable]) -> str:
+    head = ["the paper's table", "suite", "numbers", *(str(standing) for standing in Standing)]
+    lines = [_line(head), _line(["---", "---", *["---:"] * (len(head) - 2)])]
+    for table in tables:
+        counts = [count(table.count(standing)) for standing in Standing] if table.suite else ["–"] * len(Standing)
+        suite = f"`{table.suite}`" if table.suite else f"`{table.table.family}`, not run"
+        lines.append(_line([escaped(table.table.label), suite, count(table.numbers), *counts]))
+    return "\n".join(lines)
+
+
+def _rows(table: CheckedTable) -> str:
+    lines = [_line(["row", "ours (the paper's)", "differs because"]), _line(["---", "---", "---"])]
+    for row in table.rows:
+        why = "; ".join(dict.fromkeys(check.why for check in row.checks if check.why))
+        lines.append(_line([_name(row), " · ".join(map(_number, row.checks)), why]))
+    return f"### {table.table.label}\n\n{escaped(table.table.where)}; ours: `{table.suite}`.\n\n" + "\n".join(lines)
+
+
+def _name(row: CheckedRow) -> str:
+    group = ", ".join(
+        f"{name} = {value}" if isinstance(value, int) else str(value) for name, value in row.group.items()
+    )
+    return escaped(f"{policy_name(row.policy)}, {group}" if group else policy_name(row.policy))
+
+
+def _number(check: Check) -> str:
+    times = "×" if check.multiple else ""
+    ours, paper = (f"{times}{decimal(value, decimals=2)}" for value in (check.ours, check.paper))
+    text = f"{METRICS[check.metric].title} {ours} ({paper})"
+    mark = {Standing.OPEN: "**", Standing.DIFFERS: "*"}.get(check.standing, "")
+    return f"{mark}{escaped(text)}{mark}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
