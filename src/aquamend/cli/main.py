@@ -21,6 +21,7 @@ FIRST = (
     "plan",
     "evaluate",
     "learn",
+    "alarm",
     "session",
     "serve",
     "studio",

@@ -4,7 +4,7 @@
 JSON Lines and Parquet, ``journals`` the journal of a robot's recoveries.
 """
 
-from aquamend.learning.checking import Calibration, calibration, calibration_of, checked, drifts, held_back
+from aquamend.learning.checking import Calibration, Lost, calibration, calibration_of, checked, drifts, held_back, lost
 from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares
 from aquamend.learning.fitting import Learned, learned
 from aquamend.learning.journals import journal_records
@@ -18,6 +18,7 @@ __all__ = [
     "InvalidRecords",
     "Law",
     "Learned",
+    "Lost",
     "NormalEstimate",
     "Part",
     "PartEstimate",
@@ -31,6 +32,7 @@ __all__ = [
     "held_back",
     "journal_records",
     "learned",
+    "lost",
     "mixtures",
     "normal",
     "rate",

@@ -1,7 +1,7 @@
 """How a template's probes answer, learned: outcomes, numbers, noisy-or, and what follows the truth of a belief.
 
 Of a row that follows a belief (``level_A + 9``) the error of the instrument is learned, reading less truth: its mean
-where the row is shifted, and its spread. Which value was true the record says (``truth:level_A``), or what was found
+and its spread. Which value was true the record says (``truth:level_A``), or what was found
 implies it. Of a probe that answers a belief's value, how often it is right, and how often it answers nothing.
 """
 

@@ -75,11 +75,9 @@ def learned(
     and ``faults`` are what was wrong on reading, to be told with the rest.
     ``InvalidProblem`` where the template is faulty, ``InvalidRecords``, with every fault, where records do not fit it.
     """
-    if not WEAKEST <= strength <= STRONGEST:
-        raise BadArgument(f"strength is {strength!r}; give a number from {WEAKEST:g} to {STRONGEST:g}")
     problem = parse_problem(template)
     found = Faults(source, skip_faulty, list(faults))
-    work = _begun(template, records, strength, law, intervals, found)
+    work = work_on(template, records, strength, found, law=law, intervals=intervals)
     beliefs = problem.graph.beliefs
     read_truths(work, beliefs)
     nearest_parts(work, beliefs)
@@ -90,16 +88,25 @@ def learned(
     learn_what_happens(work)
     _costs(work, records)
     work.said += [f"left out: {fault}" for fault in found.found]
-    data = _with_tables(work.data, _written_in_order)
+    data = in_file_form(work.data)
     return Learned(
         data, parse_problem(data), work.found, tuple(dict.fromkeys(work.warnings)), len(work.records), work.scores,
         work.before, work.kept, work.after, tuple(work.said),
     )  # fmt: skip
 
 
-def _begun(
-    template: Mapping[str, Any], records: Sequence[Record], strength: float, law: Law, intervals: bool, faults: Faults
+def work_on(
+    template: Mapping[str, Any],
+    records: Sequence[Record],
+    strength: float,
+    faults: Faults,
+    *,
+    law: Law = Law.AS_WRITTEN,
+    intervals: bool = True,
 ) -> Work:
+    """Return what there is to learn from: the records of which it is known what was found, and a copy of the data."""
+    if not WEAKEST <= strength <= STRONGEST:
+        raise BadArgument(f"strength is {strength!r}; give a number from {WEAKEST:g} to {STRONGEST:g}")
     words, hypotheses = vocabulary_in(template), hypotheses_in(template)
     data = _with_tables(_plain(template), _read_in_order)
     labelled, truth, strangers = _found(words, data, records, faults)
@@ -200,6 +207,11 @@ def _plain(data: Any) -> Any:
     if isinstance(data, float):
         return float(data)
     return copy.copy(data)
+
+
+def in_file_form(data: dict[str, Any]) -> dict[str, Any]:
+    """Return data with tables of which the first rule that holds decides as a file has them."""
+    return _with_tables(copy.deepcopy(data), _written_in_order)
 
 
 def _read_in_order(table: Any) -> Any:
