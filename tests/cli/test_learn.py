@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 
@@ -68,3 +69,56 @@ def test_the_kind_of_kernel_is_chosen_and_said(run, problem, write, tmp_path):
     refused = run(*args[:-1], "mixtur")
     assert refused.exit_code == 2
     assert "did you mean mixture? use one of as-written, gaussian, mixture, samples, best" in refused.stderr
+
+
+def test_explain_lists_every_number_before_and_after_and_what_was_assumed(run, problem, write, tmp_path):
+    problem["alarm"] = {"likelihood": {"on": 0.2, "off": 0.9}}
+    write_records(tmp_path / "past.csv", problem)
+    plain = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem))
+    told = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--explain")
+    assert re.search(r"^actions\[0\]\.undo +3 +3\.4\d+ +[\d.]+ to [\d.]+ +60$", told.stdout, re.MULTILINE)
+    assert "Stayed as it was:" in told.stdout
+    assert "alarm.likelihood.off: records of alarms alone do not tell it; taken from the file" in " ".join(
+        told.stdout.split()
+    )
+    assert "'look': 60 answers used." in told.stdout
+    assert "Stayed as it was:" not in plain.stdout
+    for said in (plain.stdout, told.stdout):
+        assert re.search(r"lost by deciding so: [\d.]+ s \(as the file was: [\d.]+ s; know", " ".join(said.split())), (
+            said
+        )
+
+
+def test_programs_get_what_was_there_before_and_what_decisions_lose(run, problem, write, tmp_path):
+    problem["alarm"] = {"likelihood": {"on": 0.2, "off": 0.9}}
+    write_records(tmp_path / "past.csv", problem)
+    found = json.loads(run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--json").stdout)
+    assert found["estimates"]["actions[0].undo"]["before"] == 3.0
+    assert set(found["kept"]) >= {"alarm.likelihood.off"}
+    lost = found["held_back"]["lost"]
+    assert lost["least"] <= min(lost["learned"], lost["given"])
+    shares = found["after_alarm"]
+    assert sum(one["records"] for one in shares.values()) == 1.0
+    assert all(one["low"] <= one["learned"] <= one["high"] for one in shares.values())
+
+
+def test_rows_with_faults_are_refused_all_at_once_or_left_out(run, problem, write, tmp_path):
+    past = tmp_path / "past.csv"
+    past.write_text("found;look;cost:lift\noff;no;3,5\non;maybe;4\nof;yes;4\non;yes;-1\n")
+    refused = run("learn", str(past), "--problem", write(problem))
+    assert refused.exit_code == 2
+    assert [re.search(r"row (\d), column '([\w:]+)'", line).groups() for line in refused.stderr.splitlines()] == [
+        ("5", "cost:lift"), ("4", "found"), ("3", "look"),
+    ]  # fmt: skip
+    kept = run("learn", str(past), "--problem", write(problem), "--skip-faulty", "--explain")
+    assert kept.exit_code == 0
+    assert "numbers learned from 2 of 3 records." in kept.stdout
+    assert kept.stdout.count("Left out: row") == 3
+
+
+def test_what_the_problem_counts_as_is_bounded(run, problem, write, tmp_path):
+    write_records(tmp_path / "past.csv", problem)
+    for strength in ("1e200", "0", "-1", "nan"):
+        result = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--strength", strength)
+        assert result.exit_code == 2
+        assert "give a number from 1e-06 to 1e+06" in " ".join(result.stderr.split())

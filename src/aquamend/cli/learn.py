@@ -254,9 +254,7 @@ def _print_held(console: Console, held: Calibration, unit: str) -> None:
         console.print(f"  {name}: {'unavailable' if score is None else f'{score:.3f}'} ({about})")
     if held.lost is not None:
         said = [quantity(loss, unit) for loss in (held.lost.learned, held.lost.given, held.lost.least)]
-        console.print(
-            f"  lost by deciding so: {said[0]} (by the file as it was {said[1]}, knowing what was found {said[2]})"
-        )
+        console.print(f"  lost by deciding so: {said[0]} (as the file was: {said[1]}; knowing all: {said[2]})")
 
 
 def _print_least_certain(console: Console, found: Learned) -> None:
