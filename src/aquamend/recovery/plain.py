@@ -212,8 +212,12 @@ def from_json(text: str | bytes) -> Any:
     if len(text) > LONGEST:
         raise InvalidData("data", f"{len(text):,} characters are more than can be read ({LONGEST:,})")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except ValueError as error:  # no JSON, no text, or a number of thousands of digits
         raise InvalidData("data", f"not JSON: {error}") from None
     except RecursionError:
         raise InvalidData("data", "nested too deeply") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")

@@ -27,7 +27,7 @@ from aquamend.codec.records import entries
 from aquamend.recovery.plain import from_json, to_json
 from aquamend.serve.description import description
 from aquamend.serve.faults import MEDIA_TYPE, Refusal, Refused, refusal, refusal_of
-from aquamend.serve.guarding import Door, Guard
+from aquamend.serve.guarding import MOST_DRAINED, Door, Guard
 from aquamend.serve.routes import ROUTES, Asked, Route
 from aquamend.serve.service import Service
 from aquamend.serve.work import NotAnswered
@@ -117,11 +117,14 @@ async def _sent(request: Request, most: int) -> Mapping[str, Any]:
         async with asyncio.timeout(BODY_S):
             async for part in request.stream():
                 size += len(part)
-                if size > most:
-                    raise Refused(413, "too-large", f"a request may have at most {most:,} bytes")
-                parts.append(part)
+                if size <= most:
+                    parts.append(part)
+                elif size > MOST_DRAINED * most:
+                    break
     except TimeoutError:
         raise Refused(408, "too-slow", f"the request has not come within {BODY_S:g} s") from None
+    if size > most:
+        raise Refused(413, "too-large", f"a request may have at most {most:,} bytes")
     data = from_json(b"".join(parts))
     if not isinstance(data, Mapping):
         raise InvalidData("request", "it is no JSON object; give keys and values")

@@ -20,6 +20,7 @@ from aquamend.recovery.events import Alarmed
 from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
 from aquamend.recovery.thinking import settled
 from aquamend.serve.faults import Refused
+from aquamend.serve.questions import in_time
 
 log = logging.getLogger("aquamend.serve")
 
@@ -136,21 +137,22 @@ class Conductor:
         await asyncio.to_thread(self._watch.join)
 
     def find(self, name: str) -> Conducted | None:
-        """Return a session if it is conducted here."""
-        return self._conducted.get(name)
+        """Return a session if it is under way here."""
+        found = self._conducted.get(name)
+        return None if found is None or isinstance(found.session.request, End) else found
 
     @property
     def count(self) -> int:
-        """How many are conducted here."""
-        return len(self._conducted)
+        """How many are under way here."""
+        return sum(self.find(name) is not None for name in tuple(self._conducted))
 
     async def begin(self, start: Begin) -> Conducted:
         """Begin a session."""
-        policy = registered(start.policy)
+        registered(start.policy)  # one that is not may not even be looked for
         made = await self._taken_up(
             start.name,
             lambda: Session.begin(
-                start.state, policy, log=self.journal, name=start.name, rules=start.rules,
+                start.state, start.policy, log=self.journal, name=start.name, rules=start.rules,
                 attended=start.attended, decide_apart=True,
             ),
         )  # fmt: skip
@@ -173,15 +175,16 @@ class Conductor:
         return Session.resume(self.journal, name, policy=registered(first.policy), decide_apart=True)
 
     async def _taken_up(self, name: str | None, make: Callable[[], Session]) -> Conducted:
-        if name is not None and (name in self._conducted or name in self._beginning):
+        if name is not None and (self.find(name) is not None or name in self._beginning):
             raise UsedName(name, "it is conducted here")
-        if len(self._conducted) + len(self._beginning) >= self._most:
+        if self.count + len(self._beginning) >= self._most:
             what = f"{self._most} sessions are under way here, and no more may be; end some of them"
             raise Refused(503, "too-many-sessions", what, retry_after_s=5)
         mark = name or f"\n{id(make)}"  # no session has such a name
         self._beginning.add(mark)
         try:
             session = await asyncio.to_thread(make)
+            session.policy = in_time(session.recovery.policy, self._seconds)
             made = Conducted(session, seconds=self._seconds)
             if not isinstance(session.request, End):
                 self._conducted[session.name] = made

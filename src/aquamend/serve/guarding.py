@@ -5,6 +5,7 @@ It stands before everything else, so that nothing behind it can be reached past 
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 from collections.abc import Collection, Mapping
@@ -20,6 +21,8 @@ from aquamend.serve.faults import MEDIA_TYPE, Refusal, refusal
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 SHORTEST_TOKEN = 16
 """Characters of a token, at least."""
+MOST_DRAINED, DRAIN_S = 4, 5.0
+"""Of a request that is refused no more is read than so many times what one may have, and no longer."""
 SAFE_HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
@@ -124,6 +127,7 @@ class Guard:
         elif scope["type"] == "http":
             refused = self._door.refusal(Headers(scope=scope))
             if refused is not None:
+                await _drained(receive, MOST_DRAINED * self._door.body)
                 await _refuse(refused, _with_headers(send))
             else:
                 await self._app(scope, receive, _with_headers(send))
@@ -140,9 +144,22 @@ def _with_headers(send: Send) -> Send:
     return safely
 
 
+async def _drained(receive: Receive, most: int) -> None:
+    """Read what is being sent, up to so many bytes: whoever is still sending might not see the answer."""
+    try:
+        async with asyncio.timeout(DRAIN_S):
+            while most > 0 and (message := await receive()).get("more_body"):
+                most -= len(message.get("body", b""))
+    except TimeoutError:
+        pass
+
+
 async def _refuse(refused: Refusal, send: Send) -> None:
-    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"connection", b"close")]
+    said = to_json(refused.to_data()).encode()
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(said)).encode()), (b"connection", b"close")
+    ]  # fmt: skip
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": to_json(refused.to_data()).encode()})
+    await send({"type": "http.response.body", "body": said})

@@ -171,7 +171,7 @@ def validate(asked: Situation, seconds: float) -> dict[str, Any]:
 def decide(asked: ToDecide, seconds: float) -> dict[str, Any]:
     """Return the next step and why, in the decision format, and in words."""
     state = state_of(problem_of(asked), asked)
-    report = decision_report(state, _policy(asked.policy, seconds), name=asked.policy)
+    report = decision_report(state, in_time(asked.policy, seconds), name=asked.policy)
     words = Wording(state)
     data = decision_json(report, file="", robustness=asked.robustness)
     del data["file"]
@@ -216,7 +216,7 @@ def plan(asked: ToPlan, seconds: float) -> dict[str, Any]:
     state = state_of(problem_of(asked), asked)
     names = [asked.policy] if asked.versus is None else [asked.policy, asked.versus]
     limits = PlanLimits(asked.nodes, SHARE * seconds / len(names))
-    trees = [plan_tree(_policy(name, seconds), state, limits, name=name) for name in names]
+    trees = [plan_tree(in_time(name, seconds), state, limits, name=name) for name in names]
     data: dict[str, Any] = dump(trees[0] if len(trees) == 1 else two_plans(*trees))
     return data
 
@@ -227,7 +227,7 @@ def what_if(asked: WhatIf, seconds: float) -> dict[str, Any]:
     state.probe(asked.probe)
     if reason := state.why_illegal(asked.probe):
         raise InvalidData("request.probe", f"{asked.probe!r} cannot be run now: {reason}")
-    first = _First(asked.probe, state, _policy(asked.policy, seconds))
+    first = _First(asked.probe, state, in_time(asked.policy, seconds))
     tree = plan_tree(first, state, PlanLimits(2, SHARE * seconds), name=asked.policy)
     return {
         "probe": asked.probe,
@@ -332,7 +332,7 @@ def _observation(problem: Problem, said: Observed, where: str) -> Observation:
     return Observation(said.probe, answer)
 
 
-def _policy(name: str, seconds: float) -> Policy:
+def in_time(name: str, seconds: float) -> Policy:
     """Return a registered policy that ends its searches in time, where it has any."""
     policy: Any = registered(name)
     if is_dataclass(policy) and any(f.name == "deadline_s" for f in fields(policy)):

@@ -12,15 +12,16 @@ from starlette.responses import Response, StreamingResponse
 
 from aquamend.codec import Amount, Whole, form_of
 from aquamend.codec.forms import Schema
+from aquamend.errors import AquaMendError
 from aquamend.explanation.plan_tree import PlanTree, TwoPlans
 from aquamend.files import problem_schema
 from aquamend.policies import POLICIES
 from aquamend.recovery import Session, approve, settle
-from aquamend.recovery.events import Entry
+from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import session_schema
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
-from aquamend.serve.faults import Refused
+from aquamend.serve.faults import Refused, refusal_of
 from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
 from aquamend.serve.service import Service
 from aquamend.story.of_session import session_story
@@ -243,7 +244,7 @@ _SITUATION = tuple(form_of(Situation).schema()["properties"])
 
 async def show_session(asked: Asked) -> Answer:
     """Show how a session stands."""
-    return sessions.view(await _entries(asked), asked.path["session"], _here(asked))
+    return sessions.view_of(await _entries(asked), asked.path["session"], _here(asked))
 
 
 async def resume_session(asked: Asked) -> Answer:
@@ -330,7 +331,7 @@ async def live_session(asked: Asked) -> Answer:
     after = sessions.checked_after(asked.query.after, asked.http.headers.get("last-event-id"))
     name, service = asked.path["session"], asked.service
     entries = await _entries(asked)
-    if after >= len(entries) and sessions.ended(entries):
+    if after >= len(entries) and isinstance(entries[-1].event, Ended):
         return Response(status_code=204)  # there is nothing to come, and no reason to connect again
     return _stream(asked, sessions.live(service.journal, service.conductor, name, after=after))
 
@@ -356,6 +357,9 @@ async def _until_gone(asked: Asked, messages: AsyncIterator[bytes]) -> AsyncIter
             try:
                 yield await asked.unless_gone(anext(messages))
             except (StopAsyncIteration, Refused):
+                return
+            except AquaMendError as error:  # the session was deleted, or its log cannot be read any more
+                yield sessions.message("refused", refusal_of(error).to_data())
                 return
     finally:
         service.streams -= 1
@@ -391,7 +395,7 @@ async def _by_a_person(asked: Asked, here: Callable[[Session], object], elsewher
         await found.call(here)
     else:
         await asyncio.to_thread(elsewhere)
-    return sessions.view(await _entries(asked), asked.path["session"], _here(asked))
+    return sessions.view_of(await _entries(asked), asked.path["session"], _here(asked))
 
 
 async def _after(asked: Asked, found: Conducted, *, known: int | None) -> Answer:
@@ -400,7 +404,7 @@ async def _after(asked: Asked, found: Conducted, *, known: int | None) -> Answer
     await asked.unless_gone(found.next_request(after=known, seconds=seconds))
     name = found.session.name
     entries = await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
-    return sessions.view(entries, name, found)
+    return sessions.view_of(entries, name, found)
 
 
 def _keys(*names: str, **more: Schema) -> Schema:

@@ -11,17 +11,22 @@ from types import FrameType
 
 from aquamend.errors import AquaMendError, MissingLibrary
 from aquamend.recovery import Store
+from aquamend.recovery.plain import to_json
 from aquamend.serve.app import Pages, application
+from aquamend.serve.faults import MEDIA_TYPE, Refusal, refusal
 from aquamend.serve.guarding import SHORTEST_TOKEN, door, is_loopback
 from aquamend.serve.service import Limits, Service
 
 try:
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError:
     raise MissingLibrary("uvicorn", "serve", "or use the commands of `aquamend`") from None
 
 FAREWELL_S = 5
 """How long requests may take to end once the service is asked to stop."""
+PATIENCE_S = 20.0
+"""How long a connection may stay without a request."""
 MOST_CONNECTIONS = 1_000
 
 
@@ -89,7 +94,7 @@ async def _run(
     app = application(service, door(place.host, place.names, place.token, body=service.limits.body), more=more)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none", lifespan="on",
-        limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=FAREWELL_S,
+        http=_Connection, timeout_graceful_shutdown=FAREWELL_S,
         ssl_certfile=place.certificate, ssl_keyfile=place.key,
     )  # fmt: skip
     scheme = "http" if place.certificate is None else "https"
@@ -115,6 +120,32 @@ def _listening(place: Place) -> socket.socket:
     return found
 
 
+class _Connection(H11Protocol):
+    """A connection that has to say soon what it wants, and hears what is wrong as everybody else does."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Give it some time, and turn it away where there are too many."""
+        super().connection_made(transport)
+        self.loop.call_later(PATIENCE_S, self._no_longer)
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._say(refusal(503, "busy", "too many are connected; try again later", retry_after_s=5))
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP."""
+        self._say(refusal(400, "no-http", "this is no HTTP request"))
+
+    def _no_longer(self) -> None:
+        asked: object = self.scope  # none before the first request
+        if asked is None and not self.transport.is_closing():
+            self._say(refusal(408, "too-slow", f"no request has come within {PATIENCE_S:g} s"))
+
+    def _say(self, refused: Refusal) -> None:
+        said = to_json(refused.to_data()).encode()
+        head = f"HTTP/1.1 {refused.status} {refused.title}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+        self.transport.write(f"{head}content-length: {len(said)}\r\nconnection: close\r\n\r\n".encode() + said)
+        self.transport.close()
+
+
 class _Server(uvicorn.Server):
     """A server that lets go of whoever follows or waits as soon as it is asked to stop."""
 
@@ -130,6 +161,7 @@ class _Server(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, and let everybody go."""
-        super().handle_exit(sig, frame)
+        """Stop, and let everybody go; asked twice, at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
         self._loop.call_soon_threadsafe(self._service.stopping.set)

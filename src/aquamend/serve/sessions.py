@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from aquamend.codec import Amount, Name, Whole, json_number
-from aquamend.errors import InvalidData, StaleReply
+from aquamend.errors import AquaMendError, InvalidData, StaleReply
 from aquamend.policies.registry import registered
 from aquamend.recovery import NoReceipt, Receipt, Recovery, Rules, Session, Status, Store
 from aquamend.recovery.events import Ended, Entry
@@ -16,13 +17,18 @@ from aquamend.recovery.plain import request_to_data, to_json
 from aquamend.recovery.stored import SessionLine
 from aquamend.serve.conducting import Conducted, Conductor
 from aquamend.serve.questions import Situation
-from aquamend.story.of_session import moment_line, told_each
+from aquamend.story.of_session import Telling, moment_line
 from aquamend.story.retelling import retold, retold_data
 
 POLL_S = 0.25
 """How often a stream looks for what has happened."""
+BREATH = 5.0
+"""How much longer than a look takes it is waited for the next one."""
 QUIET_S = 10.0
 """After so long with nothing to tell, a stream says that it is still there."""
+STILL_THERE = b": still there\n\n"
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +153,56 @@ def line_data(line: SessionLine, *, conducted: bool) -> dict[str, Any]:
     }
 
 
-def view(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
-    """Return how a session stands, with what it wants where it is conducted here."""
+@dataclass(eq=False)
+class Followed:
+    """A session as its events are read."""
+
+    name: str
+    telling: Telling = field(default_factory=Telling)
+    first: Entry | None = None
+    last: Entry | None = None
+
+    def tell(self, entry: Entry) -> dict[str, Any]:
+        """Return the next event as it is written, with its moment in the story."""
+        _, moment = self.telling.take(entry)
+        self.first, self.last = self.first or entry, entry
+        return moment_line(self.name, entry, moment)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will come any more."""
+        return self.last is not None and isinstance(self.last.event, Ended)
+
+    def view(self, here: Conducted | None) -> dict[str, Any]:
+        """Return how the session stands, with what it wants where it is conducted here."""
+        if self.telling.now is None or self.first is None or self.last is None:
+            raise AquaMendError(f"session {self.name!r} has no events")
+        return {**_view(self.telling.now, self.name, here), **_times(self.first, self.last)}
+
+
+def view_of(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
+    """Return how a session of these events stands."""
     now = Recovery.of([entry.event for entry in entries], name)
+    return {**_view(now, name, here), **_times(entries[0], entries[-1])}
+
+
+def _times(first: Entry, last: Entry) -> dict[str, Any]:
+    return {"started": first.time, "updated": last.time, "events": last.number}
+
+
+def _view(now: Recovery, name: str, here: Conducted | None) -> dict[str, Any]:
     beliefs = zip(now.state.problem.graph.beliefs, now.state.failure_probabilities.tolist(), strict=True)
-    request = None if here is None else request_to_data(here.session.request)
+    asked = now.asked
     return {
         "session": name,
         "status": _status(now).value,
         "problem": now.start.problem.name,
         "unit": now.start.problem.unit,
         "policy": now.policy,
-        "started": entries[0].time,
-        "updated": entries[-1].time,
-        "events": len(entries),
         "cost": json_number(now.cost),
-        "conducted": here is not None,
-        "request": request,
-        "asked": None
-        if now.asked is None
-        else {"act": str(now.asked.act), "reason": now.asked.reason, "token": now.asked.token},
+        "conducted": here is not None and now.ending is None,
+        "request": None if here is None else request_to_data(here.session.request),
+        "asked": None if asked is None else {"act": str(asked.act), "reason": asked.reason, "token": asked.token},
         "in_doubt": None if now.in_doubt is None else str(now.in_doubt),
         "beliefs": {belief.name: json_number(q) for belief, q in beliefs},
         "ending": None if now.ending is None else now.ending.value,
@@ -184,12 +220,8 @@ def _status(now: Recovery) -> Status:
 
 def events_data(entries: list[Entry], name: str, *, after: int) -> list[dict[str, Any]]:
     """Return the events behind number ``after``, each with its moment in the story."""
-    return [moment_line(name, entry, moment) for entry, moment in told_each(entries) if entry.number > after]
-
-
-def ended(entries: list[Entry]) -> bool:
-    """Whether nothing will come any more."""
-    return isinstance(entries[-1].event, Ended)
+    followed = Followed(name)
+    return [data for entry in entries if (data := followed.tell(entry))["number"] > after]
 
 
 def replayed(entries: list[Entry], name: str, policy: str) -> dict[str, Any]:
@@ -200,43 +232,53 @@ def replayed(entries: list[Entry], name: str, policy: str) -> dict[str, Any]:
 
 async def live(journal: Store, conductor: Conductor, name: str, *, after: int) -> AsyncIterator[bytes]:
     """Yield what happens in a session as server-sent events, until it has ended: each event, then how it stands."""
-    entries: list[Entry] = []
-    quiet = 0.0
-    while True:
-        new = await asyncio.to_thread(list, journal.read(name, len(entries)))
-        if new:
-            entries += new
-            for data in events_data(entries, name, after=max(after, entries[-1].number - len(new))):
+    followed = Followed(name)
+
+    def new_ones() -> list[Entry]:
+        return list(journal.read(name, 0 if followed.last is None else followed.last.number))
+
+    async for new in _polled(new_ones):
+        for data in map(followed.tell, new):
+            if data["number"] > after:
                 yield message("event", data, number=data["number"])
-            yield message("session", view(entries, name, conductor.find(name)))
-            quiet = 0.0
-        if ended(entries):
+        yield message("session", followed.view(conductor.find(name))) if new else STILL_THERE
+        if followed.ended:
             return
-        await asyncio.sleep(POLL_S)
-        quiet += POLL_S
-        if quiet >= QUIET_S:
-            yield b": still there\n\n"
-            quiet = 0.0
 
 
 async def all_live(journal: Store, conductor: Conductor) -> AsyncIterator[bytes]:
     """Yield every session as it stands and again whenever it changes, as server-sent events."""
     known: dict[str, SessionLine] = {}
+
+    def changed() -> list[SessionLine | str]:
+        nonlocal known
+        found = {line.name: line for line in journal.sessions()}
+        before, known = known, found
+        gone = [name for name in before if name not in found]
+        return [*(line for line in found.values() if before.get(line.name) != line), *gone]
+
+    async for new in _polled(changed):
+        for one in new:
+            if isinstance(one, str):
+                yield message("deleted", {"session": one})
+            else:
+                yield message("session", line_data(one, conducted=conductor.find(one.name) is not None))
+        if not new:
+            yield STILL_THERE
+
+
+async def _polled(look: Callable[[], list[Found]]) -> AsyncIterator[list[Found]]:
+    """Yield what was found, whenever there is something; and nothing where it has been quiet for a while."""
     quiet = 0.0
     while True:
-        found = {line.name: line for line in await asyncio.to_thread(journal.sessions)}
-        for name, line in found.items():
-            if known.get(name) != line:
-                yield message("session", line_data(line, conducted=conductor.find(name) is not None))
-                quiet = 0.0
-        for name in known.keys() - found.keys():
-            yield message("deleted", {"session": name})
-        known = found
-        await asyncio.sleep(POLL_S)
-        quiet += POLL_S
-        if quiet >= QUIET_S:
-            yield b": still there\n\n"
+        began = time.monotonic()
+        new = await asyncio.to_thread(look)
+        if new or quiet >= QUIET_S:
+            yield new
             quiet = 0.0
+        pause = max(POLL_S, BREATH * (time.monotonic() - began))
+        await asyncio.sleep(pause)
+        quiet += pause
 
 
 def message(kind: str, data: dict[str, Any], *, number: int | None = None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -11,7 +12,10 @@ from typing import Any
 from aquamend.codec import load
 from aquamend.errors import AquaMendError
 from aquamend.serve.faults import Refusal, Refused
+from aquamend.serve.worker import READY
 
+START_S = 60.0
+"""How long a process may take to start, on a busy machine."""
 GRACE_S = 1.0
 """How much longer than its time a question may take before its process is ended."""
 MEMORY = 4e9
@@ -51,7 +55,7 @@ class Workers:
             self._asked -= 1
 
     async def _answer(self, line: bytes, seconds: float) -> dict[str, Any]:
-        process = self._idle.pop() if self._idle else await self._started()
+        process = await self._ready()
         finished = False
         try:
             async with asyncio.timeout(seconds + GRACE_S):
@@ -74,7 +78,12 @@ class Workers:
         found: dict[str, Any] = answer["answer"]
         return found
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _ready(self) -> asyncio.subprocess.Process:
+        """Return a process that waits for a question."""
+        while self._idle:
+            if (process := self._idle.pop()).returncode is None:
+                return process
+            self._all.discard(process)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "aquamend.serve.worker", str(MEMORY),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST,
@@ -82,17 +91,26 @@ class Workers:
             env=os.environ | {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")},
         )  # fmt: skip
         self._all.add(process)
+        try:
+            async with asyncio.timeout(START_S):
+                said = await _line(process)
+        except BaseException:
+            await self._end(process)
+            raise
+        if said != READY:
+            await self._end(process)
+            raise Refused(500, "broken", "a process that computes could not be started; the log says why")
         return process
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
-        if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
         self._all.discard(process)
+        await process.wait()
 
     async def warm_up(self) -> None:
         """Start one process before anybody asks."""
-        self._idle.append(await self._started())
+        self._idle.append(await self._ready())
 
     async def close(self) -> None:
         """End them all."""
@@ -102,8 +120,12 @@ class Workers:
 
 
 async def _said(process: asyncio.subprocess.Process, line: bytes) -> bytes:
-    if process.stdin is None or process.stdout is None:
+    if process.stdin is None:
         raise BrokenPipeError
     process.stdin.write(line)
     await process.stdin.drain()
-    return await process.stdout.readline()
+    return await _line(process)
+
+
+async def _line(process: asyncio.subprocess.Process) -> bytes:
+    return b"" if process.stdout is None else await process.stdout.readline()

@@ -18,6 +18,9 @@ from aquamend.codec import load
 from aquamend.serve.faults import refusal_of
 from aquamend.serve.questions import QUESTIONS
 
+READY = b"ready\n"
+"""What it says once it can be asked."""
+
 
 def main() -> None:
     """Answer the questions on standard input."""
@@ -26,6 +29,8 @@ def main() -> None:
     _limit_memory(float(sys.argv[1]))
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(waiting,), daemon=True).start()
+    output.write(READY)
+    output.flush()
     while True:
         output.write(json.dumps(_answered(waiting.get())).encode() + b"\n")
         output.flush()

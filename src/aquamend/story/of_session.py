@@ -110,21 +110,37 @@ def session_story(entries: Iterable[Entry], name: str = "") -> Story:
 
 def _followed(entries: Iterable[Entry], name: str = "") -> Iterator[tuple[Entry, Recovery, Recovery, Moment | None]]:
     """Yield every event with the recovery before and after it, and its moment."""
-    now: Recovery | None = None
-    since = began = 0.0  # when the last act or question began, and the session
+    telling = Telling(name)
     for entry in entries:
-        before, now = now, Recovery.of([entry.event], name) if now is None else now.after(entry.event)
-        began = entry.time if before is None else began
-        took = _seconds(entry, since)
+        before = telling.now
+        now, moment = telling.take(entry)
+        yield entry, before or now, now, moment
+
+
+class Telling:
+    """A session that is told event by event, as they come."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+        self.now: Recovery | None = None
+        """What the events so far have come to."""
+        self._since = self._began = 0.0
+        """When the last act or question began, and the session."""
+
+    def take(self, entry: Entry) -> tuple[Recovery, Moment | None]:
+        """Return what the next event has made of the recovery, and its moment in the story; None where it has none."""
+        before = self.now
+        self.now = now = Recovery.of([entry.event], self._name) if before is None else before.after(entry.event)
+        self._began = entry.time if before is None else self._began
+        took = _seconds(entry, self._since)
         words = _words(entry.event, before or now, now, took)
         if isinstance(entry.event, Intended | Asked):
-            since = entry.time
-        moment = None
-        if words is not None:
-            title, text, bad = words
-            kind = _kind(entry.event, bad)
-            moment = Moment(entry.time - began, kind, title, text, bad, took, number=entry.number)
-        yield entry, before or now, now, moment
+            self._since = entry.time
+        if words is None:
+            return now, None
+        title, text, bad = words
+        kind = _kind(entry.event, bad)
+        return now, Moment(entry.time - self._began, kind, title, text, bad, took, number=entry.number)
 
 
 def _kind(event: Event, bad: bool) -> Kind:

@@ -55,7 +55,7 @@ def retold(session: Recovery, policy: Policy) -> Retold:
     state, steps = session.start, list[Step]()
     while isinstance(step := policy.next_step(state), Reprobe) and waiting.get(step.probe):
         steps.append(step)
-        state = state.after(waiting[step.probe].pop(0))
+        state = state.after_hearing(waiting[step.probe].pop(0))
     return Retold(
         steps=(*steps, step),
         evidence=state.evidence[len(session.start.evidence) :],
@@ -80,7 +80,7 @@ def expected_loss_of(session: Recovery) -> float:
 
 def _known(session: Recovery) -> InformationState:
     """Return the state at the alarm with all that was measured since, and nothing done."""
-    return reduce(InformationState.after, session.evidence, session.start)
+    return reduce(InformationState.after_hearing, session.evidence, session.start)
 
 
 def retold_data(happened: Recovery, other: Retold, policy: str) -> dict[str, Any]:
