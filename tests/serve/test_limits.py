@@ -173,6 +173,6 @@ def test_workers_end_with_a_service_that_is_killed(tmp_path):
         workers = children(client.process.pid)
         assert workers
         os.kill(client.process.pid, signal.SIGKILL)
-        client.process.wait()
+        client.process.wait(PATIENCE_S)
         for pid in workers:
             gone(pid)

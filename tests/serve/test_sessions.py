@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.adapters.problems import CUP
 from tests.serve.running import recover, started
+from tests.waiting import PATIENCE_S
 
 from aquamend.recovery import Journal, approve
 
@@ -113,7 +114,7 @@ def test_an_alarm_in_the_middle_of_an_act_stops_it(service):
     with ThreadPoolExecutor(1) as robot:
         waiting = robot.submit(service.get, f"/api/sessions/{name}/request?after={number}&wait=60")
         service.post(f"/api/sessions/{name}/alarm", {})
-        stop = waiting.result()["request"]
+        stop = waiting.result(PATIENCE_S)["request"]
     assert (stop["kind"], stop["reason"]) == ("stop", "an alarm rang")
     reply = {"to": stop["number"], "done": False, "finding": "stopped at once", "cost": 0.1}
     now = service.post(f"/api/sessions/{name}/reply", reply)
@@ -161,9 +162,9 @@ def test_a_stream_tells_every_event_once_and_ends_with_the_session(service, begi
 
     watcher = threading.Thread(target=listen)
     watcher.start()
-    ready.wait()
+    ready.wait(PATIENCE_S)
     ended, _ = recover(service, begun, ANSWERS)
-    watcher.join()
+    watcher.join(PATIENCE_S)
     assert [data["number"] for kind, data in heard if kind == "event"] == list(range(1, ended["events"] + 1))
     assert [data for kind, data in heard if kind == "session"][-1]["ending"] == "finished"
     with service.stream(path, Last_Event_ID="4") as told:
@@ -204,7 +205,7 @@ def test_a_service_that_was_killed_goes_on_where_it_was(tmp_path):
     with started("cup.json", folder=tmp_path) as client:
         begun = client.post("/api/sessions", {"kept": "cup", "session": "lid"})
         client.process.kill()
-        client.process.wait()
+        client.process.wait(PATIENCE_S)
     with started(folder=tmp_path) as client:
         assert client.get("/api/sessions/lid")["status"] == "in doubt"
         taken = client.post("/api/sessions/lid/resume", {})
