@@ -1,8 +1,10 @@
 """Whoever speaks HTTP can recover: a client in C++ is built and run, and a fuzzer reads the description."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from tests.adapters.problems import CUP
 from tests.serve.running import started
 from tests.waiting import PATIENCE_S
 
-SOURCE = Path(__file__).parents[2] / "examples" / "cpp" / "recover.cpp"
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "examples" / "cpp" / "recover.cpp"
 TOKEN = "correct-horse-battery-staple"
 pytestmark = pytest.mark.outer
 
@@ -100,3 +103,26 @@ def test_a_robot_in_cpp_is_told_why_it_is_refused(guarded, robot):
             _, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 2
         assert why in errors
+
+
+FUZZED = """
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", 403, 404, 409, 422, 503, 504]
+"""
+"""What has the right form may still make no sense (422), or ask for what is not there or too much."""
+
+
+def test_a_fuzzer_finds_no_fault_in_the_real_service(guarded, tmp_path):
+    (tmp_path / "schemathesis.toml").write_text(FUZZED)
+    command = [
+        sys.executable, "-m", "schemathesis.cli", "run", f"{guarded.address}/api/openapi.json",
+        "--checks", "all", "--exclude-path-regex", "live$", "--max-examples", "15", "--seed", "1", "--no-color",
+        "--header", f"Authorization: Bearer {TOKEN}",
+    ]  # fmt: skip
+    hooks = {**os.environ, "SCHEMATHESIS_HOOKS": "tests.serve.fuzzing", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=hooks, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert "26 total" in done.stdout
+    assert not [line for line in guarded.errors if "Traceback" in line]

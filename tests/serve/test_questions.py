@@ -30,7 +30,7 @@ def test_alarm_silence_and_age_are_heard(service):
     before = service.post("/api/decide", {"kept": "cup", "before": "pour"})
     assert before["before"] == "pour"
     said = {"kept": "cup", "before": "pour", "alarm": ["alarm"]}
-    assert service.refused("POST", "/api/decide", said) == (422, "invalid-request")
+    assert service.refused("POST", "/api/decide", said) == (422, "makes-no-sense")
 
 
 def test_every_fault_of_a_problem_comes_with_its_line(service):
@@ -56,7 +56,7 @@ def test_a_plan_and_two_of_them_are_as_the_program_prints_them(service, run, tmp
     assert service.post("/api/plan", {"kept": "cup"}) == json.loads(run("plan", str(path), "--json").stdout)
     two = json.loads(run("plan", str(path), "--json", "--versus", "restart").stdout)
     assert service.post("/api/plan", {"kept": "cup", "versus": "restart"}) == two
-    assert service.refused("POST", "/api/plan", {"kept": "cup", "nodes": 100_000}) == (422, "invalid-request")
+    assert service.refused("POST", "/api/plan", {"kept": "cup", "nodes": 100_000}) == (422, "makes-no-sense")
 
 
 def test_what_if_says_what_each_answer_leads_to(service):
@@ -82,20 +82,20 @@ def test_readings_are_answered_in_intervals(service):
 @pytest.mark.parametrize(
     ("path", "data", "refusal"),
     [
-        ("decide", {}, "invalid-request"),
-        ("decide", {"kept": "cup", "problem": CUP}, "invalid-request"),
-        ("decide", {"problem": 3}, "invalid-request"),
-        ("decide", {"kept": "cup", "polcy": "best"}, "invalid-request"),
+        ("decide", {}, "makes-no-sense"),
+        ("decide", {"kept": "cup", "problem": CUP}, "makes-no-sense"),
+        ("decide", {"problem": 3}, "makes-no-sense"),
+        ("decide", {"kept": "cup", "polcy": "best"}, "makes-no-sense"),
         ("decide", {"kept": "cup", "policy": "bset"}, "unknown-name"),
         ("decide", {"kept": "cup", "policy": "os:getcwd"}, "unknown-name"),
         ("decide", {"kept": "cup", "policy": "aquamend.policies:Best"}, "unknown-name"),
         ("plan", {"kept": "cup", "policy": "best", "versus": "sys:exit"}, "unknown-name"),
-        ("decide", {"kept": "cup", "observed": [{"probe": "look", "outcome": "here"}]}, "invalid-request"),
+        ("decide", {"kept": "cup", "observed": [{"probe": "look", "outcome": "here"}]}, "makes-no-sense"),
         ("decide", {"kept": "cup", "observed": [{"probe": "lok", "outcome": "there"}]}, "unknown-name"),
         ("decide", {"kept": "cup", "alarm": ["fire"]}, "unknown-name"),
         ("decide", {"kept": "cup", "silent": ["alarm"]}, "not-possible"),
-        ("decide", {"kept": "cup", "age": -1}, "invalid-request"),
-        ("decide", {"kept": "cup", "seconds": "soon"}, "invalid-request"),
+        ("decide", {"kept": "cup", "age": -1}, "makes-no-sense"),
+        ("decide", {"kept": "cup", "seconds": "soon"}, "makes-no-sense"),
         ("decide", {"problem": "../etc/passwd"}, "invalid-problem"),
     ],
 )

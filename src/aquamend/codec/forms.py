@@ -226,9 +226,13 @@ def _read_plain(value: Any, where: str, report: FaultReport, depth: int = 0) -> 
     return value if isinstance(value, int) else found
 
 
+_CONTROLS = r"\u0000-\u001f\u007f-\u009f"  # what may not be in a name or a label
 SHARED: dict[str, Schema] = {
-    "name": {"type": ["string", "number", "boolean"], "pattern": r"\S"},
-    "label": {"type": ["string", "number", "boolean"]},
+    "name": {
+        "type": ["string", "number", "boolean"],
+        "pattern": rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$",
+    },
+    "label": {"type": ["string", "number", "boolean"], "pattern": rf"^[^{_CONTROLS}]*$"},
     "number": {"anyOf": [{"type": "number"}, {"const": "inf"}]},
     "cost": {"anyOf": [{"type": "number", "minimum": 0}, {"const": "inf"}]},
     "probability": {"type": "number", "minimum": 0, "maximum": 1.0 + SUM_TOLERANCE},
@@ -266,7 +270,7 @@ AMOUNT = number(
 )
 AT_LEAST_0 = number(
     "is no whole number of at least 0", "give 0, 1, 2, …", low=0, high=LARGEST_WHOLE, whole=True, write=_as_it_is,
-    schema=lambda: {"type": "integer", "minimum": 0},
+    schema=lambda: {"type": "integer", "minimum": 0, "maximum": LARGEST_WHOLE},
 )  # fmt: skip
 
 Name = Annotated[str, NAME]

@@ -25,8 +25,8 @@ except ImportError:
 from aquamend.codec import load
 from aquamend.codec.records import entries
 from aquamend.recovery.plain import from_json, to_json
-from aquamend.serve.description import description
-from aquamend.serve.faults import MEDIA_TYPE, Refusal, Refused, refusal, refusal_of
+from aquamend.serve.description import LARGEST_IN_QUERY, description
+from aquamend.serve.faults import MEDIA_TYPE, Refusal, Refused, malformed, refusal, refusal_of
 from aquamend.serve.guarding import MOST_DRAINED, Door, Guard
 from aquamend.serve.routes import ROUTES, Asked, Route
 from aquamend.serve.service import Service
@@ -38,7 +38,7 @@ Pages = Sequence[BaseRoute]
 """More that is served behind the same door."""
 BODY_S = 20.0
 """How long a request may take to arrive."""
-_NUMBER = re.compile(r"\d{1,15}(\.\d{0,9})?")
+_NUMBER = re.compile(r"\d{1,30}(\.\d{0,30})?(e[-+]?\d{1,3})?", re.IGNORECASE)
 
 
 def application(service: Service, own: Door, *, more: Pages = ()) -> ASGIApp:
@@ -89,10 +89,13 @@ class _Endpoint:
 
     async def _answered(self, route: Route, request: Request) -> Response:
         try:
-            data = {} if route.body is None else await _sent(request, self._service.limits.body)
-            body = None if route.body is None else load(route.body, data, "request", complete=False)
-            asked = Asked(self._service, request, body, data, _query(route.query, request), request.path_params)
-            answer = await route.handle(asked)
+            try:
+                data = {} if route.body is None else await _sent(request, self._service.limits.body)
+                body = None if route.body is None else load(route.body, data, "request", complete=False)
+                query = _query(route.query, request)
+            except InvalidData as error:
+                return _refused(malformed(error))
+            answer = await route.handle(Asked(self._service, request, body, data, query, request.path_params))
             if isinstance(answer, Response):
                 return answer
             return Response(to_json(answer), route.status, media_type="application/json")
@@ -141,7 +144,9 @@ def _query(kind: type | None, request: Request) -> Any:
             raise InvalidData("query", f"{name[:100]!r} has no meaning here, or is given twice; the keys are: {listed}")
         if not _NUMBER.fullmatch(text):
             raise InvalidData(f"query.{name}", f"{text[:100]!r} is no number of at least 0")
-        given[name] = float(text) if "." in text else int(text)
+        given[name] = int(text) if text.isdigit() else float(text)
+        if given[name] > LARGEST_IN_QUERY:
+            raise InvalidData(f"query.{name}", f"{text[:100]} is more than {LARGEST_IN_QUERY:,}")
     return None if kind is None else load(kind, given, "query", complete=False)
 
 

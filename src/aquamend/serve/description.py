@@ -9,9 +9,12 @@ from typing import Any
 
 from aquamend.codec import form_of
 from aquamend.codec.forms import SHARED
+from aquamend.recovery import Receipt
 from aquamend.serve.faults import MEDIA_TYPE, Refusal
 from aquamend.serve.routes import Route
 
+LARGEST_IN_QUERY = 10**9
+"""No number behind the question mark of an address needs to be larger."""
 _ALWAYS = (400, 401, 403, 421, 500, 503)
 """Statuses of faults that any request may meet."""
 _OF_BODIES = (408, 413, 415, 422)
@@ -22,8 +25,8 @@ def description(routes: Sequence[Route]) -> dict[str, Any]:
     """Return the OpenAPI document, version 3.1."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
-    schemas = {**SHARED, "Refusal": form_of(Refusal).schema()}
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, routes)
+    schemas = {**SHARED, "Refusal": form_of(Refusal).schema(), "Receipt": form_of(Receipt).schema()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -44,7 +47,7 @@ def description(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _operation(route: Route, routes: Sequence[Route]) -> dict[str, Any]:
     names = re.findall(r"{(\w+)}", route.path)
     inputs = bool(route.body or route.query)
     faults = {*_ALWAYS, *route.faults, *(_OF_NAMES if names or route.body else ()), *(_OF_BODIES if inputs else (422,))}
@@ -52,6 +55,7 @@ def _operation(route: Route) -> dict[str, Any]:
         str(route.status): {
             "description": "As asked.",
             "content": {route.media_type: {"schema": _referring(route.answers)}},
+            **({} if route.names is None else {"links": _links(route, routes)}),
         }
     }
     if route.operation == "live_session":
@@ -68,6 +72,17 @@ def _operation(route: Route) -> dict[str, Any]:
     }
 
 
+def _links(route: Route, routes: Sequence[Route]) -> dict[str, Any]:
+    """Return what can be done next with the name that an answer gives."""
+    own = f"{{{route.names}}}"
+    given = {str(route.names): f"$response.body#/{route.names}"}
+    return {
+        other.operation: {"operationId": other.operation, "parameters": given}
+        for other in routes
+        if own in other.path and other is not route and other.media_type == "application/json"
+    }
+
+
 def _in_path(name: str) -> dict[str, Any]:
     schema = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
     return {"name": name, "in": "path", "required": True, "schema": schema}
@@ -78,7 +93,7 @@ def _in_query(kind: type | None) -> list[dict[str, Any]]:
     listed = []
     for name in found:
         whole = "integer" in str(found[name])
-        schema = {"type": "integer" if whole else "number", "minimum": 0, "maximum": 10**9}
+        schema = {"type": "integer" if whole else "number", "minimum": 0, "maximum": LARGEST_IN_QUERY}
         listed.append(
             {"name": name, "in": "query", "schema": schema, "description": found[name].get("description", "")}
         )

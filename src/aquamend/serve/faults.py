@@ -86,7 +86,7 @@ def refusal_of(error: BaseException) -> Refusal:
         case InvalidProblem(faults=faults):
             return refusal(422, "invalid-problem", _summary(faults), [_found(fault) for fault in faults])
         case InvalidData():
-            return refusal(422, "invalid-request", str(error), [FoundFault(error.where, error.problem, "correct it")])
+            return refusal(422, "makes-no-sense", str(error), [FoundFault(error.where, error.problem, "correct it")])
         case UnknownName(kind=kind):
             return refusal(404 if kind in ("session", "kept problem") else 422, "unknown-name", str(error))
         case StaleReply() | UsedName() | ForeignSession():
@@ -113,6 +113,11 @@ def refusal_of(error: BaseException) -> Refusal:
 _KINDS: Mapping[type, str] = {
     StaleReply: "stale-reply", UsedName: "used-name", HeldSession: "held-session", LostLease: "lost-lease"
 }  # fmt: skip
+
+
+def malformed(error: InvalidData) -> Refusal:
+    """Return the document on a request that has not the form that the description gives it."""
+    return refusal(400, "malformed", str(error), [FoundFault(error.where, error.problem, "correct it")])
 
 
 def _found(fault: Fault) -> FoundFault:

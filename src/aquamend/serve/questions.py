@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, cast
 
 from aquamend.belief import InformationState, Observation
-from aquamend.codec import Amount, Form, Name, Whole, dump, json_number, write
+from aquamend.codec import LARGEST, Amount, Form, Name, Whole, dump, json_number, write
+from aquamend.codec.forms import number
 from aquamend.decision.steps import Reprobe, Step, step_to_data
 from aquamend.errors import InvalidData, InvalidProblem, UnknownName
 from aquamend.explanation.alternatives import alternatives, weighed
@@ -45,11 +46,27 @@ _AsItIs = Annotated[
     Form(
         lambda value, where, report: value,
         lambda: {
-            "anyOf": [{"type": "object"}, {"type": "string"}],
+            "anyOf": [{"type": "object"}, {"type": "string"}, {"type": "null"}],
             "description": "The data of a problem file, or its text as JSON or YAML; faults in a text come with lines.",
         },
     ),
 ]
+
+
+_Age = Annotated[
+    float,
+    number(
+        "is no age", "give a finite number of at least 0", low=0.0, finite=True,
+        schema=lambda: {"type": "number", "minimum": 0, "maximum": LARGEST},
+    ),
+]  # fmt: skip
+_Nodes = Annotated[
+    int,
+    number(
+        "is no number of nodes", f"give 1 to {MOST_NODES}", low=1, high=MOST_NODES, whole=True,
+        schema=lambda: {"type": "integer", "minimum": 1, "maximum": MOST_NODES},
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +93,9 @@ class Situation:
     """Answers since the alarm, in their order."""
     before: Name | None = None
     """Ask, without an alarm, whether this action may be done now."""
-    age: Amount | None = None
+    age: _Age | None = None
     """How long ago beliefs were measured, for causes with a rate."""
-    ages: Mapping[str, Amount] = field(default_factory=dict)
+    ages: Mapping[str, _Age] = field(default_factory=dict)
     """The same for single beliefs."""
     turned: Mapping[str, Amount] = field(default_factory=dict)
     """Knobs and what they are turned to, such as ``{"cost look": 0.5}``."""
@@ -104,7 +121,7 @@ class ToPlan(Situation):
     """A registered policy."""
     versus: Name | None = None
     """Another, to be set beside it."""
-    nodes: Whole = 60
+    nodes: _Nodes = 60
     """The plan is followed no further once it has so many nodes."""
     seconds: Amount | None = None
     """Nor longer than this."""
@@ -191,13 +208,13 @@ def decide(asked: ToDecide, seconds: float) -> dict[str, Any]:
 def view(asked: ToView, seconds: float) -> dict[str, Any]:
     """Return a situation as a page shows it: the decision, the graph, what each probe might answer, the knobs."""
     state = state_of(problem_of(asked), asked)
-    report = decision_report(state, _policy(asked.policy, seconds), name=asked.policy)
+    report = decision_report(state, in_time(asked.policy, seconds), name=asked.policy)
     return view_of(report, with_flips=asked.flips).to_data()
 
 
 def ticks(asked: ToTurn, seconds: float) -> dict[str, Any]:
     """Return where the decision flips as one knob is turned."""
-    problem, policy = problem_of(replace(asked, turned={})), _policy(asked.policy, seconds / 50)
+    problem, policy = problem_of(replace(asked, turned={})), in_time(asked.policy, seconds / 50)
     known = {knob.key: knob for knob in knobs_of(problem)}
     if asked.knob not in known:
         raise UnknownName("knob", asked.knob, known)
@@ -211,8 +228,6 @@ def ticks(asked: ToTurn, seconds: float) -> dict[str, Any]:
 
 def plan(asked: ToPlan, seconds: float) -> dict[str, Any]:
     """Return what a policy will do, answer by answer; or two of them, and where they part."""
-    if not 0 < asked.nodes <= MOST_NODES:
-        raise InvalidData("request.nodes", f"{asked.nodes} is not from 1 to {MOST_NODES}")
     state = state_of(problem_of(asked), asked)
     names = [asked.policy] if asked.versus is None else [asked.policy, asked.versus]
     limits = PlanLimits(asked.nodes, SHARE * seconds / len(names))
@@ -317,8 +332,8 @@ def state_of(problem: Problem, asked: Situation) -> InformationState:
         state = InformationState.alarmed(before_action(problem, asked.before), (), silent=asked.silent)
     else:
         state = InformationState.alarmed(problem, asked.alarm, silent=asked.silent)
-    for number, said in enumerate(asked.observed):
-        state = state.after(_observation(problem, said, f"request.observed[{number}]"))
+    for place, said in enumerate(asked.observed):
+        state = state.after(_observation(problem, said, f"request.observed[{place}]"))
     return state
 
 

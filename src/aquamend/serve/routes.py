@@ -102,6 +102,8 @@ class Route:
     faults: tuple[int, ...] = ()
     """Statuses of problem documents, beside those that any request may meet."""
     media_type: str = "application/json"
+    names: str | None = None
+    """The key of the answer that is a part of other paths."""
 
     @property
     def operation(self) -> str:
@@ -181,7 +183,7 @@ async def what_if(asked: Asked) -> Answer:
 async def _question(name: str, asked: Asked) -> Answer:
     service = asked.service
     seconds = service.seconds(getattr(asked.body, "seconds", None))
-    work = service.workers.ask(name, service.resolved(asked.data), seconds=seconds)
+    work = service.workers.ask(name, service.resolved(asked.body, asked.data), seconds=seconds)
     found: Mapping[str, Any] = await asked.unless_gone(work)
     return found
 
@@ -200,7 +202,7 @@ async def keep_problem(asked: Asked) -> Answer:
     """Keep a sound problem under a name, for `kept` in other requests."""
     service, name = asked.service, asked.path["name"]
     if asked.body.kept is not None:
-        raise Refused(422, "invalid-request", "give the problem itself, under the key 'problem'")
+        raise Refused(422, "makes-no-sense", "give the problem itself, under the key 'problem'")
     work = service.workers.ask("check", dict(asked.data), seconds=service.limits.seconds)
     await asked.unless_gone(work)
     service.keep(name, asked.body.problem)
@@ -227,7 +229,7 @@ async def list_sessions(asked: Asked) -> Answer:
 async def begin_session(asked: Asked) -> Answer:
     """Begin a recovery."""
     service, body = asked.service, asked.body
-    data = service.resolved(asked.data)
+    data = service.resolved(body, asked.data)
     situation = {key: data[key] for key in _SITUATION if key in data}
     await asked.unless_gone(service.workers.ask("check", situation, seconds=service.limits.seconds))
     if body.session is not None and "/" in body.session:
@@ -438,10 +440,10 @@ ROUTES = (
           _keys("probe", "policy", "cost", "loss", "answers"), body=WhatIf, faults=(504,)),
     Route("GET", "/api/problems", list_problems, _keys(problems=_LIST)),
     Route("GET", "/api/problems/{name}", show_problem, _keys("name", "problem")),
-    Route("PUT", "/api/problems/{name}", keep_problem, _NAME, body=Situation, faults=(409, 504)),
+    Route("PUT", "/api/problems/{name}", keep_problem, _NAME, body=Situation, faults=(409, 504), names="name"),
     Route("DELETE", "/api/problems/{name}", delete_problem, _NAME),
     Route("GET", "/api/sessions", list_sessions, _keys(sessions=_LIST)),
-    Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=Wait,
+    Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=Wait, names="session",
           status=201, faults=(409, 504)),
     Route("GET", "/api/live", live_sessions, _TEXT,
           media_type="text/event-stream"),

@@ -79,13 +79,13 @@ class Service:
             raise UnknownName("kept problem", name, self.problems)
         return self.problems[name]
 
-    def resolved(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a situation with its problem in it, where that is kept here."""
-        if data.get("kept") is None:
+    def resolved(self, asked: Situation, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a situation as it was sent, with its problem in it where that is kept here."""
+        if asked.kept is None:
             return dict(data)
-        if data.get("problem") is not None:
+        if asked.problem is not None:
             raise InvalidData("request.kept", "both `kept` and `problem` are given; keep one of the two")
-        return {**data, "kept": None, "problem": self.kept(data["kept"])}
+        return {**data, "kept": None, "problem": self.kept(asked.kept)}
 
     def seconds(self, wanted: float | None) -> float:
         """Return how long a request may take."""
