@@ -2,9 +2,6 @@
 
 import ast
 import re
-import shlex
-import subprocess
-import sysconfig
 import textwrap
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,7 +10,7 @@ import pytest
 import typer
 
 from aquamend.cli.main import app
-from tests.waiting import PATIENCE_S
+from tests.pages import BLOCK, blocks, run_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -43,50 +40,17 @@ def test_every_file_a_page_links_to_exists(page):
         assert "://" in link or (page.parent / link).exists(), link
 
 
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-PROGRAM = Path(sysconfig.get_path("scripts")) / "aquamend"
-
-
-def run_page(name, capsys):
-    """Run a page from top to bottom, in the present folder: files are written, and what is printed is what it says."""
-    names: dict[str, object] = {"__name__": name}
-    printed = ""
-    for kind, text in BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8")):
-        match kind:
-            case "yaml":
-                Path(text.splitlines()[0].removeprefix("# ")).write_text(text, encoding="utf-8")
-            case "python":
-                exec(compile(text, name, "exec"), names)
-                printed = capsys.readouterr().out
-                for said in re.findall(r"^ *print\(.*\)  # (.*)$", text, re.MULTILINE):
-                    assert said.split(":")[0] in printed
-            case "console":
-                for command in re.findall(r"^\$ aquamend (.*)$", text, re.MULTILINE):
-                    done = subprocess.run(
-                        [PROGRAM, *shlex.split(command)],
-                        capture_output=True,
-                        text=True,
-                        timeout=PATIENCE_S,
-                        check=False,
-                    )
-                    assert (done.returncode, done.stderr) == (0, ""), command
-                    assert done.stdout, command
-            case "text":  # what the block before it printed
-                assert [line.rstrip() for line in text.splitlines()] == [line.rstrip() for line in printed.splitlines()]
-
-
 @pytest.mark.outer
-def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+def test_a_robot_in_an_afternoon_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page("your-robot.md", capsys)
+    run_page("your-robot.md")
 
 
-def test_stopping_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+def test_stopping_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    guide = (ROOT / "docs" / "your-robot.md").read_text(encoding="utf-8")
-    screw = next(text for kind, text in BLOCK.findall(guide) if kind == "yaml" and text.startswith("# screw.yaml"))
+    screw = next(text for kind, text in blocks("your-robot.md") if kind == "yaml" and text.startswith("# screw.yaml"))
     Path("screw.yaml").write_text(screw, encoding="utf-8")
-    run_page("stopping.md", capsys)
+    run_page("stopping.md")
 
 
 def test_the_picture_of_a_decision_is_what_the_program_shows():
@@ -96,14 +60,14 @@ def test_the_picture_of_a_decision_is_what_the_program_shows():
     assert pictures.DECIDE.read_text(encoding="utf-8") == pictures.decide(), "run docs/make_pictures.py"
 
 
-def test_use_it_on_a_problem_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+def test_use_it_on_a_problem_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page("on-a-problem.md", capsys)
+    run_page("on-a-problem.md")
 
 
-def test_write_a_policy_runs_from_top_to_bottom(monkeypatch, capsys):
+def test_write_a_policy_runs_from_top_to_bottom(monkeypatch):
     monkeypatch.chdir(ROOT / "examples")
-    run_page("write-a-policy.md", capsys)
+    run_page("write-a-policy.md")
 
 
 EVERY_PAGE = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md"))]

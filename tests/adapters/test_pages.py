@@ -1,21 +1,34 @@
-"""The pages of the adapters run from top to bottom as they are printed, and get to a recovery in one screen."""
+"""Extras: each page runs as it is printed and gets to a recovery in one screen, and the table of them is true."""
 
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from tests.test_docs import BLOCK, run_page
+from tests.pages import BLOCK, DOCS, run_page
+from tests.waiting import PATIENCE_S
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {"behaviour-trees.md": "trees", "gymnasium.md": "gym", "recordings.md": "recordings", "agents.md": "mcp"}
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+UV = Path(sys.executable).with_name("uv")
+PAGES = {
+    "behaviour-trees.md": "trees", "gymnasium.md": "gym", "recordings.md": "recordings", "service.md": "serve",
+    "agents.md": "mcp",
+}  # fmt: skip
 """Page and extra."""
 ALL = {**PAGES, "fleets.md": "postgres"}
 """Also those that need a server."""
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
+def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page(page, capsys)
+    run_page(page)
 
 
 @pytest.mark.parametrize(("page", "extra"), ALL.items())
@@ -26,3 +39,98 @@ def test_a_page_gets_from_the_installation_to_a_recovery_in_one_screen(page, ext
     assert install < first.start()
     assert text[install : first.end()].count("\n") <= 62
     assert "finished" in text[first.start() : first.end() + 100]  # that is what it prints
+
+
+def table():
+    """Return extra, libraries with their versions, licences and page of every row."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", (DOCS / "extras.md").read_text(), re.MULTILINE)
+    return {extra: (libraries, licences, page) for extra, libraries, licences, page in rows}
+
+
+def test_the_table_names_every_extra_with_its_versions():
+    assert list(table()) == list(EXTRAS)
+    for extra, needs in EXTRAS.items():
+        libraries, _, _ = table()[extra]
+        assert re.findall(r"`([^`]+)`", libraries) == needs
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_table_names_the_licence_of_every_library(extra):
+    for need, licence in zip(EXTRAS[extra], table()[extra][1].split(", "), strict=True):
+        told = metadata(re.match(r"[\w-]+", need)[0])
+        said = told.get("License-Expression") or told.get("License") or ""
+        said += " ".join(line for line in told.get_all("Classifier") or () if line.startswith("License"))
+        assert licence.removesuffix("-Clause").removesuffix("-only") in said
+
+
+def test_nothing_is_imported_until_it_is_used():
+    """Neither by the package, nor by the rooms that hold what extras need, nor by the program's help."""
+    rooms = "aquamend, aquamend.adapters, aquamend.serve, aquamend.recovery, aquamend.story, aquamend.cli.main"
+    code = f"import sys, {rooms}; from aquamend.cli.main import app, all_commands; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    names = {re.match(r"[\w-]+", need)[0].replace("-", "_") for needs in EXTRAS.values() for need in needs}
+    names |= {"sklearn"}
+    assert not names & set(done.stdout.split())
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """Return the product as users get it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=PATIENCE_S)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize(("page", "extra"), PAGES.items())
+def test_an_extra_alone_beside_the_product_is_all_that_its_page_needs(page, extra, wheel, tmp_path):
+    environment = tmp_path / "environment"
+    python = environment / "bin" / "python"
+    locked = ROOT / "requirements" / "runtime.txt"
+    for command in (
+        ["venv", "--python", sys.executable, environment],
+        ["pip", "install", "--python", python, "--constraints", locked, f"aquamend[{extra}] @ file://{wheel}"],
+    ):
+        subprocess.run([UV, *command, "--quiet"], check=True, timeout=PATIENCE_S)
+    code = "from importlib.metadata import distributions; print(*{d.name.lower() for d in distributions()})"
+    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    needed = {re.match(r"[\w-]+", need)[0].lower() for need in EXTRAS[extra]}
+    others = {re.match(r"[\w-]+", need)[0].lower() for needs in EXTRAS.values() for need in needs} - needed
+    others -= {"starlette", "uvicorn"} if extra == "mcp" else set()  # which it brings itself
+    there = {name.replace("_", "-") for name in said.stdout.split()}
+    assert {name.replace("_", "-") for name in needed} <= there
+    assert not {name.replace("_", "-") for name in others} & there
+    work = tmp_path / "work"
+    work.mkdir()
+    alone = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
+    done = subprocess.run(
+        [python, "-m", "tests.pages", page], cwd=work, env={**alone, "PYTHONPATH": str(ROOT)}, text=True,
+        stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.outer
+def test_without_an_extra_everything_says_what_to_install(wheel, tmp_path):
+    environment = tmp_path / "environment"
+    python, program = environment / "bin" / "python", environment / "bin" / "aquamend"
+    locked = ROOT / "requirements" / "runtime.txt"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True, timeout=PATIENCE_S)
+    command = [UV, "pip", "install", "--quiet", "--python", python, "--constraints", locked, wheel]
+    subprocess.run(command, check=True, timeout=PATIENCE_S)
+    done = subprocess.run(
+        [program, "serve"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.returncode, "pip install 'aquamend[serve]'" in done.stderr) == (2, True)
+    assert not (tmp_path / "aquamend.journal").exists()
+    for module in ("trees", "gym", "recordings"):
+        code = f"""
+from aquamend.errors import MissingLibrary
+try:
+    import aquamend.adapters.{module}
+except MissingLibrary as error:
+    print(error)
+"""
+        said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+        assert f"pip install 'aquamend[{module}]'" in said.stdout

@@ -44,7 +44,7 @@ def test_the_log_is_what_the_robot_did(service, begin):
     assert [event["number"] for event in events] == list(range(1, ended["events"] + 1))
     assert events[0]["kind"] == "alarmed"
     assert events[-1]["kind"] == "ended"
-    assert events[-1]["told"]["text"]
+    assert events[-1]["moment"]["text"]
     later = service.get(f"/api/sessions/{ended['session']}/events?after=3")["events"]
     assert later == events[3:]
 
@@ -103,7 +103,7 @@ def test_an_approval_is_bound_to_its_question(service, begin):
     right = {"token": now["asked"]["token"], "granted": False, "by": "Ada", "note": "not today"}
     refused = service.post(f"/api/sessions/{name}/answer", right)
     assert refused["asked"] != now["asked"]
-    story = [event["told"] for event in service.get(f"/api/sessions/{name}/events")["events"] if event["told"]]
+    story = [event["moment"] for event in service.get(f"/api/sessions/{name}/events")["events"] if event["moment"]]
     assert any(line["title"] == "refused" and "not today" in line["text"].lower() for line in story)
 
 

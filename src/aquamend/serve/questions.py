@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, cast
 
 from aquamend.belief import InformationState, Observation
-from aquamend.codec import LARGEST, Amount, Form, Name, Whole, dump, json_number, write
+from aquamend.codec import LARGEST, Amount, Form, Name, dump, json_number, write
 from aquamend.codec.forms import number
 from aquamend.decision.steps import Reprobe, Step, step_to_data
 from aquamend.errors import InvalidData, InvalidProblem, UnknownName
