@@ -16,8 +16,8 @@ def run():
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Return a client of one running service, which keeps the problem ``cup``."""
+    """Return a client of one running service, which keeps the problem ``cup`` and gives every question its time."""
     folder = tmp_path_factory.mktemp("service")
     (folder / "cup.json").write_text(json.dumps(CUP))
-    with started("cup.json", folder=folder) as client:
+    with started("cup.json", "--seconds", "600", folder=folder) as client:
         yield client

@@ -135,7 +135,7 @@ def test_only_so_many_may_follow(service):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_lets_everybody_go_and_leaves_nothing_behind(tmp_path, how):
-    with started(folder=tmp_path) as client:
+    with started("--seconds", "600", folder=tmp_path) as client:
         begun = client.post("/api/sessions", {"problem": CUP})
         ends = []
 
