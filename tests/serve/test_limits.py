@@ -54,11 +54,20 @@ def gone(pid):
         time.sleep(0.02)
 
 
-def test_a_question_that_takes_too_long_ends_with_its_process(hurried):
-    before = children(hurried.process.pid)
+def test_a_question_that_takes_too_long_has_no_answer(hurried):
     assert hurried.refused("POST", "/api/decide", {"problem": CAUSES, "policy": "lookahead-4"}) == (504, "out-of-time")
-    for pid in before:
-        gone(pid)
+    assert hurried.post("/api/decide", {"problem": CUP})["step"]
+
+
+def test_a_process_that_does_not_end_by_itself_is_ended(hurried):
+    hurried.post("/api/decide", {"problem": CUP})
+    stuck = children(hurried.process.pid)
+    for pid in stuck:
+        os.kill(pid, signal.SIGSTOP)
+    assert hurried.refused("POST", "/api/decide", {"problem": CUP}) == (504, "out-of-time")
+    assert stuck - children(hurried.process.pid)
+    for pid in stuck & children(hurried.process.pid):  # another that was idle
+        os.kill(pid, signal.SIGCONT)
     assert hurried.post("/api/decide", {"problem": CUP})["step"]
 
 

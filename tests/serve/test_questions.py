@@ -56,7 +56,7 @@ def test_a_plan_and_two_of_them_are_as_the_program_prints_them(service, run, tmp
     assert service.post("/api/plan", {"kept": "cup"}) == json.loads(run("plan", str(path), "--json").stdout)
     two = json.loads(run("plan", str(path), "--json", "--versus", "restart").stdout)
     assert service.post("/api/plan", {"kept": "cup", "versus": "restart"}) == two
-    assert service.refused("POST", "/api/plan", {"kept": "cup", "nodes": 100_000}) == (422, "makes-no-sense")
+    assert service.refused("POST", "/api/plan", {"kept": "cup", "nodes": 100_000}) == (400, "malformed")
 
 
 def test_what_if_says_what_each_answer_leads_to(service):
@@ -85,7 +85,7 @@ def test_readings_are_answered_in_intervals(service):
         ("decide", {}, "makes-no-sense"),
         ("decide", {"kept": "cup", "problem": CUP}, "makes-no-sense"),
         ("decide", {"problem": 3}, "makes-no-sense"),
-        ("decide", {"kept": "cup", "polcy": "best"}, "makes-no-sense"),
+        ("decide", {"kept": "cup", "polcy": "best"}, "malformed"),
         ("decide", {"kept": "cup", "policy": "bset"}, "unknown-name"),
         ("decide", {"kept": "cup", "policy": "os:getcwd"}, "unknown-name"),
         ("decide", {"kept": "cup", "policy": "aquamend.policies:Best"}, "unknown-name"),
@@ -94,13 +94,13 @@ def test_readings_are_answered_in_intervals(service):
         ("decide", {"kept": "cup", "observed": [{"probe": "lok", "outcome": "there"}]}, "unknown-name"),
         ("decide", {"kept": "cup", "alarm": ["fire"]}, "unknown-name"),
         ("decide", {"kept": "cup", "silent": ["alarm"]}, "not-possible"),
-        ("decide", {"kept": "cup", "age": -1}, "makes-no-sense"),
-        ("decide", {"kept": "cup", "seconds": "soon"}, "makes-no-sense"),
+        ("decide", {"kept": "cup", "age": -1}, "malformed"),
+        ("decide", {"kept": "cup", "seconds": "soon"}, "malformed"),
         ("decide", {"problem": "../etc/passwd"}, "invalid-problem"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_says_where(service, path, data, refusal):
-    assert service.refused("POST", f"/api/{path}", data) == (422, refusal)
+    assert service.refused("POST", f"/api/{path}", data) == (400 if refusal == "malformed" else 422, refusal)
 
 
 def test_problems_are_kept_shown_and_deleted(service):

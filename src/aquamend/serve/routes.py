@@ -234,7 +234,7 @@ async def begin_session(asked: Asked) -> Answer:
     await asked.unless_gone(service.workers.ask("check", situation, seconds=service.limits.seconds))
     if body.session is not None and "/" in body.session:
         raise Refused(
-            422, "invalid-request", f"session names have no slash here, since they stand in addresses: {body.session!r}"
+            422, "makes-no-sense", f"session names have no slash here, since they stand in addresses: {body.session!r}"
         )
     state = await asyncio.to_thread(service.state, replace(body, problem=data["problem"]))
     begun = await service.conductor.begin(Begin(state, body.policy, body.session, body.rules, body.attended))
