@@ -6,7 +6,7 @@ import pytest
 from aquamend import Gaussian, InformationState, Mixture, Samples
 from aquamend.decision import probe_values
 from aquamend.planning.limits import Limits
-from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
+from aquamend.planning.readings import dividing_cuts, garbled, informed, refined_cuts
 from aquamend.planning.search import search
 from tests.planning.test_search import scale_state
 
@@ -34,20 +34,20 @@ def refined(channel, n):
 def made_of(channel, cuts):
     """Return a better informed channel by hypotheses: its answers, and what it tells outright."""
     made = informed(channel, cuts, channel.alike @ PRIOR)
-    return made.answers[channel.of], made.told[channel.of]
+    return made.answers[channel.of], made.informing[channel.of]
 
 
-def one_step(likelihood, told, losses) -> float:
+def one_step(likelihood, informing, losses) -> float:
     """Return the expected loss of hearing an answer, or the truth, and then deciding."""
     heard = (PRIOR[:, None] * likelihood).T @ losses
-    return float(heard.min(axis=1).sum() + (PRIOR * told) @ losses.min(axis=1))
+    return float(heard.min(axis=1).sum() + (PRIOR * informing) @ losses.min(axis=1))
 
 
 def test_the_better_informed_channel_conserves_probability(channel):
-    answers, told = made_of(channel, refined(channel, 20))
+    answers, informing = made_of(channel, refined(channel, 20))
     assert answers.min() >= 0.0
-    assert told.min() >= 0.0
-    assert answers.sum(axis=1) + told == pytest.approx(np.ones(3), abs=1e-9)
+    assert informing.min() >= 0.0
+    assert answers.sum(axis=1) + informing == pytest.approx(np.ones(3), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -77,13 +77,13 @@ def test_any_cuts_give_a_channel_that_tells_at_least_as_much(channel, cut):
 def test_readings_share_the_cuts_by_what_they_tell():
     sharp, blunt = (Gaussian({"low": (0.0, sd), "high": (2.0, sd)}).channel(("low", "high")) for sd in (1.0, 20.0))
     prior = np.array([0.5, 0.5])
-    for place in (telling_cuts, refined_cuts):
+    for place in (dividing_cuts, refined_cuts):
         of_sharp, of_blunt = place([sharp, blunt], [prior, prior], 24)
         assert len(of_sharp) + len(of_blunt) == 24
         assert len(of_sharp) > 2 * len(of_blunt)
         assert (np.diff(of_sharp) > 0.0).all()
-    assert set(telling_cuts([sharp], [prior], 5)[0]) < set(telling_cuts([sharp], [prior], 20)[0])
-    assert telling_cuts([], [], 5) == refined_cuts([], [], 5) == []
+    assert set(dividing_cuts([sharp], [prior], 5)[0]) < set(dividing_cuts([sharp], [prior], 20)[0])
+    assert dividing_cuts([], [], 5) == refined_cuts([], [], 5) == []
 
 
 @pytest.mark.parametrize("uses", [1, 2])
@@ -96,9 +96,9 @@ def test_the_gap_of_a_scale_closes(uses):
 def test_the_example_of_the_module_is_what_the_code_computes():
     means = {"low": (0.0, 1.0), "middle": (1.0, 1.0), "high": (2.0, 1.0)}
     three, even, cuts = Gaussian(means).channel(tuple(means)), np.full(3, 1.0 / 3.0), np.array([-2.0, 1.0, 4.0])
-    assert even @ informed(three, cuts, even).told == pytest.approx(0.24, abs=0.005)
-    assert even @ informed(three, np.arange(-4.0, 6.01, 0.5), even).told == pytest.approx(0.006, abs=5e-4)
+    assert even @ informed(three, cuts, even).informing == pytest.approx(0.24, abs=0.005)
+    assert even @ informed(three, np.arange(-4.0, 6.01, 0.5), even).informing == pytest.approx(0.006, abs=5e-4)
     two = Gaussian({name: means[name] for name in ("low", "middle")}).channel(("low", "middle"))
     beyond = two.intervals(cuts)[:, [0, -1]].sum(axis=1)
-    assert informed(two, cuts, even[:2]).told.mean() == pytest.approx(0.016, abs=5e-4)
+    assert informed(two, cuts, even[:2]).informing.mean() == pytest.approx(0.016, abs=5e-4)
     assert beyond.mean() == pytest.approx(0.013, abs=5e-4)

@@ -247,7 +247,7 @@ def test_an_interrupt_ends_the_program_unless_somebody_hears_how_far_it_has_come
     with pytest.raises(KeyboardInterrupt):
         evaluate(Interrupted(), lid())
     with pytest.raises(TooLarge, match="interrupted"):
-        evaluate(Interrupted(), lid(), told=lambda visited, finished: None)
+        evaluate(Interrupted(), lid(), report=lambda visited, finished: None)
 
 
 def test_the_deadline_of_whoever_waits_for_an_evaluation_is_theirs():

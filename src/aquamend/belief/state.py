@@ -60,10 +60,10 @@ class Observation:
     """Whether it came by itself: then it has cost nothing, and is no use of the probe."""
 
     def __str__(self) -> str:
-        return f"{self.probe} = {self.told}"
+        return f"{self.probe} = {self.short}"
 
     @property
-    def told(self) -> str:
+    def short(self) -> str:
         """The answer in a few digits."""
         return self.outcome if isinstance(self.outcome, str) else f"{self.outcome:.6g}"
 

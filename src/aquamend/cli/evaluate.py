@@ -96,8 +96,8 @@ def _evaluated(state: InformationState, name: str, deadline: float | None, episo
 
     policy = policy_named(name)
     try:
-        with following(f"evaluate {name}") as told:
-            return evaluated(policy, state, deadline_s=math.inf if deadline is None else deadline, told=told)
+        with following(f"evaluate {name}") as report:
+            return evaluated(policy, state, deadline_s=math.inf if deadline is None else deadline, report=report)
     except NotDiscrete:
         if isinstance(policy, Exact):  # its plan is only the best found so far, so that its value is nobody's
             raise

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 EVERY_S = 15.0
 """How often a log that is no terminal hears of it."""
 
-Told = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 """Is told how many are done, and of how many."""
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Told]:
+def progress_bar(what: str) -> Iterator[Report]:
     """Give a function to tell progress to; it is drawn with rate and time left."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with _bar(what, console) as told:
-            yield told
+        with _bar(what, console) as report:
+            yield report
     else:
-        yield _Log(what, console).told
+        yield _Log(what, console).report
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Pace:
 
 
 @contextmanager
-def _bar(what: str, console: Console) -> Iterator[Told]:
+def _bar(what: str, console: Console) -> Iterator[Report]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -68,13 +68,13 @@ def _bar(what: str, console: Console) -> Iterator[Told]:
     pace, bar = _Pace(), Progress(*columns, console=console)
     task = bar.add_task(what, total=None, rate="")
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         bar.start()  # not before there is something to tell: what is asked may be wrong
         rate = pace.rate(done)
         bar.update(task, completed=done, total=total, rate="" if rate is None else f"{rate:,.1f}/s")
 
     try:
-        yield told
+        yield report
     finally:
         bar.stop()
 
@@ -86,7 +86,7 @@ class _Log:
     pace: _Pace = field(default_factory=_Pace)
     last: float = field(default_factory=time.monotonic)
 
-    def told(self, done: int, total: int) -> None:
+    def report(self, done: int, total: int) -> None:
         rate = self.pace.rate(done)
         if rate is None or (time.monotonic() - self.last < EVERY_S and done < total):
             return

@@ -29,10 +29,10 @@ def searching(what: str) -> Iterator[Listener]:
 
     line = _Line(what)
 
-    def told(bounds: Bounds, seconds: float) -> None:
+    def report(bounds: Bounds, seconds: float) -> None:
         line.say(lambda: f"between {bounds.lower:.6g} and {bounds.upper:.6g} after {seconds:.0f} s; Ctrl-C ends it")
 
-    with line.shown(), progress(told) as listener:
+    with line.shown(), progress(report) as listener:
         yield listener
 
 
@@ -43,11 +43,11 @@ def following(what: str) -> Iterator[Callable[[int, float], None]]:
 
     line = _Line(what)
 
-    def told(visited: int, finished: float) -> None:
+    def report(visited: int, finished: float) -> None:
         line.say(lambda: f"{visited:,} evidence states, {finished:.1%} of the probability at an end; Ctrl-C ends it")
 
     with line.shown(), progress(lambda bounds, seconds: None):
-        yield told
+        yield report
 
 
 @dataclass(slots=True)

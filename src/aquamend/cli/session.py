@@ -407,7 +407,7 @@ def _print_retold(console: Console, happened: Recovery, other: Retold, policy: s
     console.print(f"{shown(policy)}, given the answers of this session:")
     answers = list(other.evidence)
     for number, step in enumerate(other.steps, start=1):
-        answer = f": {answers[number - 1].told}" if number <= len(answers) else ""
+        answer = f": {answers[number - 1].short}" if number <= len(answers) else ""
         console.print(f"  {number}. {words.full(step)}{answer}")
     console.print()
     if other.unanswered is not None:

@@ -73,11 +73,11 @@ def _left_out_data(problem: Problem) -> dict[str, Any]:
 
 
 def _left_out_text(problem: Problem) -> str:
-    from aquamend.explanation.wording import told_left_out
+    from aquamend.explanation.wording import left_out_text
     from aquamend.problem.building.left_out import effect_of_left_out
 
     effect = effect_of_left_out(problem)
-    return "" if effect is None else f"\n  {told_left_out(effect, problem.unit)}"
+    return "" if effect is None else f"\n  {left_out_text(effect, problem.unit)}"
 
 
 def _size(problem: Problem) -> str:

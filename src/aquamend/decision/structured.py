@@ -258,8 +258,8 @@ def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[
     for when, end in ends:
         left = left_by_correcting(end, i) if end.failure_probabilities[i] > 0 else 0.0
         if left > 0:
-            told = "no value may be declared" if math.isinf(left) else f"{left:g} of its loss is left on average"
-            yield f"Assumption 2 (correction removes the failure): {belief.name!r} has failed{when}, and {told}"
+            what = "no value may be declared" if math.isinf(left) else f"{left:g} of its loss is left on average"
+            yield f"Assumption 2 (correction removes the failure): {belief.name!r} has failed{when}, and {what}"
 
 
 def _doubtful_support(state: InformationState, i: int) -> Iterator[str]:
@@ -289,8 +289,8 @@ def _locality(
     else:
         own = [k for k in columns if _hangs_on(state, probe, aspects[:, k])]
     if not own:
-        told = [graph.beliefs[beliefs[k]].name for k in columns if not _local(state, probe, nothing, aspects[:, [k]])]
-        listed = " and ".join(map(repr, told)) or "several beliefs together"
+        what = [graph.beliefs[beliefs[k]].name for k in columns if not _local(state, probe, nothing, aspects[:, [k]])]
+        listed = " and ".join(map(repr, what)) or "several beliefs together"
         yield f"Assumption 1 (belief-local probes): the answer of {probe!r} tells of {listed}"
     for k in own:
         yield from _cheaper(state, probe, beliefs[k], designated, "tells of")

@@ -17,7 +17,7 @@ from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.steps import Reprobe, Restart, RollBack
 from aquamend.explanation.alternatives import Alternatives, alternatives, answers_to, unavailable
 from aquamend.explanation.report import BeliefLine, DecisionReport, labels
-from aquamend.explanation.wording import Wording, certificate, flips, reasons, told, told_left_out
+from aquamend.explanation.wording import Wording, certificate, flips, left_out_text, reasons, value_text
 from aquamend.policies import Evaluation
 from aquamend.policies.sampling import SampledEvaluation, paired_difference
 from aquamend.problem import Problem
@@ -152,7 +152,7 @@ def _declarations(report: DecisionReport) -> Iterator[Group]:
         belief = graph.beliefs[graph.belief_index[standing.in_force.declaration.belief]]
         replaced = belief.declared is not None and _says_otherwise(standing)
         if replaced or (belief.needs_support and not standing.in_force.usable):
-            now = "" if belief.declared is None else f" {shown(told(belief.declared))}"
+            now = "" if belief.declared is None else f" {shown(value_text(belief.declared))}"
             lines.append(Text(f"{shown(name)}: {shown(belief.name)}{now}{_standing(report, standing)}"))
     hidden = [_more(len(lines) - MOST_NOTES, "declaration")] if len(lines) > MOST_NOTES else []
     if lines:
@@ -174,8 +174,8 @@ def _standing(report: DecisionReport, standing: DeclarationStanding) -> str:
         return f"{wrong}{lacking}." + (f" Supported by {listed(new.declaration.support)}." if new.usable else "")
     by = f", from {listed(new.declaration.support)}" if new.declaration.support else ""
     chance = "" if new.invalid is None else f" (wrong with {percent(new.invalid)}{by})"
-    mean = "" if new.mean is None else f"; the mean of what is true near it is {told(new.mean)}"
-    return f"{wrong}{lacking}. The evidence now supports {shown(told(new.declaration.value))}{chance}{mean}."
+    mean = "" if new.mean is None else f"; the mean of what is true near it is {value_text(new.mean)}"
+    return f"{wrong}{lacking}. The evidence now supports {shown(value_text(new.declaration.value))}{chance}{mean}."
 
 
 def _why_unusable(report: DecisionReport, standing: Standing) -> str:
@@ -297,7 +297,7 @@ def _certainty(report: DecisionReport) -> Group:
     state = report.state
     effect = effect_of_left_out(state.problem, state.chance_of_evidence)
     if effect is not None:
-        lines.append(Text(told_left_out(effect, state.problem.unit, answered=bool(state.evidence))))
+        lines.append(Text(left_out_text(effect, state.problem.unit, answered=bool(state.evidence))))
     return _section("How sure is this", *lines)
 
 

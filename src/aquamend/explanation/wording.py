@@ -76,7 +76,7 @@ class Wording:
 
     def value_of(self, new: NewDeclaration) -> str:
         """Return one new value in words."""
-        return f"{new.belief}: {told(new.value)}"
+        return f"{new.belief}: {value_text(new.value)}"
 
     def culprits(self, beliefs: Sequence[str]) -> list[str]:
         """Return beliefs with the likeliest to have failed first."""
@@ -88,7 +88,7 @@ class Wording:
         return quantity(value, self.state.problem.unit)
 
 
-def told(value: object) -> str:
+def value_text(value: object) -> str:
     """Return what is declared, or was read, in a few digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -294,7 +294,7 @@ def certificate(report: DecisionReport) -> str:
     )
 
 
-def told_left_out(effect: LeftOut, unit: str, *, answered: bool = False) -> str:
+def left_out_text(effect: LeftOut, unit: str, *, answered: bool = False) -> str:
     """Return how probable combinations of causes are that were left out, and what that may change.
 
     ``answered`` says whether probes have answered, so that more was heard than the alarm.

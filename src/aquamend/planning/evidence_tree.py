@@ -156,7 +156,7 @@ class EvidenceTree:
         self._all_apart = apart or (not relaxed and self.endings.ruled)
         self._a_node = A_NODE + stop_work(self.endings) + self.endings.features.size
         n_hypotheses, n_probes = len(state.posterior), len(answers)
-        self._told = np.column_stack([own.told * self._informed for own in answers])
+        self._informing = np.column_stack([own.informing * self._informed for own in answers])
         self._at_stake = math.inf if len(self.endings.exact_zeros) else worst_loss(state.problem)
         self._outside = {} if not relaxed and self.endings.ruled else self._outside_stories()
         self._said = _Said(self) if len(self.endings.support) and not relaxed else None
@@ -188,9 +188,9 @@ class EvidenceTree:
         answer is; and it saves no more than acting as if one story were true might lose outside it. Where that is less
         than the probe costs, not asking it is as good. This needs a loss that is concave, and finite everywhere.
         """
-        telling = [] if self._at_stake == math.inf else [m for m, own in enumerate(self.answers) if not own.told.any()]
+        probing = [m for m, own in enumerate(self.answers) if self._at_stake < math.inf and not own.informing.any()]
         outside = {}
-        for m in telling:
+        for m in probing:
             story = labels_of(self.answers[m].likelihood)[0]
             weight = np.bincount(story, weights=self.state.posterior)
             likely = np.argsort(-weight, kind="stable")[:MOST_STORIES]
@@ -337,7 +337,7 @@ class EvidenceTree:
         chance, cost = np.empty(len(whose)), self.cost[probe]
         for m, own, answers in self._by_probe(probe):
             chance[first[own][:, None] + np.arange(self._width[m])] = posterior[own] @ self.table[answers].T
-            cost[own] += posterior[own] @ self._told[:, m]
+            cost[own] += posterior[own] @ self._informing[:, m]
         apart = self._apart(chance, first, whose, rare)
         together = np.flatnonzero(~apart & (chance > 0.0))
         some, mass, costs = self._together(nodes, probe, posterior, whose[together], column[together])

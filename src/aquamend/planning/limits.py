@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from aquamend import deadline
 from aquamend.planning.bounds import Bounds
 
-Told = Callable[[Bounds, float], None]
+Report = Callable[[Bounds, float], None]
 """Hears the bounds reached, and after how many seconds."""
 
 MEMORY = 1.5e9
@@ -22,7 +22,7 @@ MEMORY = 1.5e9
 class Listener:
     """Whoever wants to hear how far searches come, and what they have reached when they are interrupted."""
 
-    told: Told
+    report: Report
     interrupted: bool = False
     """Whether one was; those that follow end at once."""
 
@@ -31,9 +31,9 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def progress(told: Told) -> Iterator[Listener]:
+def progress(report: Report) -> Iterator[Listener]:
     """Let searches in this context tell how far they have come; an interrupt then ends one early, with its bounds."""
-    listener = Listener(told)
+    listener = Listener(report)
     token = _listener.set(listener)
     try:
         yield listener
@@ -70,7 +70,7 @@ class Limits:
         """Whether a search with these bounds should end; whoever listens hears of them."""
         listener = _listener.get()
         if listener is not None:
-            listener.told(bounds, deadline.clock() - self.started)
+            listener.report(bounds, deadline.clock() - self.started)
             if listener.interrupted:
                 return True
         return bounds.gap <= self.gap or self.left_s <= 0.0

@@ -58,7 +58,7 @@ class Informed:
 
     answers: Floats
     """Shape ``(n_labels, n_cuts + 1)``; the probability of being told "about that cut", and last of a mere glitch."""
-    told: Floats
+    informing: Floats
     """Shape ``(n_labels,)``; the probability of being told the whole truth."""
 
 
@@ -78,8 +78,8 @@ def informed(channel: Readings, cuts: Floats, prior: Floats) -> Informed:
     answers = np.where(np.isfinite(direction), direction, 0.0) * size.sum(axis=0)
     inside = np.diff(np.arctan((cuts[[0, -1]] - channel.centre) / channel.width))[0] / math.pi
     glitch = np.full((len(weight), 1), channel.outliers * (1.0 - inside))  # beyond all cuts, whatever the label
-    told = np.maximum(1.0 - answers.sum(axis=0) - glitch[:, 0], 0.0)
-    return Informed(np.hstack([answers.T, glitch]), told)
+    informing = np.maximum(1.0 - answers.sum(axis=0) - glitch[:, 0], 0.0)
+    return Informed(np.hstack([answers.T, glitch]), informing)
 
 
 def _weight(prior: Floats) -> Floats:
@@ -163,7 +163,7 @@ def _best_of_some(position: Floats, ratio: Floats, mean: Floats) -> tuple[Floats
     return start * room, end * room
 
 
-def telling_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int) -> list[Floats]:
+def dividing_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int) -> list[Floats]:
     """Return the cuts of each channel, n in all: one after the other, each where it tells most of a label.
 
     What a cut tells is the mutual information of label and interval; a label that is hardly possible counts a little.
@@ -222,7 +222,7 @@ def refined_cuts(channels: Sequence[Readings], priors: Sequence[Floats], n: int)
     That is by the doubt about the label that readings would leave and the lottery does not.
     """
     ends = [np.array([channel.centre - channel.width, channel.centre + channel.width]) for channel in channels]
-    telling = telling_cuts(channels, priors, max(2 * len(channels), n // 2))
+    telling = dividing_cuts(channels, priors, max(2 * len(channels), n // 2))
     cuts = [np.union1d(*both) for both in zip(ends, telling, strict=True)]
     worst = []
     for k, (channel, prior, own) in enumerate(zip(channels, priors, cuts, strict=True)):

@@ -17,7 +17,7 @@ from aquamend.belief import InformationState, ProbeView
 from aquamend.decision.branches import decision_cuts
 from aquamend.decision.probe_value import clairvoyant_loss
 from aquamend.planning.bounds import quick_bounds
-from aquamend.planning.readings import garbled, informed, refined_cuts, telling_cuts
+from aquamend.planning.readings import dividing_cuts, garbled, informed, refined_cuts
 from aquamend.problem.model.kernels import Answer, Outcomes, Readings
 
 Placing = Callable[[Sequence[Readings], Sequence[Floats], int], list[Floats]]
@@ -34,7 +34,7 @@ class Answers:
 
     likelihood: Floats
     """Shape ``(n_hypotheses, n_answers)``."""
-    told: Floats
+    informing: Floats
     """Shape ``(n_hypotheses,)``; the probability that it tells the whole truth instead."""
     column: Indices
     """Shape ``(n_outcomes,)``; the answer that each outcome or interval of readings is, -1 for one that never comes."""
@@ -76,7 +76,7 @@ def better_informed(state: InformationState, n_cuts: int) -> list[Answers]:
 
 def less_informed(state: InformationState, n_cuts: int) -> list[Answers]:
     """Return the legal probes, telling at most as much as they do, with so many cuts in all and a few more."""
-    cuts = _shared_out(state, n_cuts, telling_cuts)
+    cuts = _shared_out(state, n_cuts, dividing_cuts)
     deciding = decision_cuts(state, state.legal)
     if sum(0 if own is None else len(own) for own in deciding) <= n_cuts:  # where the decision changes one step ahead
         cuts = [own if more is None else np.union1d(own, more) for own, more in zip(cuts, deciding, strict=True)]
@@ -100,8 +100,8 @@ def _better_informed(state: InformationState, view: ProbeView, cuts: Floats) -> 
         return _as_it_is(view, possible)
     more = informed(channel, cuts, channel.gathered(state.posterior))
     if channel.n_labels > MOST_LABELS:
-        return _answers(more.answers[channel.of], possible, more.told[channel.of])
-    labels = channel.alike.T * more.told  # told by its label only: what else is true stays open
+        return _answers(more.answers[channel.of], possible, more.informing[channel.of])
+    labels = channel.alike.T * more.informing  # told by its label only: what else is true stays open
     return _answers(np.hstack([more.answers[channel.of], labels]), possible, np.zeros(len(possible)))
 
 
@@ -122,7 +122,7 @@ def _as_it_is(view: ProbeView, possible: Bools) -> Answers:
 def _answers(
     table: Floats,
     possible: Bools,
-    told: Floats,
+    informing: Floats,
     *,
     names: tuple[str, ...] = (),
     cuts: Floats | None = None,
@@ -131,4 +131,4 @@ def _answers(
     happens = (table[possible] > 0.0).any(axis=0)
     column = np.where(happens, np.cumsum(happens) - 1, -1)
     kept = table[:, happens]
-    return Answers(kept if kept.shape[1] else np.zeros((len(table), 1)), told, column, tuple(names), cuts)
+    return Answers(kept if kept.shape[1] else np.zeros((len(table), 1)), informing, column, tuple(names), cuts)

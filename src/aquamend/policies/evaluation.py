@@ -98,7 +98,7 @@ def evaluate(
     *,
     deadline_s: float = math.inf,
     most_states: int | None = None,
-    told: Followed | None = None,
+    report: Followed | None = None,
 ) -> Evaluation:
     """Return the exact expectation of following the policy from this state to the end.
 
@@ -111,7 +111,7 @@ def evaluate(
     policy, state = in_order(policy, state)
     if isinstance(policy, Exact):
         _check_completes(policy, state, deadline_s)
-    following = _Following(policy, state.problem, told, most_states or MOST_STATES)
+    following = _Following(policy, state.problem, report, most_states or MOST_STATES)
     try:
         with deadline.ends_at(deadline.clock() + deadline_s):
             return following.to_the_end(state)
@@ -120,7 +120,7 @@ def evaluate(
         grace_s = GRACE_S + GRACE * deadline_s
         raise following.unfinished(f"not finished after {deadline_s:g} s", grace_s) from None
     except KeyboardInterrupt:
-        if told is None:
+        if report is None:
             raise
         raise following.unfinished("interrupted") from None
 
@@ -144,7 +144,7 @@ class _Following:
 
     policy: Policy
     problem: Problem
-    told: Followed | None
+    report: Followed | None
     most_states: int = MOST_STATES
     total: Floats = field(init=False)
     visited: int = 0
@@ -188,8 +188,8 @@ class _Following:
         else:
             self.total += probability * ended(here, step)
             self.finished += probability
-        if self.told is not None:
-            self.told(self.visited, self.finished)
+        if self.report is not None:
+            self.report(self.visited, self.finished)
 
     def _step(self, here: InformationState, probability: float) -> Step:
         """Return the policy's step; of what hardly ever comes, the best ending, unless that has no finite loss."""

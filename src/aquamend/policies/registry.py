@@ -66,7 +66,7 @@ def name_of(policy: Policy) -> str:
         if type(shipped := make()) is type(policy) and shipped == policy:
             return name
     name = f"{type(policy).__module__}:{type(policy).__qualname__}"
-    told = f"{type(policy).__module__}:{policy!r}"
+    with_settings = f"{type(policy).__module__}:{policy!r}"
     if isinstance(policy, Lookahead):
         name = f"lookahead-{policy.depth}"
     if isinstance(policy, Robust):
@@ -74,7 +74,7 @@ def name_of(policy: Policy) -> str:
     comparable = type(policy).__eq__ is not object.__eq__
     if not comparable or _makes(name, policy):
         return name
-    return told if "(" in told and _makes(told, policy) else repr(policy)
+    return with_settings if "(" in with_settings and _makes(with_settings, policy) else repr(policy)
 
 
 def _makes(name: str, policy: Policy) -> bool:

@@ -16,7 +16,7 @@ from aquamend.codec import Amount
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import completed
 from aquamend.errors import BadStep, UnknownName
-from aquamend.explanation.wording import told
+from aquamend.explanation.wording import value_text
 from aquamend.problem import RESTART, Plan, Problem
 from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.recovery.receipts import Charge, Receipt, charged
@@ -132,7 +132,7 @@ class Declare(_Act):
     """None where the problem knows no value: the belief is made right as it stands."""
 
     def __str__(self) -> str:
-        return f"declare: {self.belief}" + ("" if self.value is None else f" = {told(self.value)}")
+        return f"declare: {self.belief}" + ("" if self.value is None else f" = {value_text(self.value)}")
 
 
 @dataclass(frozen=True, slots=True)

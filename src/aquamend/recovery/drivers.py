@@ -312,12 +312,12 @@ async def _wait_async(
     patience: float,
 ) -> None:
     pause = _pause(session, request, patience)
-    told = asyncio.ensure_future(changed.wait())
+    woken = asyncio.ensure_future(changed.wait())
     try:
         timeout = None if math.isinf(pause) else pause
-        await asyncio.wait([told, *tasks.values()], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([woken, *tasks.values()], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        told.cancel()
+        woken.cancel()
 
 
 async def _stop_before_leaving_async(

@@ -10,8 +10,7 @@ from typing import Any
 
 from aquamend.belief import InformationState
 from aquamend.decision.steps import step_from_data
-from aquamend.explanation.wording import Wording
-from aquamend.explanation.wording import told as as_told
+from aquamend.explanation.wording import Wording, value_text
 from aquamend.recovery.acts import Act, HandOver, Measure
 from aquamend.recovery.events import (
     Alarmed,
@@ -291,9 +290,9 @@ def _receipt(done: Done, act: Act | None, now: Recovery, took: float | None) -> 
         why = str(receipt.finding).removeprefix("in doubt: ")
         return "failed" if done.known else "in doubt", f"{receipt.what} ({why}), charged {cost}.", True
     if isinstance(act, Measure):
-        answer = f"{receipt.what} = {as_told(receipt.finding)}, cost {cost}."
+        answer = f"{receipt.what} = {value_text(receipt.finding)}, cost {cost}."
         return "measured", f"{answer} In doubt: {_doubts(now.state)}.", False
-    found = "" if receipt.finding is None else f" ({as_told(receipt.finding)})"
+    found = "" if receipt.finding is None else f" ({value_text(receipt.finding)})"
     return "handed over" if isinstance(act, HandOver) else "done", f"{receipt.what}{found}, cost {cost}.", False
 
 

@@ -276,8 +276,8 @@ def check_robot(
                 seen.stopped += robot.caught
     never_caught = stoppable and harm and not seen.stopped
     lacks = {NO_STOP: not stoppable, NO_VERIFY: not verifying, NEVER_CAUGHT: never_caught}
-    told = tuple(what for what, lacking in lacks.items() if lacking)
-    return RobotCheck(seen.recoveries, seen.harmed, seen.probes, seen.acts, seen.stopped, told)
+    missing = tuple(what for what, lacking in lacks.items() if lacking)
+    return RobotCheck(seen.recoveries, seen.harmed, seen.probes, seen.acts, seen.stopped, missing)
 
 
 class _Seen:

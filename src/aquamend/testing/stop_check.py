@@ -95,16 +95,16 @@ class StoppedRobot:
     def _asked(self, act: Act) -> Receipt | None:
         """Return what ``stop`` returns, checked; None where it ran into something."""
         watched, robot = self.watched, self.watched.robot
-        told = _called(robot.stop, act)  # type: ignore[attr-defined]
-        if not wait_for([told], self._stop_s).done:
+        came = _called(robot.stop, act)  # type: ignore[attr-defined]
+        if not wait_for([came], self._stop_s).done:
             watched.fail(
                 f"has not returned from stop() of {str(act)!r} within {self._stop_s:g} s; return None where the act "
                 "cannot be stopped by then"
             )
-        error = told.exception()
+        error = came.exception()
         if error is not None and not isinstance(error, AquaMendError | OSError):
             watched.fail(f"raises {error!r} when it is to stop {str(act)!r}; return None where that cannot be done")
-        receipt = None if error is not None else told.result()
+        receipt = None if error is not None else came.result()
         if receipt is not None:
             watched.check_receipt(act, receipt)
         return receipt

@@ -108,8 +108,8 @@ class WatchedRobot:
                     f"answers {receipt.finding!r} to use {use} of {step.probe!r}, but {before!r} where else was asked "
                     "before; if its noise is real, check it with repeatable=False"
                 )
-        told = f"{step} = {receipt.finding}" if receipt.succeeded else f"{step} failed"
-        self.said.append(told)
+        came = f"{step} = {receipt.finding}" if receipt.succeeded else f"{step} failed"
+        self.said.append(came)
 
     def perform(self, act: Act) -> Receipt:
         """Return the receipt of an act, checked; where the robot verifies, before and after."""
@@ -217,13 +217,13 @@ class WatchedRobot:
             self._check_not_done(act, when)
 
     def _check_done(self, act: Act) -> None:
-        told = self._verify(act) if isinstance(self.robot, Verifying) else None
-        if told is not None and not told.succeeded:
-            self.fail(f"verifies {str(act)!r} as not done ({told.finding}), which it has done")
+        came = self._verify(act) if isinstance(self.robot, Verifying) else None
+        if came is not None and not came.succeeded:
+            self.fail(f"verifies {str(act)!r} as not done ({came.finding}), which it has done")
 
     def _check_not_done(self, act: Act, when: str) -> None:
-        told = self._verify(act) if isinstance(self.robot, Verifying) else None
-        if told is not None and told.succeeded:
+        came = self._verify(act) if isinstance(self.robot, Verifying) else None
+        if came is not None and came.succeeded:
             self.fail(f"verifies {str(act)!r} as done, {when}")
 
     def _check_verdict(self, recovery: Recovery, verdict: Verdict) -> None:
@@ -253,8 +253,8 @@ class WatchedRobot:
     def fail(self, what: str) -> NoReturn:
         """Raise the fault, and keep the first one."""
         name = "" if self.given is None else f"in {self.given[0].problem.name!r}, "
-        told = f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}"
-        self.fault = self.fault or RobotFault(told)
+        came = f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}"
+        self.fault = self.fault or RobotFault(came)
         raise self.fault
 
 

@@ -159,15 +159,15 @@ class Cell:
         undone = undone if undone.size else self.values("undone")
         if not undone.size or (and_success and not successes.size):
             return None
-        moved = [count + (e == RESTART) for count, e in zip(undone.tolist(), self._told("ending"), strict=True)]
-        false_alarm = self._told("false_alarm")
+        moved = [count + (e == RESTART) for count, e in zip(undone.tolist(), self._raw("ending"), strict=True)]
+        false_alarm = self._raw("false_alarm")
         if and_success:
             return zero_rollback_and_success_rate(moved, false_alarm, successes.tolist())
         return zero_rollback_rate(moved, false_alarm)
 
     def endings(self, *kinds: str) -> int | None:
         """Return how many records ended in one of these ways; None unless each sound record has one ending."""
-        endings = self._told("ending")
+        endings = self._raw("ending")
         return sum(map(endings.count, kinds)) if endings and None not in endings else None
 
     def escalation_rate(self) -> float | None:
@@ -177,17 +177,17 @@ class Cell:
 
     def over_budget_rate(self) -> float | None:
         """Return the share of records with a sensing budget that went over it; None where none has a budget."""
-        known = [bool(over) for over in self._told("over_budget") if over is not None]
+        known = [bool(over) for over in self._raw("over_budget") if over is not None]
         return sum(known) / len(known) if known else None
 
     def causes(self) -> int:
         """Return how many true causes occur, false alarms not counted; with fewer than two there are none to tell."""
-        return len({str(cause) for cause in self._told("cause") if cause} - {FALSE_ALARM})
+        return len({str(cause) for cause in self._raw("cause") if cause} - {FALSE_ALARM})
 
     @cached_property
     def attribution(self) -> AttributionScores | None:
         """How well causes were told apart; None unless each record says, and for who is told the truth."""
-        pairs = list(zip(self._told("cause"), self._told("attributed"), strict=True))
+        pairs = list(zip(self._raw("cause"), self._raw("attributed"), strict=True))
         if not pairs or knows_the_truth(self.policy) or any(None in pair for pair in pairs):
             return None
         for row, pair in zip(self.sound.tolist(), pairs, strict=True):
@@ -209,7 +209,7 @@ class Cell:
 
     @cached_property
     def _disjoint(self) -> Indices:
-        return self.sound[[told is True for told in self._told("disjoint")]]
+        return self.sound[[raw is True for raw in self._raw("disjoint")]]
 
     def error(self, *, disjoint: bool = False, normalised: bool = False) -> float | None:
         """Return the mean of |estimate - exact|, or that over the mean of the exact values: a ratio of means."""
@@ -229,5 +229,5 @@ class Cell:
         both = ~np.isnan(errors)
         return errors[both], exact[both]
 
-    def _told(self, name: str) -> list[Any]:
-        return self.table.told(name, self.sound.tolist(), self.at)
+    def _raw(self, name: str) -> list[Any]:
+        return self.table.raw(name, self.sound.tolist(), self.at)

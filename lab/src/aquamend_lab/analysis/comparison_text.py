@@ -252,12 +252,12 @@ def _drivers(whole: Comparison) -> Table:
 def _steps(whole: Comparison) -> Table:
     grid = grid_of(("scenario", "right"), ("seed", "right"), ("", "left"), ("what was done", "left"), flexible=(2, 3))
     for driver in whole.drivers:
-        for name, steps in _told(driver, whole):
+        for name, steps in _done(driver, whole):
             grid.add_row(str(driver.scenario), str(driver.seed), name, " → ".join(map(shown, steps)))
     return grid
 
 
-def _told(driver: Driver, whole: Comparison) -> list[tuple[str, tuple[str, ...]]]:
+def _done(driver: Driver, whole: Comparison) -> list[tuple[str, tuple[str, ...]]]:
     if driver.first_steps == driver.second_steps:
         return [("both", driver.first_steps)]
     return [(shown(whole.first), driver.first_steps), (shown(whole.second), driver.second_steps)]

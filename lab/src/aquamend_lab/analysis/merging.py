@@ -68,11 +68,11 @@ def _together(runs: Sequence[Run]) -> Run:
 
 def _names(runs: Sequence[Run]) -> list[dict[str, str]]:
     """Return what each policy of each run is called among all of them."""
-    told: dict[str, dict[Place, Line]] = {}
+    seen: dict[str, dict[Place, Line]] = {}
     apart: set[str] = set()
     for run in runs:
         for line in run.records:
-            before = told.setdefault(line["policy"], {}).setdefault(_place(line), line)
+            before = seen.setdefault(line["policy"], {}).setdefault(_place(line), line)
             if before != line:
                 apart.add(line["policy"])
     found = []

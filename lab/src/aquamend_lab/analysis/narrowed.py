@@ -16,8 +16,8 @@ def narrowed(run: Run) -> str:
     if not isinstance(full, dict):
         return ""
     parts = [_scenarios(asked, full), _policies(asked["policies"], full.get("policies", []))]
-    told = " and ".join(part for part in parts if part)
-    return f"Narrowed: {told}. The suite's description is of all of it." if told else ""
+    text = " and ".join(part for part in parts if part)
+    return f"Narrowed: {text}. The suite's description is of all of it." if text else ""
 
 
 def _scenarios(asked: dict[str, Any], full: dict[str, Any]) -> str:

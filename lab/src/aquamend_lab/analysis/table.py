@@ -74,7 +74,7 @@ class RunTable:
         """Return whether any record has this number."""
         return not np.isnan(self.column(name)).all()
 
-    def told(self, name: str, rows: Sequence[int], column: int) -> list[Any]:
+    def raw(self, name: str, rows: Sequence[int], column: int) -> list[Any]:
         """Return what some records of one policy say under a name, as it stands; None where they do not say."""
         return [self.records.get((row, column), {}).get(name) for row in rows]
 
@@ -127,10 +127,10 @@ class RunTable:
 
         The manifest has one for all, or one for each value of a name in groups.
         """
-        told = self.run.manifest.get("unit")
-        if not isinstance(told, dict):
-            return told if isinstance(told, str) else ""
-        units = {name: own for name, own in told.items() if isinstance(own, dict)}
+        raw = self.run.manifest.get("unit")
+        if not isinstance(raw, dict):
+            return raw if isinstance(raw, str) else ""
+        units = {name: own for name, own in raw.items() if isinstance(own, dict)}
         for name, value in group.items():
             if name in units:
                 return str(units[name].get(str(value), ""))

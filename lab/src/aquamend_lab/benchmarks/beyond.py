@@ -54,7 +54,7 @@ NOBODY = "there is nobody to ask"
 class OutsideWorld:
     """A world in which more is possible than the robot was told."""
 
-    told: InformationState
+    believed: InformationState
     """What the robot takes for possible at the alarm."""
     real: ModelWorld
     dead: str | None = None
@@ -64,7 +64,7 @@ class OutsideWorld:
 
     def alarm(self) -> InformationState:
         """Return the public evidence."""
-        return self.told
+        return self.believed
 
     def measure(self, step: Measure) -> Receipt:
         """Run a probe; a dead one tells of the world in which nothing is wrong."""
@@ -152,7 +152,7 @@ class BeyondFiles:
     """The worlds of some problem files."""
 
     paths: tuple[Path, ...]
-    _told: dict[tuple[int, str, str], InformationState] = field(default_factory=dict, init=False, repr=False)
+    _believed: dict[tuple[int, str, str], InformationState] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def states(self) -> list[InformationState]:
@@ -170,23 +170,23 @@ class BeyondFiles:
         happens = self._happens(start, world)
         truth = int(np.searchsorted(np.cumsum(happens), rng.random() * happens.sum(), side="right"))
         dead = str(rng.choice([probe.name for probe in problem.graph.probes]))
-        told = self._told_of(which, world, truth)
+        believed = self._believed_of(which, world, truth)
         answers = stream(NAME, seed, which)
 
-        def posed(told: InformationState) -> Scenario:
+        def posed(believed: InformationState) -> Scenario:
             real = ModelWorld(start, truth, answers)
             fine = ModelWorld(start, int(_nothing_wrong(problem).argmax()), answers)
 
             def enter() -> OutsideWorld:
-                return OutsideWorld(told, replace(real), dead if world == DEAD_PROBE else None, replace(fine))
+                return OutsideWorld(believed, replace(real), dead if world == DEAD_PROBE else None, replace(fine))
 
             happened = problem.model.hypotheses[truth]
             known = Truth(happened.name, failed_under(problem, truth), Cause(happened.cause), enter)
             group = {"problem": self.paths[which].stem, "world": world}
-            return Scenario(NAME, seed, number, told, (known,), group=group, features={"dead": dead})
+            return Scenario(NAME, seed, number, believed, (known,), group=group, features={"dead": dead})
 
-        nobody = self._told_of(which, NOBODY + world, truth, lambda: _without_a_person(told))
-        return replace(posed(told), versions={NOBODY: posed(nobody)})
+        nobody = self._believed_of(which, NOBODY + world, truth, lambda: _without_a_person(believed))
+        return replace(posed(believed), versions={NOBODY: posed(nobody)})
 
     def _happens(self, start: InformationState, world: str) -> Floats:
         """Return how likely each hypothesis really is."""
@@ -195,16 +195,16 @@ class BeyondFiles:
             return np.where(nothing, FALSE_ALARMS[world], 1.0) * start.posterior
         return start.posterior if world == AS_MODELLED else np.where(nothing, 0.0, start.posterior)
 
-    def _told_of(
+    def _believed_of(
         self, which: int, world: str, truth: int, make: Callable[[], InformationState] | None = None
     ) -> InformationState:
         """Return what the robot takes for possible; the same object for the same, so that decisions are kept."""
         start = self.states[which]
         cause = causes_of(start.problem.model.hypotheses[truth])[0] if world.endswith(UNLISTED) else ""
         key = which, world, cause
-        if key not in self._told:
-            self._told[key] = make() if make else without_cause(start, cause) if cause else start
-        return self._told[key]
+        if key not in self._believed:
+            self._believed[key] = make() if make else without_cause(start, cause) if cause else start
+        return self._believed[key]
 
 
 def causes_of(hypothesis: Hypothesis) -> list[str]:

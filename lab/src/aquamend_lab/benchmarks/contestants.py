@@ -65,11 +65,11 @@ class Oracle:
         """
         problem = state.problem
         true = [belief.name in self.failed for belief in problem.graph.beliefs]
-        told = (problem.failed == true).all(axis=1)
+        same = (problem.failed == true).all(axis=1)
         for belief, value in self.values.items():
-            told &= problem.wrong_where(problem.graph.belief_index[belief], value) == 0.0
-        mass = state.posterior * told
-        if mass.sum() <= 0.0 or not state.posterior[~told].any():
+            same &= problem.wrong_where(problem.graph.belief_index[belief], value) == 0.0
+        mass = state.posterior * same
+        if mass.sum() <= 0.0 or not state.posterior[~same].any():
             return state
         return replace(state, posterior=normalised(mass), origin=None)
 

@@ -82,8 +82,12 @@ def _declared(suite: Suite) -> Manifest:
     normalised = getattr(suite, "normalised", None)
     kept |= {} if normalised is None else {"normalised": dict(normalised)}
     unit = getattr(suite, "unit", "")
-    told = unit if isinstance(unit, str) else {name: dict(own) for name, own in unit.items()}
-    return {"groups": kinds, "reference": getattr(suite, "reference", None), **({"unit": told} if told else {})} | kept
+    one_unit = unit if isinstance(unit, str) else {name: dict(own) for name, own in unit.items()}
+    return {
+        "groups": kinds,
+        "reference": getattr(suite, "reference", None),
+        **({"unit": one_unit} if one_unit else {}),
+    } | kept
 
 
 def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:

@@ -10,7 +10,7 @@ from aquamend.belief import InformationState
 from aquamend.belief.causes import UNRESOLVED
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
 from aquamend.errors import NotDiscrete, TooLarge
-from aquamend.explanation.wording import told
+from aquamend.explanation.wording import value_text
 from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
 from aquamend.recovery import Charge, Judged, Receipt, Recovery, charged, recovered
 from aquamend_lab.benchmarks.considering import counted
@@ -25,7 +25,7 @@ LAST_RESORT = "last_resort"
 
 
 @runtime_checkable
-class Telling(Protocol):
+class Reporting(Protocol):
     """A world that has more to tell of a recovery that has been judged."""
 
     def particulars(self) -> Record:
@@ -52,7 +52,7 @@ def play(
     """
     label = scenario.label | {"policy": name}
     if name in TOLD_THE_TRUTH:
-        return label | _played_told(scenario, expected=expected)
+        return label | _played_informed(scenario, expected=expected)
     policy = policy or policy_named(name)  # a name that is nobody's is no result of a policy
     try:
         _refuse_to_hurry(policy, scenario.state)
@@ -62,7 +62,7 @@ def play(
         scores = _scores(scenario, [recovered(watched, world) for world in worlds])
         if detailed:
             scores |= counted(policy, watched.states)
-            scores |= worlds[0].particulars() if isinstance(worlds[0], Telling) else {}
+            scores |= worlds[0].particulars() if isinstance(worlds[0], Reporting) else {}
         if keep is not None and len(scenario.truths) == 1:
             scores |= kept(keep, watched.states, scenario.truths[0], scenario.roles)
         risk = _known(scenario, name, type(policy), lambda: _expected(answers_once, scenario)) if expected else {}
@@ -97,17 +97,17 @@ def _expected(policy: Policy, scenario: Scenario) -> Record:
     return dict(zip(EXPECTED, values, strict=True))
 
 
-def _played_told(scenario: Scenario, *, expected: bool) -> Record:
+def _played_informed(scenario: Scenario, *, expected: bool) -> Record:
     """Play the oracle, told the truth of each world; its risk is the mean over all that the posterior allows."""
     scores = _scores(
         scenario, [recovered(Oracle(truth.failed, truth.values), truth.enter()) for truth in scenario.truths]
     )
     if not expected or not scenario.possible:
         return scores | dict.fromkeys(EXPECTED)
-    return scores | _known(scenario, ORACLE, Oracle, lambda: _expected_of_told(scenario))
+    return scores | _known(scenario, ORACLE, Oracle, lambda: _expected_of_informed(scenario))
 
 
-def _expected_of_told(scenario: Scenario) -> Record:
+def _expected_of_informed(scenario: Scenario) -> Record:
     told = [(truth.weight, Oracle(truth.failed, truth.values)) for truth in scenario.possible]
     found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in told]
     values = (
@@ -195,14 +195,14 @@ def _realisations(scenario: Scenario, episodes: list[Judged]) -> list[Record]:
 def _steps(recovery: Recovery) -> list[str]:
     """Return what was chosen and what was answered, one short text for each step."""
     measured = (receipt for receipt in _chosen(recovery) if receipt.charge is Charge.SENSING)
-    return [_answer(next(measured)) if isinstance(step, Reprobe) else told_step(step) for step in recovery.steps]
+    return [_answer(next(measured)) if isinstance(step, Reprobe) else step_text(step) for step in recovery.steps]
 
 
 def _answer(receipt: Receipt) -> str:
-    return f"{receipt.what}: {told(receipt.finding) if receipt.succeeded else 'no answer'}"
+    return f"{receipt.what}: {value_text(receipt.finding) if receipt.succeeded else 'no answer'}"
 
 
-def told_step(step: Step) -> str:
+def step_text(step: Step) -> str:
     """Return a step in few words."""
     match step:
         case Reprobe(probe):

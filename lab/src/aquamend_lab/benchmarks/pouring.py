@@ -17,7 +17,7 @@ from aquamend.errors import AquaMendError, UnknownName
 from aquamend.policies import AquaMend
 from aquamend.problem.model import Cause, Declaration
 from aquamend.recovery import Act, Measure
-from aquamend_lab.benchmarks.play import told_step
+from aquamend_lab.benchmarks.play import step_text
 from aquamend_lab.benchmarks.probabilities import Probabilities
 from aquamend_lab.benchmarks.random_source import generator
 from aquamend_lab.benchmarks.scenario import Scenario, Truth
@@ -233,7 +233,7 @@ def first_commands(state: InformationState) -> dict[str, dict[str, object]]:
         best = best_probe(values.expected_loss, values.stop_loss)
         predicted = values.stop_loss if best is None else float(values.expected_loss[best])
         found[setting.value] = {
-            "command": told_step(AquaMend().next_step(as_if)),
+            "command": step_text(AquaMend().next_step(as_if)),
             "total_variation": float(np.abs(as_if.posterior - state.posterior).sum() / 2),
             "predicted_loss": predicted,
         }
@@ -257,9 +257,9 @@ def make_q1(seed: int, number: int) -> Scenario:
     """Return one scene of Q1 under one distorted posterior: eight scenes, one of each family at each stage."""
     setting = tuple(PosteriorSetting)[number // Q1_SCENES]
     scenario = make(Q1, main_design, seed, number % Q1_SCENES, setting)
-    told = {PosteriorSetting.NEGATIVE_BIAS: "negative bias", PosteriorSetting.POSITIVE_BIAS: "positive bias"}
+    names_of = {PosteriorSetting.NEGATIVE_BIAS: "negative bias", PosteriorSetting.POSITIVE_BIAS: "positive bias"}
     features = scenario.features | scenario.group
-    return replace(scenario, number=number, group={"setting": told.get(setting, setting.value)}, features=features)
+    return replace(scenario, number=number, group={"setting": names_of.get(setting, setting.value)}, features=features)
 
 
 def frozen_rules() -> dict[str, str]:

@@ -133,8 +133,8 @@ def _print_done(console: Console, run: Run) -> None:
     from aquamend_lab.analysis.narrowed import narrowed
 
     console.print(f"{len(run.records):,} record{'s' if len(run.records) != 1 else ''} in {run.folder}", soft_wrap=True)
-    if told := narrowed(run):
-        console.print(told, style="yellow")
+    if left_out := narrowed(run):
+        console.print(left_out, style="yellow")
     if failures:
         console.print(f"{failures:,} of them say that a policy refused or failed, and why", style="yellow")
     console.print(f"Read them with: aquamend report {shlex.quote(str(run.folder))}", style="dim", soft_wrap=True)

@@ -139,8 +139,8 @@ def _chosen(
         raise _Unclear(f"{other!r} does not say of which run; give RUN:POLICY for both")
     (ours, first), (theirs, second) = (found for found in chosen if found is not None)
     tables = {folder: table_of(load_run(folder)) for folder in dict.fromkeys((ours, theirs))}
-    told = (first, second) if first != second else (f"{first} in {ours}", f"{second} in {theirs}")
-    return [(side(tables[ours], first, name=told[0]), side(tables[theirs], second, name=told[1]))]
+    labels = (first, second) if first != second else (f"{first} in {ours}", f"{second} in {theirs}")
+    return [(side(tables[ours], first, name=labels[0]), side(tables[theirs], second, name=labels[1]))]
 
 
 def _is_folder(name: str) -> bool:

@@ -202,10 +202,10 @@ def alternatives(state: InformationState, step: Step) -> Alternatives | None:
     endings, inside = endings_of(state.problem), np.flatnonzero(state.posterior > 0)
     speaks = spoken(endings.support, state)
     listed = _listed(endings, speaks, inside)
-    told = (None, ()) if isinstance(step, Reprobe) else _own(state, endings, step)
-    if told is None or (listed is None and not told[1]):
+    declared_there = (None, ()) if isinstance(step, Reprobe) else _own(state, endings, step)
+    if declared_there is None or (listed is None and not declared_there[1]):
         return None  # with decisions left out, a probe would look worse than it is, and seem to flip at once
-    (own, near), complete, last = told, listed is not None, endings.others.last_resorts
+    (own, near), complete, last = declared_there, listed is not None, endings.others.last_resorts
     listed = (*near, *endings.others.usual) if listed is None else listed
     if any(not e.support and np.isfinite(e.loss[inside]).all() for e in listed):
         last = ()  # something else is always admissible

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aquamend.belief import InformationState
 from aquamend.decision.steps import NewDeclaration, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal
-from aquamend.explanation.wording import Wording, told
+from aquamend.explanation.wording import Wording, value_text
 from aquamend.problem.graph import EdgeKind
 from aquamend.text import mermaid_text, percent, shown
 
@@ -140,7 +140,7 @@ def _probe_nodes(state: InformationState, step: Step) -> Iterator[Node]:
     waits = state.problem.graph.why_impossible
     for probe in state.problem.graph.probes:
         chosen = isinstance(step, Reprobe) and step.probe == probe.name
-        notes = tuple(f"answered {o.told}" for o in state.evidence if o.probe == probe.name)
+        notes = tuple(f"answered {o.short}" for o in state.evidence if o.probe == probe.name)
         notes += (waits[probe.name],) if probe.name in waits else ()
         notes += ("next step",) if chosen else ()
         yield Node(probe.name, ("probe", "next") if chosen else ("probe",), notes)
@@ -151,7 +151,7 @@ def _belief_nodes(state: InformationState, declare: dict[str, NewDeclaration], v
     for belief, q in zip(state.problem.graph.beliefs, state.failure_probabilities, strict=True):
         marks, notes = ["belief"], []
         if belief.declared is not None:
-            notes.append(f"declared {told(belief.declared)}")
+            notes.append(f"declared {value_text(belief.declared)}")
         if belief.needs_support:
             notes.append("needs support")
         if belief.name in suspects:

@@ -73,9 +73,13 @@ class Conditional:
         """
         names = self.vocabulary.names
         if self.noisy:
-            own = self._telling(names) and set(self.rules) <= {LEAK, *self.beliefs}
+            own = self._informative(names) and set(self.rules) <= {LEAK, *self.beliefs}
             return dict(self.rules) if own else None
-        if len(names) > MOST_LISTED or any(sign in name for name in names for sign in "&|") or not self._telling(names):
+        if (
+            len(names) > MOST_LISTED
+            or any(sign in name for name in names for sign in "&|")
+            or not self._informative(names)
+        ):
             return None
         in_order = isinstance(self.rules, FirstThatHolds)
         written: dict[str, float] = {}
@@ -85,7 +89,7 @@ class Conditional:
                 written[" | ".join(parts)] = value
         return FirstThatHolds(written.items()) if in_order else written
 
-    def _telling(self, names: Sequence[str]) -> bool:
+    def _informative(self, names: Sequence[str]) -> bool:
         """Whether names of hypotheses and of beliefs cannot be taken for each other."""
         return not set(self.beliefs) & set(names) and not any(name.startswith("not ") for name in names)
 

@@ -147,10 +147,10 @@ def _spread_out(
         for chosen in product(*(range(len(own.values)) for own in steps.values())):
             values = {b: own.values[k] for (b, own), k in zip(steps.items(), chosen, strict=True)}
             share = math.prod(own.shares[k] for own, k in zip(steps.values(), chosen, strict=True))
-            told = ", ".join(f"{b}={named(value)}" for b, value in values.items())
+            stated = ", ".join(f"{b}={named(value)}" for b, value in values.items())
             wide += [(len(rows), b, own.width) for b, own in steps.items() if own.width]
             rows.append(replace(
-                hypothesis, name=f"{hypothesis.name} ({told})", prior=hypothesis.prior * share,
+                hypothesis, name=f"{hypothesis.name} ({stated})", prior=hypothesis.prior * share,
                 truth={**hypothesis.truth, **values}, part_of=hypothesis.name,
             ))  # fmt: skip
             origin.append(s)

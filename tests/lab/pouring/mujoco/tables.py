@@ -104,7 +104,7 @@ def poured() -> Body:
 def _after(body: Body, primitive, *arguments) -> Body:
     later = body.branch()
     finding = perform(later, primitive(later, *arguments))
-    assert finding.succeeded, finding.told
+    assert finding.succeeded, finding.note
     return later
 
 

@@ -140,7 +140,7 @@ def test_the_guard_is_asked_for_the_target_before_anything_moves(quick):
 
     found = hands(guard=forbids)
     finding = done(found, Finish())
-    assert (finding.succeeded, finding.told) == (False, "guard: no")
+    assert (finding.succeeded, finding.note) == (False, "guard: no")
     assert asked == ["B"]
     assert quick == leaves(found) == []
 

@@ -37,7 +37,7 @@ def undone() -> Body:
     """Return a body that has poured a dose into B and poured it back."""
     body = poured().branch()
     finding = drive(body, pour_back(body, "B", DOSE_G, UNDO))
-    assert finding.succeeded, finding.told
+    assert finding.succeeded, finding.note
     return body
 
 
@@ -96,7 +96,7 @@ def test_put_back_returns_a_cup_to_where_it_came_from() -> None:
 
 def test_put_back_with_an_empty_hand_fails() -> None:
     body = ready().branch()
-    assert drive(body, put_back(body, UNDO)).told == "the hand is empty"
+    assert drive(body, put_back(body, UNDO)).note == "the hand is empty"
 
 
 def test_pour_back_restores_the_cup_and_its_place() -> None:

@@ -67,7 +67,7 @@ def test_a_grasp_where_nothing_stands_says_so_and_leaves_the_hand_open_and_free(
     body = believing_wrongly("A", -0.11)
     finding = perform(body, grasp(body, "A"))
     assert not finding.succeeded
-    assert finding.told == "nothing between the pads at -110 mm"
+    assert finding.note == "nothing between the pads at -110 mm"
     assert body.holding is None
     assert fingers(body.simulation).max() < 0.002
     assert body.simulation.hand[1] < -0.1
@@ -102,7 +102,7 @@ def test_a_grasp_opens_fingers_that_something_slipped_out_of() -> None:
 def test_what_cannot_be_begun_fails_at_once_and_moves_nothing(body, begin, told: str) -> None:
     tried = body().branch()
     finding = perform(tried, begin(tried))
-    assert (finding.succeeded, finding.told) == (False, told)
+    assert (finding.succeeded, finding.note) == (False, told)
     assert tried.simulation.ticks == body().simulation.ticks
     assert tried.holding == body().holding
 
@@ -119,7 +119,7 @@ def test_lifting_what_slips_away_fails_and_the_hand_knows_that_it_is_empty() -> 
     body.simulation.grip = 0.0
     finding = perform(body, lift(body))
     assert not finding.succeeded
-    assert "slipped" in finding.told
+    assert "slipped" in finding.note
     assert body.holding is None
 
 
@@ -127,14 +127,14 @@ def test_moving_what_was_dropped_fails_and_the_hand_knows_that_it_is_empty() -> 
     body = carrying().branch()
     body.simulation.grip = 0.0
     finding = perform(body, move(body, "A"))
-    assert (finding.succeeded, finding.told) == (False, "pitcher was dropped on the way")
+    assert (finding.succeeded, finding.note) == (False, "pitcher was dropped on the way")
     assert body.holding is None
 
 
 def test_placing_puts_the_vessel_on_its_place_and_checks_that_it_stands_there() -> None:
     body = carrying().branch()
     finding = perform(body, place(body, 3))
-    assert (finding.succeeded, finding.told) == (True, "pitcher stands on place 4")
+    assert (finding.succeeded, finding.note) == (True, "pitcher stands on place 4")
     assert body.simulation.position("pitcher")[:2] == pytest.approx((dim.PITCHER_PLACE_X, 0), abs=0.005)
     assert body.holding is None
     assert fingers(body.simulation).max() < 0.002
@@ -147,7 +147,7 @@ def test_placing_what_was_dropped_on_the_way_fails() -> None:
     body.simulation.grip = 0.0
     finding = drive(body, primitive)
     assert not finding.succeeded
-    assert finding.told == "the scale of place 4 does not feel pitcher"
+    assert finding.note == "the scale of place 4 does not feel pitcher"
 
 
 def test_retreating_takes_the_hand_home() -> None:
@@ -219,6 +219,6 @@ def test_where_there_is_no_scale_a_vessel_is_set_down_without_a_check() -> None:
     perform(body, grasp(body, "B"))
     perform(body, lift(body))
     finding = perform(body, place(body, 1))
-    assert (finding.succeeded, finding.told) == (True, "B is set down on place 2")
+    assert (finding.succeeded, finding.note) == (True, "B is set down on place 2")
     assert body.simulation.position("B")[:2] == pytest.approx((0, 0), abs=0.005)
     assert body.believed_m["B"] == (0.0, 0.0)

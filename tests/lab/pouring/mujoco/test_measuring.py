@@ -45,13 +45,13 @@ def test_a_cup_that_is_hidden_has_no_reading() -> None:
     body = ready().branch()
     body.faults = Faults(hidden=("B",))
     finding = drive(body, look(body, "B"))
-    assert (finding.succeeded, finding.told, finding.value) == (False, "B cannot be seen", None)
+    assert (finding.succeeded, finding.note, finding.value) == (False, "B cannot be seen", None)
 
 
 def test_a_place_without_a_scale_has_no_reading() -> None:
     body = Body(settled(0, 0, 0, 4, scales=(True, False, True, True)).branch())
     finding = drive(body, weigh(body, 1))
-    assert (finding.succeeded, finding.told, finding.value) == (False, "place 2 has no scale", None)
+    assert (finding.succeeded, finding.note, finding.value) == (False, "place 2 has no scale", None)
     assert drive(body, weigh(body, 0)).succeeded
     assert [body.has_scale(place) for place in range(4)] == [True, False, True, True]
 
@@ -97,7 +97,7 @@ def _at_once(skill: Skill) -> str:
         try:
             next(skill)
         except StopIteration as done:
-            return str(done.value.told)
+            return str(done.value.note)
 
 
 def test_other_readings_in_between_do_not_change_a_reading() -> None:

@@ -82,7 +82,7 @@ def test_a_pour_that_wants_nothing_pours_nothing() -> None:
 def test_a_pour_with_an_empty_hand_fails_at_once() -> None:
     body = ready().branch()
     finding = perform(body, pour(body, "B", DOSE_G))
-    assert (finding.succeeded, finding.told) == (False, "the hand is empty")
+    assert (finding.succeeded, finding.note) == (False, "the hand is empty")
     assert body.simulation.ticks == ready().simulation.ticks
 
 
@@ -90,7 +90,7 @@ def test_a_pour_from_a_nearly_empty_pitcher_stops_and_says_so() -> None:
     body = holding(settled(0, 10, 0, 5))
     finding = perform(body, pour(body, "B", DOSE_G))
     assert not finding.succeeded
-    assert finding.told in ("pitcher is empty", "no more water comes")
+    assert finding.note in ("pitcher is empty", "no more water comes")
     assert finding.value == pytest.approx(body.simulation.grams("B") - 10, abs=2)
     assert body.simulation.hand[3] == pytest.approx(0)
 
@@ -100,7 +100,7 @@ def test_a_pour_beside_the_cup_stops_before_fifteen_grams_are_lost() -> None:
     body.believed_m["B"] = (0.0, -0.08)
     finding = perform(body, pour(body, "B", 40.0))
     assert not finding.succeeded
-    assert "left the hand but the scale saw" in finding.told
+    assert "left the hand but the scale saw" in finding.note
     assert 0 < GRAMS["pitcher"] - body.simulation.grams("pitcher") < 15
 
 

@@ -73,11 +73,11 @@ def headline(found: Analysed) -> str:
 
 
 def _means(own: Summary) -> str:
-    def told(key: str) -> str:
+    def mean_of(key: str) -> str:
         mean, ends = own[key], own.interval(key) or (None, None)
         return "" if mean is None else f"{METRICS[key].of_one} is {decimal(mean)} {interval(*ends)}".strip()
 
-    return ", its mean ".join(filter(None, (told("expected_risk"), told("mean_loss"))))
+    return ", its mean ".join(filter(None, (mean_of("expected_risk"), mean_of("mean_loss"))))
 
 
 def _errors(found: Analysed) -> str:

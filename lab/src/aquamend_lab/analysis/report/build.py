@@ -37,7 +37,7 @@ def report_of(found: Sequence[Analysed]) -> Document:
     """Return the report of one or more runs, a section a run."""
     require_matplotlib()
     explorer = _explorer(found)
-    provenance = Section("Provenance", "provenance", (provenance_table(*_told(found)),))
+    provenance = Section("Provenance", "provenance", (provenance_table(*_runs_and_titles(found)),))
     sections = (*map(suite_section, found), *([explorer] if explorer else []), provenance)
     return Document(TITLE, tuple(_lead(found)), sections)
 
@@ -61,7 +61,7 @@ def write_report(document: Document, folder: Path) -> list[Path]:
     return list(files)
 
 
-def _told(found: Sequence[Analysed]) -> tuple[list[Run], list[str]]:
+def _runs_and_titles(found: Sequence[Analysed]) -> tuple[list[Run], list[str]]:
     """Return every run that the report is made from, and what to call it."""
     runs = [run for one in found for run in one.run.parts or (one.run,)]
     return runs, _titles(runs)
@@ -83,7 +83,7 @@ def _lead(found: Sequence[Analysed]) -> list[Block]:
             f"that stands with them, or else in that of the suite; less is better. {paired}"
         ),
         *([Bullets(headlines)] if headlines else []),
-        runs_table(*_told(found)),
+        runs_table(*_runs_and_titles(found)),
     ]
 
 
@@ -91,9 +91,9 @@ def _titles(runs: Sequence[Run]) -> list[str]:
     """Return the name of each run's suite; with its folder where a suite comes twice, as long as it takes to differ."""
     suites, folders = [run.suite for run in runs], [run.folder.resolve() for run in runs]
     names = [folder.name for folder in folders]
-    told = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
+    labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
     return [
-        suite if suites.count(suite) == 1 else f"{suite} ({where})" for suite, where in zip(suites, told, strict=True)
+        suite if suites.count(suite) == 1 else f"{suite} ({where})" for suite, where in zip(suites, labels, strict=True)
     ]
 
 

@@ -62,8 +62,8 @@ def quality_table(table: RunTable) -> Table | None:
 def _stated(one: EventQuality) -> tuple[str, ...]:
     quality = one.quality
     numbers = (quality.rate, quality.mean, quality.brier, quality.calibration_error)
-    told = [UNAVAILABLE if value is None else decimal(value, decimals=4) for value in numbers]
-    return one.when, one.event, count(quality.queries), *told
+    kept = [UNAVAILABLE if value is None else decimal(value, decimals=4) for value in numbers]
+    return one.when, one.event, count(quality.queries), *kept
 
 
 def _printed(family: str, one: EventQuality) -> tuple[str, ...]:
@@ -74,9 +74,9 @@ def _printed(family: str, one: EventQuality) -> tuple[str, ...]:
 def doubt_curves(name: str, table: RunTable) -> Figure | None:
     """Return mean doubt against the number of decisions: of beliefs that had failed, and of those that had not."""
     honest = [one for one in doubts(table) if not knows_the_truth(one.policy)]
-    told = [one for one in honest if max(len(one.failed), len(one.sound)) > 1]
-    told.sort(key=lambda one: one.policy != table.reference)
-    curves = [curve for one in told[:MOST_DRAWN] for curve in _curves(one)]
+    kept = [one for one in honest if max(len(one.failed), len(one.sound)) > 1]
+    kept.sort(key=lambda one: one.policy != table.reference)
+    curves = [curve for one in kept[:MOST_DRAWN] for curve in _curves(one)]
     if not curves:
         return None
     drawn = curve_plot(name, curves, axes=("decision", "mean probability of having failed"), whole=True)
@@ -135,7 +135,7 @@ def _as_printed(found: tuple[float, float, float] | None) -> str:
 
 def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | None:
     """Return a row a distortion; nothing where the scenes are not annotated with first commands."""
-    found = [told for a in annotations if (told := (a.get("features") or {}).get("first_commands"))]
+    found = [kept for a in annotations if (kept := (a.get("features") or {}).get("first_commands"))]
     if not found or any(scene.keys() != found[0].keys() or ORIGINAL not in scene for scene in found):
         return None
     heads = ("changed commands", "mean total variation", "mean predicted loss")
@@ -159,9 +159,9 @@ def _commanded(found: Sequence[Mapping[str, Any]], setting: str) -> tuple[str, s
 
 def failure_table(records: Sequence[Mapping[str, Any]], policy: str) -> Table | None:
     """Return a row for every scene that a policy did not recover; nothing where records do not tell what was left."""
-    told = [r for r in records if r["policy"] == policy and r.get("left") is not None and r.get("error") is None]
-    failed = [r for r in told if not r.get("success")]
-    if not told or not failed:
+    kept = [r for r in records if r["policy"] == policy and r.get("left") is not None and r.get("error") is None]
+    failed = [r for r in kept if not r.get("success")]
+    if not kept or not failed:
         return None
     columns = ("seed", "scene", "group", "left wrong or badly done", "because of", "recovered by", "loss")
     rows = [

@@ -72,8 +72,8 @@ def _loss_and_success(name: str, summaries: Sequence[Summary], paper: PaperTable
         return None
     drawn = dot_plot(name, panels, axis="")
     every = [dot for panel in panels for dot in panel.dots]
-    told = " and ".join(panel.axis.removeprefix("mean ") for panel in panels)
-    return Figure(name, f"Mean {told}{_with_what(every, intervals='their 95 % intervals')}.", drawn.svg, drawn.png)
+    what = " and ".join(panel.axis.removeprefix("mean ") for panel in panels)
+    return Figure(name, f"Mean {what}{_with_what(every, intervals='their 95 % intervals')}.", drawn.svg, drawn.png)
 
 
 def _with_what(dots: Sequence[Dot], *, intervals: str = "its 95 % interval") -> str:

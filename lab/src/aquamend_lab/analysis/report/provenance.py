@@ -57,10 +57,10 @@ def notices(run: Run) -> list[Notice]:
 
 def provenance_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
     """Return the manifests side by side, with how many records and failures each run holds; a row a field."""
-    told = [_entries(run) for run in runs]
-    found = dict.fromkeys(name for entries in told for name in entries)
+    manifests = [_entries(run) for run in runs]
+    found = dict.fromkeys(name for entries in manifests for name in entries)
     names = [*(name for name in _FIRST if name in found), *(name for name in found if name not in _FIRST)]
-    rows = tuple((Cell(name), *(Cell(entries.get(name, DASH)) for entries in told)) for name in names)
+    rows = tuple((Cell(name), *(Cell(entries.get(name, DASH)) for entries in manifests)) for name in names)
     columns = (Column("", numeric=False), *(Column(title, numeric=False, long=True) for title in titles))
     return Table("What was run, by which versions, where and when, as each run’s manifest has it.", columns, rows)
 
@@ -68,7 +68,7 @@ def provenance_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
 def _entries(run: Run) -> dict[str, str]:
     expected = expected_records(run)
     promised = f" of {count(expected)}" if expected is not None else ""
-    return {name: _told(value) for name, value in run.manifest.items() if name not in _ELSEWHERE} | {
+    return {name: _text(value) for name, value in run.manifest.items() if name not in _ELSEWHERE} | {
         "folder": run.folder.name,
         "records": f"{count(len(run.records))}{promised}",
         "errors": count(sum(_refused(record) for record in run.records)),
@@ -93,12 +93,12 @@ def _size(value: Any) -> int | None:
             return None
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     match value:
         case dict():
-            return ", ".join(f"{key} {_told(item)}" for key, item in value.items())
+            return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
         case list():
-            return ", ".join(_told(item) for item in value)
+            return ", ".join(_text(item) for item in value)
         case None:
             return "unknown"
         case _:

@@ -30,8 +30,8 @@ def _titled(run: Run) -> str:
     beside = f"; beside it the paper’s {paper.label}" if paper else ""
     data = table_of(run)
     table = compact_table(summarise_together(data) if data.pooled else summarise(data), paper, intervals=True)
-    told = table.caption.lower().rstrip(".")
-    grouped = f", {told}" if told else ""
+    about = table.caption.lower().rstrip(".")
+    grouped = f", {about}" if about else ""
     title = f"**{escaped(run.suite)}**, {count(len(data.scenarios))} scenarios{grouped}{beside}:"
     return "\n\n".join(part for part in (title, escaped(narrowed(run)), table_as_markdown(table)) if part)
 

@@ -71,17 +71,17 @@ def most_differing(table: RunTable, pair: Pair) -> Table | None:
     if not rows:
         return None
     values, truths = table.column(pair.measure), truth_texts(table.run)
-    grouped, told = len(table.distinct_groups) > 1, any(truths.values())
+    grouped, with_truths = len(table.distinct_groups) > 1, any(truths.values())
     columns = [Column("scenario", numeric=False), *([Column("group", numeric=False)] if grouped else [])]
     columns += [Column(policy_name(table.policies[column])) for column in (pair.left, pair.right)]
-    columns += [Column("difference"), *([Column("what was true", numeric=False, long=True)] if told else [])]
+    columns += [Column("difference"), *([Column("what was true", numeric=False, long=True)] if with_truths else [])]
     lines = []
     for row in rows:
         seed, number = table.scenarios[row]
         cells = [f"seed {seed}, no. {number}", *([group_name(table.groups[row])] if grouped else [])]
         cells += [decimal(values[row, column]) for column in (pair.left, pair.right)]
         cells += [signed(pair.differences[row])]
-        cells += [_truth_cell(truths.get((seed, number), []))] if told else []
+        cells += [_truth_cell(truths.get((seed, number), []))] if with_truths else []
         lines.append(tuple(map(Cell, cells)))
     which = "The only scenario with a difference" if len(rows) == 1 else f"The {len(rows)} scenarios that differ most"
     caption = f"{which} in {MEASURES[pair.measure]}."

@@ -97,8 +97,8 @@ def _failures(found: Analysed) -> Section | None:
 
 def _paired(found: Analysed) -> Section | None:
     blocks: list[Block] = []
-    told = dict(list(found.comparisons.items())[:1]) if found.enumerates_truths else found.comparisons
-    for metric, comparisons in told.items():
+    by_metric = dict(list(found.comparisons.items())[:1]) if found.enumerates_truths else found.comparisons
+    for metric, comparisons in by_metric.items():
         whole = paired.over_all(comparisons)
         if metric == "loss" and blocks:
             blocks.append(Paragraph(_SWAYED))

@@ -71,7 +71,7 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
     own = [
         f" ({by_group[group_key(group)]})" if len(units) > 1 and by_group[group_key(group)] else "" for group in groups
     ]
-    named = [group_name(group) + told for group, told in zip(groups, own, strict=True)]
+    named = [group_name(group) + unit_text for group, unit_text in zip(groups, own, strict=True)]
     names = [policy_name(policy) for policy in policies], named
     heads, sides = names[::-1] if by_policy else names
     columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))
@@ -234,17 +234,17 @@ def _has_paper(table: Table) -> bool:
 def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
     sizes = sorted({len(summary.cell.rows) for summary in summaries})
     over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
-    told = [f"Means over {over} scenarios a row.{_bracketed(summaries)}"]
+    sentences = [f"Means over {over} scenarios a row.{_bracketed(summaries)}"]
     if any(cell.strong for row in table.rows for cell in row):
         conditions = ["are not told the truth"] if any(knows_the_truth(summary.policy) for summary in summaries) else []
         conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []
         of_those = f" of those that {' and '.join(conditions)}," if conditions else ""
-        told.append(f"Bold: best, as shown,{of_those} unless all are equal.")
+        sentences.append(f"Bold: best, as shown,{of_those} unless all are equal.")
     if any(column.title == METRICS["saving"].title for column in table.columns):
-        told.append("Spending is all that is paid on the way: what is left wrong in the end is no part of it.")
+        sentences.append("Spending is all that is paid on the way: what is left wrong in the end is no part of it.")
     if paper and _has_paper(table):
-        told.append(f"Columns called “paper’s” are from its {paper.title}.")
-    return " ".join(told)
+        sentences.append(f"Columns called “paper’s” are from its {paper.title}.")
+    return " ".join(sentences)
 
 
 def _bracketed(summaries: Sequence[Summary]) -> str:

@@ -134,10 +134,10 @@ def realised_against_expected(table: RunTable) -> str:
             off.append(f"{policy_name(policy)} {signed(means[-1])} {interval(low, high)}")
     if not means:
         return ""
-    told = f"Realised loss minus expected risk is {signed(min(means))} to {signed(max(means))} on average"
+    what = f"Realised loss minus expected risk is {signed(min(means))} to {signed(max(means))} on average"
     if not off:
-        return f"{told}; the 95 % interval of this difference holds zero for {_all(len(means))}."
-    return f"{told}; its 95 % interval leaves zero out for {count(len(off))} of {_all(len(means))}: {'; '.join(off)}."
+        return f"{what}; the 95 % interval of this difference holds zero for {_all(len(means))}."
+    return f"{what}; its 95 % interval leaves zero out for {count(len(off))} of {_all(len(means))}: {'; '.join(off)}."
 
 
 def _all(number: int) -> str:

@@ -41,8 +41,8 @@ def record_by_role(record: CalibrationRecord) -> Record:
     readings: dict[str, tuple[str | float, ...]] = {"report": (f"{report.signal}{report.sign}",)}
     if report.signal in OF_A_CUP:
         readings["report_of"] = (ROLES[order.index(report.cup)],)
-    told = (record.heard.located, str(record.readings[LOCALISE]))
-    readings[LOCALISE] = tuple(_located(one, order) for one in told)
+    said_where = (record.heard.located, str(record.readings[LOCALISE]))
+    readings[LOCALISE] = tuple(_located(one, order) for one in said_where)
     readings[CHECK_CAMERA] = (str(record.readings[CHECK_CAMERA]),)
     for m, role, reading in amounts(record, model):
         readings[f"{m.sense}_{ROLES[role]}"] = (round(reading - model.table.declared_g[role], 1),)
@@ -64,8 +64,8 @@ def found_by_role(record: CalibrationRecord) -> str:
     return " + ".join(found) or "nothing"
 
 
-def _located(told: str, order: Sequence[str]) -> str:
-    pair = arrangements(sorted(order))[told]
+def _located(said_where: str, order: Sequence[str]) -> str:
+    pair = arrangements(sorted(order))[said_where]
     if pair is None:
         return IN_PLACE
     return " and ".join(ROLES[role] for role in sorted(order.index(cup) for cup in pair))

@@ -132,7 +132,7 @@ def _use(alarmed: Alarmed) -> Generator[None, None, tuple[dict[str, float | str]
                 found = yield from skill
                 if found.value is not None:
                     readings[probe] = round(found.value - poured.get(cup, 0.0), 1)
-    readings[CHECK_CAMERA] = (yield from check_camera(body)).told
+    readings[CHECK_CAMERA] = (yield from check_camera(body)).note
     yield from localise(body, believe=False)
     readings[LOCALISE] = located_as(body, alarmed.declared)
     timed: Timed = []

@@ -97,8 +97,8 @@ def _readings(records: Sequence[CalibrationRecord], fitted: Fitted) -> Readings:
         for m, role, reading in amounts(record, model):
             key = m.sense, m.sense is Sense.LOOK and supposed.disturbed(m.sense, role)
             errors.setdefault(key, []).append(error_g(supposed, m.sense, role, reading))
-        for told in (record.heard.located, record.readings[LOCALISE]):
-            right.append((told == IN_PLACE) == (supposed.seen_at == AS_BELIEVED))
+        for noted in (record.heard.located, record.readings[LOCALISE]):
+            right.append((noted == IN_PLACE) == (supposed.seen_at == AS_BELIEVED))
         faulty[camera_kind(record.configuration.camera)].append(record.readings[CHECK_CAMERA] == FAULTY)
     return Readings(
         look_same_sd_g=_rms(errors[Sense.LOOK, False]),
@@ -209,9 +209,9 @@ def history_of(record: CalibrationRecord) -> str:
 def _group(name: str, records: Sequence[CalibrationRecord], fitted: Fitted) -> Group:
     """Return a group's prototype and the probes that told something, from its records at the stage that is screened."""
     here = [r for r in records if r.heard.stage is Stage.LIFTED] or list(records)
-    told: Counter[str] = Counter()
+    noted: Counter[str] = Counter()
     for record in here:
-        told.update(telling_probes(record, fitted))
+        noted.update(telling_probes(record, fitted))
 
     def mean(of: Callable[[CalibrationRecord], Sequence[float]]) -> tuple[float, ...]:
         return tuple(round(float(x), 2) for x in np.mean([of(r) for r in here], axis=0))
@@ -223,7 +223,7 @@ def _group(name: str, records: Sequence[CalibrationRecord], fitted: Fitted) -> G
     def offsets(record: CalibrationRecord) -> list[float]:
         return [record.heard.offset_mm[cup] for cup in order_of(record)]
 
-    return Group(name, len(records), tuple(sorted(told)), mean(gaps), mean(offsets))
+    return Group(name, len(records), tuple(sorted(noted)), mean(gaps), mean(offsets))
 
 
 def telling_probes(record: CalibrationRecord, fitted: Fitted) -> list[str]:

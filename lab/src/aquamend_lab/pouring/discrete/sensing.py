@@ -26,8 +26,8 @@ class Levels:
         lowest, highest = (round(limit / step_g) for limit in (LOWEST_G, HIGHEST_G))
         self.edges_g: tuple[float, ...] = tuple((step_g * (np.arange(lowest, highest) + 0.5)).tolist())
         """Where one level ends and the next begins."""
-        told = [f"{step_g * level:+g} g" if level else "as declared" for level in range(lowest, highest + 1)]
-        self.names = (f"{told[0]} or less", *told[1:-1], f"{told[-1]} or more")
+        words = [f"{step_g * level:+g} g" if level else "as declared" for level in range(lowest, highest + 1)]
+        self.names = (f"{words[0]} or less", *words[1:-1], f"{words[-1]} or more")
 
     def probabilities(self, deviation_g: float, sd_g: float) -> tuple[float, ...]:
         """Return how likely each is told when the mean reading deviates this much from what was declared."""
@@ -76,7 +76,7 @@ def arrangements(n_cups: int) -> dict[str, Places]:
 
 def arrangement_of(places: Places) -> str:
     """Return how localising tells these places."""
-    return next((told for told, known in arrangements(len(places)).items() if known == places), OTHERWISE)
+    return next((words for words, known in arrangements(len(places)).items() if known == places), OTHERWISE)
 
 
 def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:

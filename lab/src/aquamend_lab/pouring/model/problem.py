@@ -28,7 +28,7 @@ from aquamend.problem.model import (
     Mixture,
 )
 from aquamend.problem.model.spreads import differs
-from aquamend.text import named as told
+from aquamend.text import named as in_words
 from aquamend_lab.pouring.model.alarms import alarm_likelihood
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
@@ -209,11 +209,11 @@ class AlarmModel:
         """Return what a configuration says is the matter, with the cups' own names in it."""
         happened, camera, scales = configuration
         one, other = (self.order[role] for role in self.table.exchanged)
-        told = f"{one} and {other} swapped" if happened is Happened.SWAPPED else happened.value
-        parts = [] if happened is Happened.NOTHING else [told]
+        words = f"{one} and {other} swapped" if happened is Happened.SWAPPED else happened.value
+        parts = [] if happened is Happened.NOTHING else [words]
         parts += [] if camera is Camera.SOUND else [camera.value]
         parts += [] if scales is Scales.SOUND else [scales.value]
-        text = " + ".join(parts or [told])
+        text = " + ".join(parts or [words])
         for role, cup in zip(ROLES, self.order, strict=True):
             text = text.replace(role, cup)
         return text
@@ -266,7 +266,7 @@ class AlarmModel:
             h, name, truth = of[supposed.configuration], self.named(supposed.configuration), self._changed(supposed)
             if supposed.filled is not None:
                 cup = self.order[ADDED_TO[supposed.configuration.happened]]
-                name = f"{name} ({quantity(cup)}={told(truth[quantity(cup)])})"
+                name = f"{name} ({quantity(cup)}={in_words(truth[quantity(cup)])})"
             part_of = "" if supposed.filled is None else self.named(supposed.configuration)
             hypotheses.append(Hypothesis(name, h.prior * share, (), h.cause, {**h.truth, **truth}, part_of))
         return hypotheses
@@ -294,16 +294,16 @@ class AlarmModel:
                 role = self.order.index(m.cup)
                 parts = [s.reading(m.sense, role, self._sd_g(m, s, role)) for s in self.supposed]
                 kernels[name] = Mixture(dict(zip(names, parts, strict=True)), OUTLIERS)
-        told, right = list(arrangements(self.task.cups)), self.fitted.readings.localise_right
-        rows = np.array([self._located_row(s, told, right) for s in self.supposed])
-        kernels[LOCALISE] = Discrete(told, rows)
+        words, right = list(arrangements(self.task.cups)), self.fitted.readings.localise_right
+        rows = np.array([self._located_row(s, words, right) for s in self.supposed])
+        kernels[LOCALISE] = Discrete(words, rows)
         faulty = [self.finds_faulty(s.configuration) for s in self.supposed]
         kernels[CHECK_CAMERA] = Discrete((SOUND, FAULTY), np.array([(1 - p, p) for p in faulty]))
         return kernels
 
-    def _located_row(self, supposed: Supposed, told: Sequence[str], right: float) -> list[float]:
+    def _located_row(self, supposed: Supposed, words: Sequence[str], right: float) -> list[float]:
         """Return how likely each arrangement is told; which two were swapped is not known before they are seen."""
-        n = len(told) - 1
+        n = len(words) - 1
         if supposed.seen_at == AS_BELIEVED:
             return [right, *[(1.0 - right) / n] * n]
         return [1.0 - right, *[right / n] * n]

@@ -22,7 +22,7 @@ class Finding:
     """How a primitive ended, as its own sensing tells."""
 
     succeeded: bool
-    told: str
+    note: str
     """What was found, for a person."""
     value: float | None = None
     """What was measured or moved, in grams, where there is such a thing."""
@@ -34,9 +34,9 @@ Skill = Generator[None, None, Finding]
 NOTHING_TO_DO = Finding(True, "nothing was to be done")
 
 
-def failed(told: str, value: float | None = None) -> Finding:
+def failed(note: str, value: float | None = None) -> Finding:
     """Return an honest failure."""
-    return Finding(False, told, value)
+    return Finding(False, note, value)
 
 
 def known_at_first() -> dict[str, tuple[float, float]]:
@@ -71,7 +71,7 @@ class Body:
         finding = yield from skill
         end = self.simulation.time_s
         whole_ticks = round(end - start, 2)
-        self.leaves.append(Receipt(charge, what, whole_ticks, start, end, finding.succeeded, finding.told))
+        self.leaves.append(Receipt(charge, what, whole_ticks, start, end, finding.succeeded, finding.note))
         if self.listener is not None:
             self.listener(self.leaves[-1])
         return finding

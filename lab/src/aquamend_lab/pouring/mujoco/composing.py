@@ -83,7 +83,7 @@ def pour_back(body: Body, cup: str, dose_g: float, charge: Charge) -> Skill:
     finding = yield from put_back(body, charge, home)
     if finding.succeeded and returned.succeeded:
         finding = yield from fetch(body, dim.PITCHER, charge)
-    return returned if finding.succeeded else failed(finding.told, returned.value)
+    return returned if finding.succeeded else failed(finding.note, returned.value)
 
 
 def safe_stop(body: Body, charge: Charge) -> Skill:

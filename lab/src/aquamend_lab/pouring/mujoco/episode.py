@@ -239,5 +239,5 @@ def located_as(body: Body, declared: Statement) -> str:
         place = nearest_place(body.seen_m[cup][0]) if cup in body.seen_m else home[cup]
         if place != home[cup] and place in owner:
             moved.append((cup, owner[place]))
-    pairs = [told for told, pair in arrangements(dim.CUPS).items() if pair in moved and pair[::-1] in moved]
+    pairs = [exchange for exchange, pair in arrangements(dim.CUPS).items() if pair in moved and pair[::-1] in moved]
     return pairs[0] if pairs else IN_PLACE

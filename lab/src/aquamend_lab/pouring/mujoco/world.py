@@ -93,7 +93,7 @@ class PouringRobot:
         finding = drive(self.body, self._reading(measurement, noise))
         parts, end = tuple(self.body.leaves[before:]), self.body.simulation.time_s
         if not finding.succeeded:
-            return step.failed(finding.told, start_s=start, end_s=end, parts=parts)
+            return step.failed(finding.note, start_s=start, end_s=end, parts=parts)
         answer = self._answer(measurement, finding)
         self._known = self._known.after(Observation(step.probe, answer))
         return step.done(answer, start_s=start, end_s=end, parts=parts)
@@ -117,7 +117,7 @@ class PouringRobot:
             self.body.seen_m = dict(self._seen.seen_m)
             return located_as(self._seen, self.alarmed.declared)
         if finding.value is None or measurement.cup is None:
-            return finding.told
+            return finding.note
         return round(finding.value - self.hands.poured_g.get(measurement.cup, 0.0), 1)
 
     def perform(self, act: Act) -> Receipt:
@@ -132,7 +132,7 @@ class PouringRobot:
             return act.done(cost=0.0)
         cost = None if parts else 0.0
         if not finding.succeeded:
-            return act.failed(finding.told, cost=cost, start_s=start, end_s=end, parts=parts)
+            return act.failed(finding.note, cost=cost, start_s=start, end_s=end, parts=parts)
         return act.done(cost=cost, start_s=start, end_s=end, parts=parts)
 
     def _worked(self, act: Act) -> Finding:
