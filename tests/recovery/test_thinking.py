@@ -7,6 +7,7 @@ import pytest
 from tests.waiting import PATIENCE_S
 
 from aquamend.decision.steps import Continue, NewDeclaration, Reprobe, RollBack
+from aquamend.errors import AquaMendError, StaleReply
 from aquamend.recovery import UNATTENDED, Decide, End, Ending, MemoryLog, Perform, RunProbe, Session, Thinking, recover
 
 CORRECT_LEVEL = RollBack(("level",), declare=(NewDeclaration("level", 40.0),))
@@ -83,6 +84,23 @@ def test_an_alarm_while_it_is_decided_makes_that_decision_void(scripted, table):
     assert recovery.state.alarms == 2
 
 
+def test_a_decision_on_what_was_known_before_is_refused_and_so_is_one_that_nobody_asked_for(scripted, table):
+    again = {"nothing": 0.01, "moved": 0.9, "added": 0.9}
+    policy = scripted.Steps([Continue(), CORRECT_LEVEL])
+    session = Session.begin(table(again=again), policy, rules=UNATTENDED, decide_apart=True)
+    thought = session.deliberation
+    decided = thought.compute()
+    session.alarm()
+    with pytest.raises(StaleReply):
+        session.reply(decided, to=thought.number)
+    assert session.recovery.steps == ()
+    act = session.decide()
+    assert isinstance(act, Perform)
+    with pytest.raises(StaleReply):
+        session.reply(decided)
+    assert (session.request, len(session.recovery.steps)) == (act, 1)
+
+
 def test_a_policy_that_fails_apart_is_handed_over_or_raised(scripted, table):
     class Fails:
         def next_step(self, state):
@@ -103,3 +121,9 @@ def test_a_session_starts_no_thread_and_says_nothing_by_itself(scripted, table, 
     session.tick(1.0)
     assert threading.active_count() == before
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("said", [{"rung": "scale"}, {"silent": ["scale"]}])
+def test_a_state_has_heard_its_alarms_already(table, said):
+    with pytest.raises(AquaMendError, match="rung and silent go with a tracker"):
+        Session.begin(table(), "aquamend", **said)
