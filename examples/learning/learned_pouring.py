@@ -19,6 +19,7 @@ from aquamend.learning import calibration_of, learned
 from aquamend_lab.pouring.calibration.alarm_records import posed, record_by_role
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord
 from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, fitted_to, fold_of, held_back
+from aquamend_lab.pouring.model.fitted import InvalidModel
 from aquamend_lab.records import read_lines
 
 HERE = Path(__file__).parent
@@ -38,6 +39,15 @@ def compared(records, template, held_back):
     return {name: calibration_of(own) for name, own in cases.items()}
 
 
+def can_be_fitted(records):
+    """Whether records tell all that special code has to know, such as how long each movement takes."""
+    try:
+        fitted_to(records)
+    except InvalidModel:
+        return False
+    return True
+
+
 def main(arguments):
     path = Path(arguments[0]) if arguments and not arguments[0].startswith("--") else RECORDS
     records = [CalibrationRecord.from_data(line) for line in read_lines(path)]
@@ -47,7 +57,9 @@ def main(arguments):
         Path(arguments[arguments.index("--records") + 1]).write_text(text, encoding="utf-8")
     template = data_at(str(HERE / "pouring_by_role.yaml"))
     folds = [lambda record, fold=fold: fold_of(record) == fold for fold in range(HOLD_BACK_EVERY)]
-    for title, held in (("held back by `aquamend fit pouring`", [held_back]), ("each quarter held back once", folds)):
+    folds = [fold for fold in folds if can_be_fitted([r for r in records if not fold(r)])]
+    quarters = f"{len(folds)} quarters, each held back once"
+    for title, held in (("held back by `aquamend fit pouring`", [held_back]), (quarters, folds)):
         found = compared(records, template, held)
         print(f"{found['fitted'].records} records, {title}")
         print(f"{'model':10} {'Brier':>7} {'ECE':>7} {'log score':>10} {'in 50 %':>8} {'in 95 %':>8}")
