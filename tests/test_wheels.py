@@ -53,6 +53,9 @@ def product(tmp_path_factory):
     (wheel,) = built.glob("aquamend-*.whl")
     (lab,) = built.glob("aquamend_lab-*.whl")
     assert not any(name.startswith("aquamend/") for name in zipfile.ZipFile(lab).namelist())
+    for each in (wheel, lab):
+        licences = {Path(name).name for name in zipfile.ZipFile(each).namelist() if "/licenses/" in name}
+        assert licences == {"LICENSE", "NOTICE"}, each
     zipfile.ZipFile(wheel).extractall(alone)
     libraries = sysconfig.get_paths()["purelib"]
 
