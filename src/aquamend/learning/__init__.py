@@ -1,7 +1,7 @@
 """Learning a problem's numbers from records of past alarms, with their uncertainty and a check on records held back.
 
 ``estimates`` works on arrays and knows nothing of files: a world's own fitting code may call it. ``records`` reads CSV,
-JSON Lines and Parquet, ``journals`` the journal of a robot's recoveries.
+JSON Lines and Parquet, ``journals`` the journal of a robot's recoveries. ``thresholds`` makes an alarm of a score.
 """
 
 from aquamend.learning.checking import Calibration, Lost, calibration, calibration_of, checked, drifts, held_back, lost
@@ -11,19 +11,23 @@ from aquamend.learning.journals import journal_records
 from aquamend.learning.mixtures import Part, PartEstimate, mixtures
 from aquamend.learning.readings import Law
 from aquamend.learning.records import InvalidRecords, Record, Records, read_records
+from aquamend.learning.thresholds import Alarm, Method, alarm_from_scores
 
 __all__ = [
+    "Alarm",
     "Calibration",
     "Estimate",
     "InvalidRecords",
     "Law",
     "Learned",
     "Lost",
+    "Method",
     "NormalEstimate",
     "Part",
     "PartEstimate",
     "Record",
     "Records",
+    "alarm_from_scores",
     "calibration",
     "calibration_of",
     "checked",
