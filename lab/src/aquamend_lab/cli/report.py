@@ -36,6 +36,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    export: Annotated[
+        bool,
+        typer.Option(
+            "--export",
+            help="Also write every table as CSV, Parquet and LaTeX (tables/), every figure as SVG and PDF at the width "
+            "of a column (print/).",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write one page about one or more runs, from their records alone. Runs of one suite share their tables.
@@ -62,7 +70,7 @@ def report(
 
         with described_by(looks_in(run.manifest for run in runs)):
             found = analysed_runs(runs)
-            written = write_report(report_of(found), folder)
+            written = write_report(report_of(found), folder, export=export)
     except AquaMendError as error:
         refusals.about("aquamend report", error)
     except OSError as error:
@@ -122,5 +130,6 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
     pages = [path for path in written if path.suffix in (".html", ".md")]
     for path in pages:
         console.print(str(path), soft_wrap=True)
-    if figures := [path for path in written if path not in pages]:
-        console.print(f"{figures[0].parent} ({len(figures)} files)", soft_wrap=True)
+    others = [path.parent for path in written if path not in pages]
+    for place in dict.fromkeys(others):
+        console.print(f"{place} ({others.count(place)} files)", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
@@ -17,8 +17,17 @@ if TYPE_CHECKING:
 
 WIDTH_IN = 4.0
 """Narrow on purpose: scaled to a phone's width the letters stay readable."""
+COLUMN_IN = 3.5
+"""The width of a column in print, for which SVG and PDF are drawn on their own."""
 _DOTS_PER_INCH = 200
+_UNSIGNED: Mapping[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""What is left out, so that the same drawing has the same bytes."""
 _SETTINGS = {
+    "pdf.fonttype": 42,  # letters stay letters there, too
     "svg.fonttype": "none",  # letters stay letters: they can be searched, read aloud and selected
     "font.size": 8.5,
     "axes.titlesize": 8.5,
@@ -50,10 +59,12 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A drawing in two formats."""
+    """A drawing, for pages and for print."""
 
     svg: bytes
     png: bytes
+    for_print: Callable[[], Mapping[str, bytes]] = dict
+    """Draw it at the width of a column: the same as ``svg`` and as ``pdf``."""
 
 
 def require_matplotlib() -> None:
@@ -73,13 +84,18 @@ def drawing(name: str, *, height_in: float, draw: Callable[[Figure], None]) -> D
     from matplotlib.figure import Figure
 
     # The default style first, so that neither a user's matplotlibrc nor another library shows in the bytes.
-    with style.context(["default", {**_SETTINGS, "svg.hashsalt": name}]):
-        figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
-        draw(figure)
-        svg, png = BytesIO(), BytesIO()
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-        figure.savefig(png, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
-    return Drawing(svg.getvalue(), png.getvalue())
+    def saved(width_in: float, *formats: str) -> dict[str, bytes]:
+        found = {}
+        with style.context(["default", {**_SETTINGS, "svg.hashsalt": name}]):
+            figure = Figure(figsize=(width_in, height_in), layout="constrained")
+            draw(figure)
+            for form in formats:
+                written = BytesIO()
+                figure.savefig(written, format=form, dpi=_DOTS_PER_INCH, metadata=_UNSIGNED[form])
+                found[form] = written.getvalue()
+        return found
+
+    return Drawing(**saved(WIDTH_IN, "svg", "png"), for_print=lambda: saved(COLUMN_IN, "svg", "pdf"))
 
 
 def tidy(axes: Axes, *, grid: str) -> None:

@@ -16,6 +16,7 @@ from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.as_markdown import as_markdown
 from aquamend_lab.analysis.report.document import Block, Bullets, Document, Explorer, Notice, Paragraph, Section
 from aquamend_lab.analysis.report.explorer import MOST_WITH_STEPS, explorer_data
+from aquamend_lab.analysis.report.exports import exported
 from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
 from aquamend_lab.analysis.report.suite_section import suite_section
 from aquamend_lab.analysis.table import RunTable, table_of
@@ -42,9 +43,10 @@ def report_of(found: Sequence[Analysed]) -> Document:
     return Document(TITLE, tuple(_lead(found)), sections)
 
 
-def write_report(document: Document, folder: Path) -> list[Path]:
+def write_report(document: Document, folder: Path, *, export: bool = False) -> list[Path]:
     """Write a report as HTML, Markdown and figures, each file whole or not at all; return their paths, the page first.
 
+    With ``export`` its tables and figures are also written for other programs and for print.
     The page is written last: it is there only if everything that stands beside it is.
     """
     pages = {folder / "report.html": as_html(document).encode(), folder / "report.md": as_markdown(document).encode()}
@@ -52,7 +54,8 @@ def write_report(document: Document, folder: Path) -> list[Path]:
     for figure in document.figures:
         figures[folder / "figures" / f"{figure.name}.svg"] = figure.svg
         figures[folder / "figures" / f"{figure.name}.png"] = figure.png
-    files = pages | figures
+    more = {folder / path: data for path, data in exported(document).items()} if export else {}
+    files = pages | figures | more
     for path in files:
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder")

@@ -31,7 +31,7 @@ def loss_bars(name: str, summaries: Sequence[Summary], paper: PaperTable | None)
         return None
     drawn = bar_plot(name, bars, parts=CHARGES, axis="mean realised loss")
     beside = "; paler, below: the paper’s" if any(bar.paper for bar in bars) else ""
-    return Figure(name, f"What the mean realised loss is made of{beside}.", drawn.svg, drawn.png)
+    return Figure(name, f"What the mean realised loss is made of{beside}.", drawn)
 
 
 def _bar(summary: Summary, paper: PaperTable | None) -> Bar | None:
@@ -63,7 +63,7 @@ def scene_stems(name: str, found: Sequence[Comparison], table: RunTable) -> Figu
         f"{measure.capitalize()} of {first} minus that of the other policy, one stem for each scenario; dashed: the "
         f"mean. Below zero, {first} is better."
     )
-    return Figure(name, caption, drawn.svg, drawn.png)
+    return Figure(name, caption, drawn)
 
 
 def _differences(one: Comparison, table: RunTable) -> tuple[float, ...]:

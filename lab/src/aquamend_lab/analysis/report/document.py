@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from aquamend_lab.analysis.figures.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,17 @@ class Figure:
 
     name: str
     caption: str
-    svg: bytes
-    png: bytes
+    drawing: Drawing
+
+    @property
+    def svg(self) -> bytes:
+        """The drawing for a page."""
+        return self.drawing.svg
+
+    @property
+    def png(self) -> bytes:
+        """The same as dots."""
+        return self.drawing.png
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +122,30 @@ class Document:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Every drawing, in reading order."""
-        found = [block for block in self.lead if isinstance(block, Figure)]
+        return tuple(block for _, block in self.blocks if isinstance(block, Figure))
+
+    @property
+    def tables(self) -> tuple[tuple[str, Table], ...]:
+        """Every table in reading order, each with the titles of the sections that it stands in."""
+        return tuple((where, block) for where, block in self.blocks if isinstance(block, Table))
+
+    @property
+    def blocks(self) -> Iterator[tuple[str, Block]]:
+        """Every block in reading order, what is folded away too, with the titles of the sections that it stands in."""
+        yield from _opened("", self.lead)
         for section in self.sections:
-            found += _figures_of(section)
-        return tuple(found)
+            yield from _blocks_of(section, "")
 
 
-def _figures_of(section: Section) -> list[Figure]:
-    found = [block for block in section.blocks if isinstance(block, Figure)]
-    return found + [figure for part in section.parts for figure in _figures_of(part)]
+def _blocks_of(section: Section, within: str) -> Iterator[tuple[str, Block]]:
+    where = f"{within} {section.title}".strip()
+    yield from _opened(where, section.blocks)
+    for part in section.parts:
+        yield from _blocks_of(part, where)
+
+
+def _opened(where: str, blocks: Iterable[Block]) -> Iterator[tuple[str, Block]]:
+    for block in blocks:
+        yield where, block
+        if isinstance(block, Folded):
+            yield from _opened(where, block.blocks)

@@ -84,7 +84,7 @@ def doubt_curves(name: str, table: RunTable) -> Figure | None:
         "How doubtful beliefs were at each decision, on average over scenes: those that had really failed, and those "
         "that had not. A recovery that has ended keeps its last doubts."
     )
-    return Figure(name, caption, drawn.svg, drawn.png)
+    return Figure(name, caption, drawn)
 
 
 def _curves(one: Doubt) -> Sequence[Curve]:

@@ -48,7 +48,7 @@ def mean_dots(name: str, summaries: Sequence[Summary], paper: PaperTable | None)
     axis = f"{'' if percent else 'mean '}{METRICS[key].title}{percent}"
     drawn = dot_plot(name, [Panel(title, tuple(dots)) for title, dots in panels.items()], axis=axis)
     every = [dot for dots in panels.values() for dot in dots]
-    return Figure(name, f"{axis.capitalize()}{_with_what(every)}.", drawn.svg, drawn.png)
+    return Figure(name, f"{axis.capitalize()}{_with_what(every)}.", drawn)
 
 
 def _panel_title(summary: Summary) -> str:
@@ -73,7 +73,7 @@ def _loss_and_success(name: str, summaries: Sequence[Summary], paper: PaperTable
     drawn = dot_plot(name, panels, axis="")
     every = [dot for panel in panels for dot in panel.dots]
     what = " and ".join(panel.axis.removeprefix("mean ") for panel in panels)
-    return Figure(name, f"Mean {what}{_with_what(every, intervals='their 95 % intervals')}.", drawn.svg, drawn.png)
+    return Figure(name, f"Mean {what}{_with_what(every, intervals='their 95 % intervals')}.", drawn)
 
 
 def _with_what(dots: Sequence[Dot], *, intervals: str = "its 95 % interval") -> str:
@@ -119,7 +119,7 @@ def difference_dots(name: str, found: Sequence[Comparison]) -> Figure | None:
         f"Mean {measure} of {first} minus that of the other policy on the same scenarios, with its 95 % paired "
         f"interval. Left of zero, {first} is better. The axis is linear within ±0.01 and logarithmic beyond."
     )
-    return Figure(name, caption, drawn.svg, drawn.png)
+    return Figure(name, caption, drawn)
 
 
 def risk_by_size(name: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Figure | None:
@@ -137,7 +137,7 @@ def risk_by_size(name: str, summaries: Sequence[Summary], table: RunTable, paper
     drawn = curve_plot(name, kept, axes=(key, "mean expected risk"), whole=True)
     extra = "; hollow: the paper’s" if any(curve.paper for curve in kept) else ""
     extra += "; shaded: mean certified bounds" if any(curve.bounds for curve in kept) else ""
-    return Figure(name, f"Mean expected risk against {key}{extra}.", drawn.svg, drawn.png)
+    return Figure(name, f"Mean expected risk against {key}{extra}.", drawn)
 
 
 def _by_size(policy: str, key: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Curve:
@@ -185,7 +185,7 @@ def gap_distribution(name: str, table: RunTable) -> Figure | None:
         "Share of scenarios on which a policy’s expected risk is within a gap of Exact adaptive’s; "
         "in brackets, the share with no gap at all."
     )
-    return Figure(name, caption, drawn.svg, drawn.png)
+    return Figure(name, caption, drawn)
 
 
 def _distribution(policy: str, gaps: Floats, *, end: float) -> Curve:

@@ -68,7 +68,7 @@ def _against_level(name: str, axis: str, rungs: Sequence[Summary]) -> Figure | N
     drawn = curve_plot(name, kept, axes=(axis, "mean realised loss"), log=wide, ticks=levels)
     shaded = [f"; shaded: the 95 % interval of {curve.label}" for curve in kept if curve.bounds]
     caption = f"Mean realised loss against the level of “{axis}”{''.join(shaded)}."
-    return Figure(name, caption, drawn.svg, drawn.png)
+    return Figure(name, caption, drawn)
 
 
 def _curve(policy: str, rungs: Sequence[Summary]) -> Curve:

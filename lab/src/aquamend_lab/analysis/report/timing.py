@@ -110,7 +110,7 @@ def timing_dots(name: str, table: RunTable) -> Figure | None:
         return None
     drawn = dot_plot(name, panels, axis="difference in decision time (ms)")
     caption = "Paired differences in decision time with their 95 % intervals; right of zero, the second is quicker."
-    return Figure(name, caption, drawn.svg, drawn.png)
+    return Figure(name, caption, drawn)
 
 
 def counts_table(table: RunTable, paper: PaperTable | None) -> Table | None:
