@@ -1,6 +1,7 @@
 """Problems and worlds as environments: clean by Gymnasium's own check, and paid exactly what a recovery costs."""
 
 import json
+import math
 import warnings
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from tests.tiers import cases
 
 from aquamend.adapters.gym import ID, Agent, Encoding, Learned, RecoveryEnv, losses
 from aquamend.belief import InformationState
-from aquamend.errors import BadArgument, BadStep
+from aquamend.errors import BadArgument, BadStep, UnknownName
 from aquamend.policies import policy_named
 from aquamend.policies.evaluation import evaluate
 from aquamend.recovery import UNATTENDED, recover, recovered
@@ -239,9 +240,17 @@ def test_bad_arguments_say_what_to_give(file):
         ({}, "one of the two"),
         ({"problem": file, "corrections": "some"}, "say 'all', 'best' or 'auto'"),
         ({"problem": file, "render_mode": "human"}, "knows"),
+        ({"problem": file, "worst": math.nan}, "give a finite loss"),
     ]:
         with pytest.raises(BadArgument, match=said):
             RecoveryEnv(**given)
     env = RecoveryEnv(file)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
+    for options, said in (({"truth": "nothng"}, "did you mean 'nothing'"), ({"trth": "nothing"}, "unknown option")):
+        with pytest.raises(UnknownName, match=said):
+            env.reset(options=options)
+    for action in (-1, 1000, 2.5, "weigh", None):
+        env.reset(seed=1)
+        with pytest.raises(BadArgument, match="none of the 8 actions"):
+            env.step(action)

@@ -362,6 +362,52 @@ def test_where_the_log_fails_what_moves_is_stopped_and_the_tree_goes_on(tracker,
 # Guards
 
 
+class Full(MemoryLog):
+    """Takes nothing in until there is room again."""
+
+    room = False
+
+    def append(self, *args, **rest):
+        if not self.room:
+            raise OSError("no space left on device")
+        super().append(*args, **rest)
+
+
+def test_where_a_recovery_cannot_begin_the_tree_goes_on_and_tries_again(tracker):
+    log = Full()
+    recovery = RecoverBeliefs("recover", tracker, behaviours(), rules=ALONE, log=log)
+    ticked(recovery)
+    assert (recovery.status, recovery.feedback_message) == (
+        Status.FAILURE,
+        "it cannot begin: no space left on device",
+    )
+    log.room = True
+    ticked(recovery)
+    assert recovery.status is Status.SUCCESS
+
+
+def test_a_session_that_cannot_be_taken_up_now_is_not_replaced_by_another(tracker):
+    recovery = RecoverBeliefs("recover", tracker, behaviours(), rules=ALONE, log=MemoryLog(), resume="lid-17")
+    for _ in range(2):
+        ticked(recovery)
+        assert recovery.status is Status.FAILURE
+        assert "unknown session 'lid-17'" in recovery.feedback_message
+        assert recovery.session is None
+
+
+def test_what_a_broken_policy_was_to_check_does_not_run(tracker):
+    class Broken:
+        def next_step(self, state):
+            raise ZeroDivisionError
+
+    pour = Takes("pour")
+    guard = Guarded("guard", pour, tracker, "pour", policy=Broken())
+    ticked(guard)
+    assert guard.status is Status.FAILURE
+    assert "pour could not be checked: ZeroDivisionError" in guard.feedback_message
+    assert pour.began == 0
+
+
 def test_a_guard_lets_run_what_rests_on_nothing_doubtful_and_tracks_it():
     tracker = Tracker(parse_without_alarm())
     node = Guarded("pour", Takes("pour"), tracker, "pour")

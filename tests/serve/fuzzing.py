@@ -9,10 +9,12 @@ import schemathesis
 from tests.adapters.problems import CUP
 
 CALLS = itertools.count()
-SOUND = {"before": None, "observed": [], "alarm": None, "silent": [], "age": None, "ages": {}}
+SOUND = {"before": None, "observed": [], "alarm": None, "silent": [], "age": None, "ages": {}, "turned": {}}
 ASKED = {
     "POST /api/validate": {},
     "POST /api/decide": {"policy": "best", "seconds": None},
+    "POST /api/view": {"policy": "best", "seconds": None},
+    "POST /api/ticks": {"policy": "best", "seconds": None, "knob": "cost look"},
     "POST /api/plan": {"policy": "best", "seconds": None, "versus": None},
     "POST /api/what-if": {"policy": "best", "seconds": None, "probe": "weigh"},
     "POST /api/sessions": {"policy": "best"},

@@ -7,6 +7,8 @@ import pytest
 from tests.adapters.problems import CUP
 from tests.serve.running import EXAMPLES
 
+from aquamend.serve.routes import ROUTES
+
 
 def test_a_decision_is_the_one_that_the_program_prints(service, run, tmp_path):
     (tmp_path / "cup.json").write_text(json.dumps(CUP))
@@ -118,3 +120,15 @@ def test_problems_are_kept_shown_and_deleted(service):
 def test_policies_and_schemas_are_listed(service):
     assert "best" in [one["name"] for one in service.get("/api/policies")["policies"]]
     assert set(service.get("/api/schemas")) == {"problem", "session"}
+
+
+def test_the_page_and_the_description_name_every_route(service):
+    page = (EXAMPLES.parent / "docs" / "service.md").read_text(encoding="utf-8")
+    described = service.get("/api/openapi.json")["paths"]
+    for route in ROUTES:
+        assert described[route.path][route.method.lower()]["summary"] == route.summary
+        assert any(
+            route.method in line and f"{route.path.replace('/api/sessions/{session}/', '…/')}" in line
+            for line in page.splitlines()
+        ), route.path
+    assert sum(map(len, described.values())) == len(ROUTES)

@@ -22,7 +22,7 @@ from aquamend.belief import InformationState
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, correction, price
-from aquamend.errors import BadArgument, BadStep, MissingLibrary
+from aquamend.errors import BadArgument, BadStep, MissingLibrary, UnknownName
 from aquamend.files import load_problem
 from aquamend.planning.bounds import Bounds
 from aquamend.policies import Exact, Policy, policy_named
@@ -191,6 +191,8 @@ class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
         self.encoding = Encoding.of(start.problem, corrections=corrections, posterior=posterior)
         self.action_space = self.encoding.action_space
         self.observation_space = cast("spaces.Space[dict[str, Singles]]", self.encoding.observation_space)
+        if worst is not None and not 0.0 <= worst < math.inf:
+            raise BadArgument(f"worst is {worst!r}; give a finite loss of at least 0")
         self.worst = _worst(start.problem) if worst is None else worst
         self._rules = replace(UNATTENDED, decisions=most_steps)
         self._session: Session | None = None
@@ -213,6 +215,8 @@ class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
             return self._make(rng)
         model = self._start.problem.model
         drawn = int(rng.choice(len(model.names), p=self._start.posterior))
+        if truth is not None and truth not in model.hypothesis_index:
+            raise UnknownName("hypothesis", str(truth), model.hypothesis_index)
         true = drawn if truth is None else model.hypothesis_index[truth]
         return ModelWorld(self._start, true, (int(rng.integers(2**31)),))
 
@@ -221,6 +225,8 @@ class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
     ) -> tuple[dict[str, Singles], dict[str, Any]]:
         """Begin an episode; ``options={"truth": name}`` says which hypothesis is true, in place of drawing one."""
         super().reset(seed=seed)
+        if unknown := sorted(set(options or {}) - {"truth"}):
+            raise UnknownName("option", str(unknown[0]), ["truth"])
         self._simulated = self._world(self.np_random, (options or {}).get("truth"))
         start = self._simulated.alarm()
         if len(start.problem.model.names) != len(self.encoding.problem.model.names) and self.encoding.with_posterior:
@@ -234,8 +240,11 @@ class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
         session, state = self._going, self.state
         if not isinstance(session.request, Decide):
             raise gymnasium.error.ResetNeeded("the episode has ended; call reset()")
+        if action not in self.action_space:
+            raise BadArgument(f"{action!r} is none of the {len(self.encoding.actions)} actions")
+        action = int(action)
         allowed = bool(self.encoding.mask(state)[action])
-        step = self.encoding.step(state, int(action)) if allowed else Escalate()
+        step = self.encoding.step(state, action) if allowed else Escalate()
         session.reply(Decided(step))
         self._carry_out(session)
         over = isinstance(session.request, End)

@@ -136,6 +136,9 @@ class Guarded(Tracked):
                 self.feedback_message = f"checking what {self.action} rests on"
                 return Status.RUNNING
             future, self._checking = self._checking, None
+            if (error := future.exception()) is not None:  # whatever a policy does, what is doubtful does not run
+                self.feedback_message = f"{self.action} could not be checked: {type(error).__name__}: {error}"
+                return Status.FAILURE
             self.check = future.result()
         self.feedback_message = str(self.check)
         if self.check:

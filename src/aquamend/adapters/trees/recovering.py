@@ -136,9 +136,9 @@ class RecoverBeliefs(Behaviour):
     def _begun(self) -> Session:
         """Begin or resume a session, which tells the tracker of what it does."""
         if self._resume is not None and self.log is not None:
-            name, self._resume = self._resume, None
             policy = None if isinstance(self.policy, str) else self.policy
-            session = Session.resume(self.log, name, policy=policy, decide_apart=True)
+            session = Session.resume(self.log, self._resume, policy=policy, decide_apart=True)
+            self._resume = None
         else:
             rung = self.rung() if callable(self.rung) else self.rung
             rung, silent = ((names,) if isinstance(names, str) else tuple(names) for names in (rung, self.silent))
@@ -155,7 +155,11 @@ class RecoverBeliefs(Behaviour):
             if self._beginning is None or not self._beginning.done():
                 return self._says("taking in what has happened")
             future, self._beginning = self._beginning, None
-            self.session = future.result()
+            try:
+                self.session = future.result()
+            except (AquaMendError, OSError) as fault:  # the log does not answer, or the alarm means nothing
+                self._says(f"it cannot begin: {fault}")
+                return Status.FAILURE
             self._thinking = Thinking(self.session)
             self._hands.serve(self.session, self._say)
         session = self._thinking.session
