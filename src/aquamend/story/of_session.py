@@ -79,7 +79,9 @@ def session_story(entries: Iterable[Entry], name: str = "") -> Story:
         event, time = entry.event, entry.time - every[0][0].time
         if moment is not None:
             if isinstance(event, Decided):
-                moment = replace(moment, choice=recorded_choice(before.state, now.policy, event.step))
+                choice = recorded_choice(before.state, now.policy, event.step)
+                because = f"Because: {event.reason}." if event.reason else ""
+                moment = replace(moment, title=capital(choice.step), text=because, choice=choice)
             moments.append(moment)
         if isinstance(event, Alarmed):
             updates += alarm_updates(event.state, time)

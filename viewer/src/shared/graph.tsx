@@ -59,10 +59,10 @@ export function Graph({ nodes, edges, picked, onPick }: Shown) {
             key={box.node.name} type="button" aria-pressed={chosen === box.node.name}
             class={`node ${box.node.kind} ${box.node.marks.join(" ")}${alight(box.node.name) ? "" : " dim"}`}
             style={{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}
-            title={described(box.node)} aria-label={described(box.node)} onClick={() => pick(box.node.name)}
+            title={described(box.node)} onClick={() => pick(box.node.name)}
           >
             <span class="name">{box.node.name}</span>
-            {box.node.note && <span class="note">{box.node.note}</span>}
+            {box.node.note && <span class="note"> {box.node.note}</span>}
             {box.node.doubt !== null && <span class="doubt"><span style={{ width: `${100 * box.node.doubt}%` }} /></span>}
             <span class="signs" aria-hidden="true">{box.node.marks.map((mark) => SIGNS[mark]?.[0]).join("")}</span>
           </button>

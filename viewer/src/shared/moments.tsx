@@ -15,8 +15,8 @@ export function Moments({ moments, unit, began }: { moments: Moment[]; unit: str
     <ol class="moments">
       {moments.map((moment, i) => (
         <li key={i} class={`moment ${moment.kind}${moment.bad ? " bad" : ""}`}>
-          {!only && <p class="when"><span class="time">{clock(moment.time, began)}</span> <span class="kind">{WORDS[moment.kind] ?? moment.kind}</span></p>}
-          <h3>{moment.title}</h3>
+          {!only && <p class="when"><span class="time">{clock(moment.time, began)}</span> <span class="kind">{plain(moment) ? moment.title : WORDS[moment.kind] ?? moment.kind}</span></p>}
+          {!plain(moment) && <h3>{moment.title}</h3>}
           {moment.text && <p>{moment.text}</p>}
           {moment.picture && <img src={moment.picture} alt={`The scene: ${moment.title}`} loading="lazy" />}
           {moment.choice && <Decision choice={moment.choice} unit={unit} told={moment.text} />}
@@ -25,6 +25,9 @@ export function Moments({ moments, unit, began }: { moments: Moment[]; unit: str
     </ol>
   );
 }
+
+// A moment of a session's log says in its title what kind it is; a decision's is the step.
+const plain = (moment: Moment) => moment.number !== null && moment.choice === null;
 
 export function Decision({ choice, unit, told }: { choice: Choice; unit: string; told: string }) {
   return (

@@ -1,25 +1,32 @@
 // The problem as YAML and as a tree, side by side: edit either; faults and what looks odd stand at their lines.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml as language } from "@codemirror/lang-yaml";
-import { defaultHighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isMap, isScalar, isSeq, parseDocument } from "yaml";
 import type { Checked, FoundFault } from "./data";
 
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--link)" },
+  { tag: tags.comment, color: "var(--soft)" },
+  { tag: [tags.string, tags.content], color: "var(--ink)" },
+  { tag: [tags.punctuation, tags.separator, tags.bracket], color: "var(--soft)" },
+]);
 const HOLDS = ["beliefs", "probes", "actions", "operations", "causes", "hypotheses", "alarm", "alarms", "endings", "restart", "escalate", "plans"];
 
-export function File({ text, change, checked, online }: { text: string; change: (text: string) => void; checked: Checked | null; online: boolean }) {
+export function File({ text, revision, change, type, checked, online }: { text: string; revision: number; change: (text: string) => void; type: (text: string) => void; checked: Checked | null; online: boolean }) {
   const faults = checked?.faults ?? [];
   return (
     <div class="file">
-      <section class="card" aria-label="The problem as a tree"><h3>Tree</h3><Tree text={text} change={change} online={online} /></section>
+      <section class="card" aria-label="The problem as a tree"><h2>Tree</h2><Tree text={text} change={change} online={online} /></section>
       <section class="card" aria-label="The problem as YAML">
-        <h3>YAML</h3>
+        <h2>YAML</h2>
         {!online && <p class="hint">Editing needs the service: open the file with <code>aquamend studio</code>.</p>}
-        <Editor text={text} change={change} faults={faults} online={online} />
+        <Editor text={text} revision={revision} type={type} faults={faults} online={online} />
         {faults.length > 0 && <ul class="faults" role="alert">{faults.map((fault, i) => <li key={i} class="wrong">{fault.line !== null && `line ${fault.line}: `}{fault.where} {fault.problem}; {fault.remedy}</li>)}</ul>}
         {checked?.valid && checked.findings.length > 0 && <details open><summary>{checked.findings.length} things look odd</summary><ul class="findings">{checked.findings.map((finding, i) => <li key={i}><b>{String(finding.severity ?? finding.kind ?? "note")}</b> {String(finding.where ?? "")} {String(finding.text ?? finding.what ?? finding.problem ?? finding.message ?? "")}</li>)}</ul></details>}
         {checked?.valid && checked.findings.length === 0 && <p class="hint">Sound, and nothing looks odd.</p>}
@@ -28,29 +35,35 @@ export function File({ text, change, checked, online }: { text: string; change: 
   );
 }
 
-function Editor({ text, change, faults, online }: { text: string; change: (text: string) => void; faults: FoundFault[]; online: boolean }) {
+// Typing goes out at once; text comes in only where something else has changed it, or fast typing would be undone.
+function Editor({ text, revision, type, faults, online }: { text: string; revision: number; type: (text: string) => void; faults: FoundFault[]; online: boolean }) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const changed = useRef(change);
-  changed.current = change;
+  const typed = useRef(type);
+  typed.current = type;
+  const incoming = useRef(false);
   useEffect(() => {
     view.current = new EditorView({
       parent: place.current!,
       state: EditorState.create({
         doc: text,
         extensions: [
-          lineNumbers(), history(), keymap.of([...defaultKeymap, ...historyKeymap]), language(), syntaxHighlighting(defaultHighlightStyle), lintGutter(), EditorView.lineWrapping,
+          lineNumbers(), history(), keymap.of([...defaultKeymap, ...historyKeymap]), language(), syntaxHighlighting(COLOURS), lintGutter(), EditorView.lineWrapping,
           EditorState.readOnly.of(!online), EditorView.contentAttributes.of({ "aria-label": "Problem file" }),
-          EditorView.updateListener.of((update) => update.docChanged && changed.current(update.state.doc.toString())),
+          EditorView.updateListener.of((update) => update.docChanged && !incoming.current && typed.current(update.state.doc.toString())),
         ],
       }),
     });
+    view.current.scrollDOM.tabIndex = 0; // so that keys can scroll it, too
     return () => view.current?.destroy();
   }, []);
   useEffect(() => {
     const editor = view.current!;
-    if (editor.state.doc.toString() !== text) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
-  }, [text]);
+    if (editor.state.doc.toString() === text) return;
+    incoming.current = true;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+    incoming.current = false;
+  }, [revision]);
   useEffect(() => {
     const editor = view.current!;
     const diagnostics = faults.filter((fault) => fault.line !== null && fault.line <= editor.state.doc.lines).map((fault) => {

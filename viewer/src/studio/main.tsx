@@ -42,6 +42,7 @@ function Studio() {
       first.current = false;
       if (start.view !== null || !online) return;
     }
+    if (!text.trim()) return;
     if (!online) {
       const found = stored(observed);
       setWrong(found ? "" : "This state is not among those in the page; open the file with `aquamend studio`.");
@@ -72,7 +73,7 @@ function Studio() {
 
   // Faults and what looks odd, as one types.
   useEffect(() => {
-    if (!online || tab !== "file") return;
+    if (!online || tab !== "file" || !text.trim()) return;
     const stop = new AbortController();
     const later = setTimeout(() => ask<Checked>("validate", { problem: text }, stop.signal).then(setChecked, () => undefined), 300);
     return () => {
@@ -94,9 +95,14 @@ function Studio() {
     const { [key]: _, ...rest } = known;
     return value === null ? rest : { ...rest, [key]: value };
   });
-  const edit = (next: string) => {
+  const [revision, setRevision] = useState(0); // counts changes that did not come from the editor itself
+  const type = (next: string) => {
     setText(next);
-    setTurned({});
+    setTurned((known) => (Object.keys(known).length ? {} : known));
+  };
+  const edit = (next: string) => {
+    type(next);
+    setRevision((count) => count + 1);
   };
   const take = async (list: FileList | null | undefined) => {
     const given = list?.[0];
@@ -118,6 +124,7 @@ function Studio() {
       </header>
       {wrong && <p class="wrong alert" role="alert">{wrong}</p>}
       <main>
+        {tab !== "sessions" && !text.trim() && <p class="hint">Drop a problem file here, or open one above.</p>}
         {tab === "situation" && view && (
           <>
             <Evidence observed={observed} back={(length) => setObserved(observed.slice(0, length))} />
@@ -134,8 +141,8 @@ function Studio() {
             {!online && start.beyond > 0 && <p class="hint">What the states in this page do not cover has a probability of {(100 * start.beyond).toFixed(1)} % after the answers that the plan asks for. Readings are on a grid.</p>}
           </>
         )}
-        {tab === "plan" && <Plan situation={situation} policies={start.policies} online={online} />}
-        {tab === "file" && <File text={text} change={edit} checked={checked} online={online} />}
+        {tab === "plan" && text.trim() && <Plan situation={situation} policies={start.policies} online={online} />}
+        {tab === "file" && <File text={text} revision={revision} change={edit} type={type} checked={checked} online={online} />}
         {tab === "sessions" && <Sessions policies={start.policies} />}
       </main>
     </div>

@@ -26,7 +26,7 @@ export function Sessions({ policies }: { policies: string[] }) {
   return (
     <div class="sessions">
       <section class="card" aria-label="Sessions">
-        <h3>Sessions</h3>
+        <h2>Sessions</h2>
         {!sorted.length && <p class="hint">None has been kept yet.</p>}
         <ul>
           {sorted.map((line) => (
@@ -87,7 +87,7 @@ function Question({ path, view }: { path: string; view: SessionView }) {
   };
   return (
     <form class="card question" onSubmit={(event) => event.preventDefault()}>
-      <h3>A person is asked</h3>
+      <h2>A person is asked</h2>
       <p><b>{view.asked!.act}</b> ({view.asked!.reason})</p>
       <label>your name <input value={by} required onInput={(event) => setBy(event.currentTarget.value)} /></label>
       <label>note <input value={note} onInput={(event) => setNote(event.currentTarget.value)} /></label>

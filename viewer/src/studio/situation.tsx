@@ -38,11 +38,11 @@ export function Weighed({ view }: { view: View }) {
   const { choice, unit } = view;
   return (
     <section class="card" aria-label="What was weighed">
-      <h3>Alternatives</h3>
+      <h2>Alternatives</h2>
       <Options choice={choice} unit={unit} />
-      <h3>How good it can be</h3>
+      <h2>How good it can be</h2>
       <Gauge choice={choice} unit={unit} />
-      {choice.flips.length > 0 && <><h3>What would flip it</h3><Flips choice={{ ...choice, nearest_flip: "" }} /></>}
+      {choice.flips.length > 0 && <><h2>What would flip it</h2><Flips choice={{ ...choice, nearest_flip: "" }} /></>}
       {choice.answers.length > 0 && <details><summary>What each answer would lead to</summary><Answers choice={choice} unit={unit} /></details>}
     </section>
   );
@@ -119,7 +119,7 @@ export function Knobs({ knobs, turned, ticks, unit, online, turn, wanted }: Turn
   const shown = knobs.filter((knob) => knob.turns === group);
   return (
     <section class="card knobs" aria-label="Knobs">
-      <h3>Knobs {Object.keys(turned).length > 0 && <button type="button" class="quiet" onClick={() => Object.keys(turned).forEach((key) => turn(key, null))}>all back</button>}</h3>
+      <h2>Knobs {Object.keys(turned).length > 0 && <button type="button" class="quiet" onClick={() => Object.keys(turned).forEach((key) => turn(key, null))}>all back</button>}</h2>
       {!online && <p class="hint">Knobs need the service: open the file with <code>aquamend studio</code>.</p>}
       <div class="segments" role="group" aria-label="Which knobs">
         {GROUPS.filter(([turns]) => knobs.some((knob) => knob.turns === turns)).map(([turns, title]) => (

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 5e1903cf3a059c899bccb0b70a1258eba68f8055ae2a00979eca6160e089e581.
+Built from viewer/ by `npm run build`; sources c888074fcdc288b0a1dd1a0ff91f4e85d3eeeb2c2fae18018d4f92a79493272f.
 Contains
 
 three 0.187.0 (MIT):
