@@ -133,6 +133,17 @@ def test_rules_in_a_list_stay_a_list():
     assert dict(found) == plain.data["alarm"]["likelihood"]
 
 
+def test_an_alarm_by_noisy_or_becomes_one_by_rules_of_which_the_first_decides():
+    several = copy.deepcopy(LID)
+    several["beliefs"].append({"name": "jar", "residual": 9})
+    several["causes"].append({"name": "cracked", "prior": 0.1, "failed": ["jar"]})
+    several["alarm"] = {"noisy_or": {"leak": 0.02, "off": 0.9, "cracked": 0.5}}
+    found = alarm_from_scores(several, [*history(300), Record("off + cracked", {"torque": (3.0,)})], "torque")
+    assert [rule for rule, _ in found.data["alarm"]["likelihood"]] == ["off", "cracked", "default"]
+    assert set(found.data["alarm"]) == {"likelihood"}
+    assert dict(found.data["alarm"]["likelihood"])["off"] > 0.7
+
+
 def test_a_score_that_is_low_where_something_is_wrong_rings_below():
     high = alarm_from_scores(LID, history(300), "torque")
     low = alarm_from_scores(LID, history(300, sign=-1.0), "torque", below=True)

@@ -32,8 +32,9 @@ from aquamend.learning.checking import held_back
 from aquamend.learning.estimates import STRENGTH, Estimate
 from aquamend.learning.fitting import work_on
 from aquamend.learning.records import LARGEST, MISSING, Faults, InvalidRecords, Record
-from aquamend.learning.work import Work
+from aquamend.learning.work import InOrder, Work
 from aquamend.problem import Problem
+from aquamend.problem.building.noisy_or import LEAK
 
 MOST_THRESHOLDS = 40
 FEWEST = 8
@@ -197,9 +198,10 @@ def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 def _rules(problem: Problem, entry: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the rules of the alarm with what was thought of them; of a new one, one for wrong and one for right."""
     if entry is not None and "likelihood" in entry:
-        return {str(rule): float(p) for rule, p in entry["likelihood"].items()}
-    if entry is not None:
-        return {str(word): None for word in entry["noisy_or"] if word != "leak"} | {"default": None}
+        given = {str(rule): float(p) for rule, p in entry["likelihood"].items()}
+        return InOrder(given) if isinstance(entry["likelihood"], InOrder) else given
+    if entry is not None:  # several of them may be present: the first decides
+        return InOrder(dict.fromkeys([*(str(word) for word in entry["noisy_or"] if word != LEAK), "default"]))
     calm = [h.name for h, right in zip(problem.model.hypotheses, _calm(problem), strict=True) if right]
     if not calm:
         raise AquaMendError("under every hypothesis something is wrong; give the alarm's rules in the file")
@@ -214,8 +216,9 @@ def _with_rules(data: Mapping[str, Any], name: str, rules: Mapping[str, Any]) ->
     """Return the data with an alarm of these rules, whatever their numbers."""
     copied = copy.deepcopy(dict(data))
     old = (copied.get("alarms") or {}).get(name) if name else copied.get("alarm")
+    kind = InOrder if (old or {}).keys() & {"noisy_or"} or isinstance((old or {}).get("likelihood"), InOrder) else dict
     entry = {key: value for key, value in (old or {}).items() if key not in ("likelihood", "noisy_or")}
-    entry["likelihood"] = type(old["likelihood"])(rules) if old and "likelihood" in old else dict(rules)
+    entry["likelihood"] = kind(rules)
     if name:
         copied["alarms"] = {**(copied.get("alarms") or {}), name: entry}
     else:
