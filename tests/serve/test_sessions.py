@@ -246,3 +246,21 @@ def test_whoever_resumes_a_session_elsewhere_is_the_only_one_to_conduct_it(tmp_p
         said = {"to": begun["request"]["number"], "done": True, "finding": ANSWERS["weigh"]}
         assert first.refused("POST", "/api/sessions/lid/reply", said) == (409, "foreign-session")
         assert taken["request"]["kind"] == "verify"
+
+
+@pytest.mark.slow
+def test_a_log_that_takes_nothing_in_for_a_while_loses_nothing(tmp_path):
+    (tmp_path / "cup.json").write_text(json.dumps(CUP))
+    with started("cup.json", folder=tmp_path) as client:
+        begun = client.post("/api/sessions", {"kept": "cup", "session": "lid"})
+        said = {"to": begun["request"]["number"], "done": True, "finding": ANSWERS["weigh"]}
+        away = tmp_path / "away"
+        away.mkdir()
+        for file in tmp_path.glob("aquamend.journal*"):
+            file.rename(away / file.name)
+        status, _ = client.ask("POST", "/api/sessions/lid/reply", said)
+        assert status == 500
+        for file in away.iterdir():
+            file.rename(tmp_path / file.name)
+        ended, _ = recover(client, client.post("/api/sessions/lid/reply", said), ANSWERS)
+        assert ended["ending"] == "finished"

@@ -139,7 +139,7 @@ def drive(session: Session, robot: Robot, *, wait_s: float = math.inf) -> Recove
         _stop_before_leaving(session, robot, calls, error)
         raise
     finally:
-        _let_go(session)
+        let_go(session)
 
 
 def _waits_for_a_person(request: Request) -> bool:
@@ -266,7 +266,7 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
     finally:
         for task in tasks.values():
             task.cancel()
-        _let_go(session)
+        let_go(session)
 
 
 def _begun(call: _Call, act: Act) -> asyncio.Future[Any]:
@@ -362,7 +362,7 @@ def _listening(session: Session, listener: Callable[[], Any]) -> Iterator[None]:
         session.on_change = None
 
 
-def _let_go(session: Session) -> None:
+def let_go(session: Session) -> None:
     """Let another program conduct a session, since it is driven here no more, unless something may still move."""
     if isinstance(session.log, SharedLog) and session.recovery.act is None:
         session.log.release(session.name)

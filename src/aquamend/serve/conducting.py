@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError, ForeignSession, StaleReply, UsedName
 from aquamend.policies.registry import registered
 from aquamend.recovery import Recovery, Rules, Session, Store
+from aquamend.recovery.drivers import let_go
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
 from aquamend.recovery.thinking import settled
@@ -28,6 +30,8 @@ LOOK_S = 0.2
 """How often it is looked whether time, or a person in another process, has something to say."""
 GRACE_S = 1.0
 """How much longer than its time a decision may take before a person is called instead."""
+AGAIN_S = 2.0
+"""When it is tried again where a log does not take in what was decided."""
 
 
 class Conducted:
@@ -40,6 +44,10 @@ class Conducted:
         self._looked = time.monotonic()
         self._thinking: asyncio.Task[None] | None = None
         self._number = -1
+        """Of the last decision that was asked for."""
+        self.lost = False
+        """Whether somebody else conducts it now."""
+        self._troubled = False
         session.on_change = self._changes
         self._follow()
 
@@ -67,11 +75,15 @@ class Conducted:
         except Exception as error:  # noqa: BLE001 - whatever a policy does, the session goes on with a person
             answer = error
         try:
-            await asyncio.to_thread(self.session.reply, answer, to=number)
+            await self.call(lambda session: session.reply(answer, to=number))
         except StaleReply:
             pass  # an alarm or an observation came in between
+        except ForeignSession as error:
+            log.info("%s", error)
         except Exception:
             log.exception("session %r: the decision could not be written down", self.session.name)
+            self._number = -1
+            self._loop.call_later(AGAIN_S, self._follow)
 
     def _deliberated(self) -> Any:
         with deadline.ends_at(deadline.clock() + self._seconds):
@@ -81,9 +93,20 @@ class Conducted:
         """Let time pass, where something may follow from that."""
         now, request = time.monotonic(), self.session.request
         asked = isinstance(request, Wait) and request.token
-        if asked or now - self._looked >= self.session.due:
-            self._looked = now
+        if not asked and now - self._looked < self.session.due:
+            return
+        self._looked = now
+        try:
             self.session.tick()
+        except ForeignSession as error:
+            self.lost = True
+            log.info("%s", error)
+        except Exception:  # its log does not answer, or is full: it goes on once that is mended
+            if not self._troubled:
+                log.exception("session %r: it cannot go on now", self.session.name)
+            self._troubled = True
+        else:
+            self._troubled = False
 
     async def next_request(self, *, after: int | None, seconds: float) -> Request:
         """Return what is wanted, as soon as it is another than that of number ``after`` and is for the robot."""
@@ -103,7 +126,16 @@ class Conducted:
     async def call(self, said: Callable[[Session], object]) -> None:
         """Say something to the session."""
         self._looked = time.monotonic()
-        await asyncio.to_thread(said, self.session)
+        try:
+            await asyncio.to_thread(said, self.session)
+        except ForeignSession:
+            self.lost = True
+            raise
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is to be done here any more."""
+        return self.lost or isinstance(self.session.request, End)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +167,14 @@ class Conductor:
         """Leave all sessions to whoever resumes them; nothing is lost, since all that happened is in the log."""
         self._closing.set()
         await asyncio.to_thread(self._watch.join)
+        for one in self._conducted.values():
+            with suppress(AquaMendError):  # then somebody else has to wait until the lease is over
+                await asyncio.to_thread(let_go, one.session)
 
     def find(self, name: str) -> Conducted | None:
         """Return a session if it is under way here."""
         found = self._conducted.get(name)
-        return None if found is None or isinstance(found.session.request, End) else found
+        return None if found is None or found.over else found
 
     @property
     def count(self) -> int:
@@ -195,14 +230,6 @@ class Conductor:
     def _watching(self) -> None:
         while not self._closing.wait(LOOK_S):
             for name, one in list(self._conducted.items()):
-                try:
-                    one.look()
-                    over = isinstance(one.session.request, End)
-                except ForeignSession:
-                    log.info("session %r: somebody else conducts it now", name)
-                    over = True
-                except Exception:
-                    log.exception("session %r: it cannot go on here; resume it once that is mended", name)
-                    over = True
-                if over and self._conducted.get(name) is one:
+                one.look()
+                if one.over and self._conducted.get(name) is one:
                     del self._conducted[name]
