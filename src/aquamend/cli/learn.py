@@ -224,14 +224,13 @@ def _print(
     else:
         _print_least_certain(console, found)
     _print_shares(console, found)
-    for said in (*_choices(found), *found.said) if explain else _choices(found):
-        if said not in warnings:
-            console.print(_sentence(said))
-    most = len(warnings) if explain else MOST_WARNINGS
-    for warning in warnings[:most]:
-        console.print(f"Warning: {_sentence(warning, capital=False)}")
-    if len(warnings) > most:
-        console.print(f"… and {len(warnings) - most} more warnings; --explain lists all.")
+    notes = [said for said in (*_choices(found), *found.said) if said not in warnings]
+    for lines, title in ((notes, ""), (warnings, "Warning: ")):
+        most = len(lines) if explain else MOST_WARNINGS
+        for said in lines[:most]:
+            console.print(f"{title}{_sentence(said, capital=not title)}")
+        if len(lines) > most:
+            console.print(f"… and {len(lines) - most} more {'warnings' if title else 'notes'}; --explain lists all.")
     if out is not None:
         console.print(f"Written: {out}")
 

@@ -84,6 +84,15 @@ def test_a_combination_breaks_what_its_causes_break_and_has_their_kind_if_they_a
     ]
 
 
+def test_what_is_none_of_the_alarm_s_business_does_not_change_the_kind_of_a_combination():
+    shadow = RootCause.single("shadow", 0.3, kind=Cause.FALSE_ALARM)
+    bumped = RootCause.single("bumped", 0.1, failed=["pose"], kind=Cause.EXTERNAL)
+    for causes in ((shadow, bumped), (bumped, shadow)):
+        kinds = {h.name: h.cause for h in generated(causes, BELIEFS).hypotheses}
+        assert set(kinds.values()) == {Cause.FALSE_ALARM, Cause.EXTERNAL}
+        assert [name for name, kind in kinds.items() if kind is Cause.FALSE_ALARM] == ["nothing", "shadow"]
+
+
 def test_values_that_contradict_each_other_need_an_effect():
     added, drunk = (
         RootCause.single("added", 0.1, truth={"level": 45.0}),
