@@ -62,6 +62,9 @@ class Calls:
         self._doing: Future[Any] | None = None
         """The last act that was begun."""
         self._halting: tuple[Act, Future[Any]] | None = None
+        """The call that stops it, until the session asks for what came of that."""
+        self._halted = False
+        self._lock = threading.Lock()
 
     @property
     def moving(self) -> bool:
@@ -81,29 +84,34 @@ class Calls:
         if isinstance(request.act, Finish):
             self._say(partial(self._session.reply, request.act.done(), to=request.number))
         elif request.number not in self._begun:
-            self._halting = None
+            self._halting, self._halted = None, False
             method = self._robot.measure if isinstance(request, RunProbe) else self._robot.perform
             self._doing = self._answered(request, thought(partial(method, request.act), name=str(request.act)))
 
     def halt(self, act: Act) -> None:
         """Have the robot stop an act, where it can."""
-        if self.moving and self._halting is None and isinstance(self._robot, Stoppable):
-            self._halting = act, thought(partial(self._robot.stop, act))
+        with self._lock:
+            if self.moving and not self._halted and isinstance(self._robot, Stoppable):
+                self._halting, self._halted = (act, thought(partial(self._robot.stop, act))), True
+
+    def _stopped(self, act: Act) -> Future[Any]:
+        """Have the robot stop an act, unless it does so already."""
+        with self._lock:
+            begun, self._halting, self._halted = self._halting, None, True
+            return begun[1] if begun and begun[0] == act else thought(partial(self._robot.stop, act))
 
     def attend(self, request: About) -> None:
         """Have the robot stop or verify an act, where it can."""
         if request.number in self._begun:
             return
-        method: Callable[[Act], Any] = lambda act: NoReceipt(CANNOT_STOP)  # noqa: E731
         if isinstance(request, Verify):
             able = isinstance(self._robot, Verifying)
             method = self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY)
-        elif self._halting is not None and self._halting[0] == request.act:
-            self._answered(request, self._halting[1])
-            return
+            self._answered(request, thought(partial(method, request.act)))
         elif isinstance(self._robot, Stoppable):
-            method = self._robot.stop
-        self._answered(request, thought(partial(method, request.act)))
+            self._answered(request, self._stopped(request.act))
+        else:
+            self._answered(request, thought(lambda: NoReceipt(CANNOT_STOP)))
 
     def _answered(self, request: Do | About, answer: Future[Any]) -> Future[Any]:
         self._begun.add(request.number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,6 +39,7 @@ from aquamend.recovery import (
     Wait,
 )
 from aquamend.recovery.acts import Act, Declare, Finish, HandOver, Redo
+from aquamend.recovery.drivers import POLL_S
 from aquamend.recovery.replies import Time
 from aquamend.text import quantity
 
@@ -89,6 +92,7 @@ class RecoverBeliefs(Behaviour):
         self._aside = ThreadPoolExecutor(1, thread_name_prefix=name)
         """Says everything to the session, one thing after another, so that no tick waits for its log."""
         self._said: deque[Future[None]] = deque()
+        self._looked = -math.inf
         self._lost = False
         """Whether the session cannot go on here."""
         self._hands: Hands
@@ -170,7 +174,10 @@ class RecoverBeliefs(Behaviour):
         if self._said:
             return self._says(self.feedback_message)
         request = session.request
-        self._say(self._thinking.tick)
+        asks = isinstance(request, Wait) and bool(request.token)
+        if not asks or time.monotonic() - self._looked >= POLL_S:  # whether a person has answered, the log says
+            self._looked = time.monotonic()
+            self._say(self._thinking.tick)
         self._ask(request if isinstance(request, Wait) and request.token else None)
         match request:
             case Decide():
@@ -194,9 +201,10 @@ class RecoverBeliefs(Behaviour):
         """Where the tree goes elsewhere, have the act under way stopped; nothing else is begun."""
         session = self.session
         if new_status is Status.INVALID and session is not None and not self._lost and session.recovery.ending is None:
-            if session.recovery.act is not None:
-                self._hands.halt(session.recovery.act)
-            self._say(partial(self._interrupt, session))
+            act = session.recovery.act
+            self._say(partial(self._interrupt, session))  # before the receipt, which is then no fault of the act
+            if act is not None:
+                self._hands.halt(act)
         self._board.write()
 
     def _interrupt(self, session: Session) -> None:
