@@ -172,6 +172,8 @@ class Evidence:
 
     for_one_step = 0.5
     """The part of time and room that this may take."""
+    for_endless_steps = 2e7
+    """Work on that where probes have no end, so that the policy may have none either: it could take all the room."""
 
     def accepts(self, state: InformationState) -> bool:
         """Whether there is evidence to come, and none of it a number."""
@@ -184,7 +186,8 @@ class Evidence:
         """
         pace, tree = Pace(), SearchedPlan(state, discrete_answers(state))
         begun, most = limits.left_s, self.for_one_step * limits.memory
-        tree.cover(lambda own: own.memory > most or limits.left_s < self.for_one_step * begun)
+        work = self.for_endless_steps if any(view.most_runs == math.inf for view in state.legal) else math.inf
+        tree.cover(lambda own: own.memory > most or own.work > work or limits.left_s < self.for_one_step * begun)
         yield CertifiedPlan(tree.best_probe(), tree.bounds)
         while tree.memory < limits.memory and tree.grow(pace.affords(tree.work, limits.left_s)):
             yield CertifiedPlan(tree.best_probe(), tree.bounds)
