@@ -190,9 +190,9 @@ class BadJournal(AquaMendError):
 class MissingLibrary(AquaMendError):
     """An optional library is not installed; says how to get it, and what works without."""
 
-    def __init__(self, library: str, extra: str, instead: str) -> None:
+    def __init__(self, library: str, extra: str, instead: str, *, package: str = "aquamend") -> None:
         self.library, self.extra = library, extra
-        super().__init__(f"{library} is not installed; install it with `pip install 'aquamend[{extra}]'`, {instead}")
+        super().__init__(f"{library} is not installed; install it with `pip install '{package}[{extra}]'`, {instead}")
 
 
 class Unreachable(AquaMendError):

@@ -63,6 +63,18 @@ def test_the_table_names_the_licence_of_every_library(extra):
         assert licence.removesuffix("-Clause").removesuffix("-only") in said
 
 
+def test_whatever_says_what_to_install_names_an_extra_that_there_is():
+    lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for folder, project in (("src", PROJECT), ("lab/src", lab)):
+        said = "".join(path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py"))
+        found = re.findall(r"raise MissingLibrary\(([^)]*)\)", said)
+        assert found
+        for arguments in found:
+            library, extra, *rest = re.findall(r'"([^"]*)"', arguments)
+            assert (rest[-1] if "package=" in arguments else "aquamend") == project["name"]
+            assert any(need.startswith(library) for need in project["optional-dependencies"][extra])
+
+
 def test_nothing_is_imported_until_it_is_used():
     """Neither by the package, nor by the rooms that hold what extras need, nor by the program's help."""
     rooms = "aquamend, aquamend.adapters, aquamend.serve, aquamend.recovery, aquamend.story, aquamend.cli.main"

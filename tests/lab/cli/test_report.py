@@ -120,7 +120,7 @@ def test_without_matplotlib_it_says_what_to_install(run, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("report", str(folder))
     assert result.exit_code == 2
-    assert "pip install 'aquamend[report]'" in result.stderr
+    assert "pip install 'aquamend-lab[report]'" in result.stderr
     assert not (folder / "report").exists()
     assert run("report", str(folder), "--json").exit_code == 0
 

@@ -42,7 +42,7 @@ def _joblib() -> Any:
     try:
         import joblib
     except ImportError:
-        raise MissingLibrary("joblib", "bench", "or run with --jobs 1") from None
+        raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
     return joblib
 
 
@@ -62,7 +62,7 @@ def _client(address: str) -> Iterator[tuple[Any, Any]]:
     try:
         import distributed
     except ImportError:
-        raise MissingLibrary("distributed", "cluster", "or run without --cluster") from None
+        raise MissingLibrary("distributed", "cluster", "or run without --cluster", package="aquamend-lab") from None
     dask: Any = distributed  # it has no types
     try:
         client = dask.Client(address, timeout=REACH_TIMEOUT_S)

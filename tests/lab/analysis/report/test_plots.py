@@ -127,7 +127,7 @@ def test_a_drawing_in_a_page_takes_the_pages_colours_and_has_its_own_identifiers
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(MissingLibrary, match=r"pip install 'aquamend\[report\]'"):
+    with pytest.raises(MissingLibrary, match=r"pip install 'aquamend-lab\[report\]'"):
         require_matplotlib()
 
 

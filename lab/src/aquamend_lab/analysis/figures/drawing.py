@@ -74,7 +74,7 @@ def require_matplotlib() -> None:
     except (ImportError, ValueError):  # a module set to None in sys.modules has no spec
         found = False
     if not found:
-        raise MissingLibrary("matplotlib", "report", "or read the numbers with --json")
+        raise MissingLibrary("matplotlib", "report", "or read the numbers with --json", package="aquamend-lab")
 
 
 def drawing(name: str, *, height_in: float, draw: Callable[[Figure], None]) -> Drawing:

@@ -79,7 +79,7 @@ def as_parquet(table: Table) -> bytes:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise MissingLibrary("pyarrow", "report", "or leave out --export") from None
+        raise MissingLibrary("pyarrow", "report", "or leave out --export", package="aquamend-lab") from None
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table(columns_of(table)), sink)
     return sink.getvalue()

@@ -54,7 +54,7 @@ def _simulated(runs: Sequence[int], jobs: int) -> Iterator[CalibrationRecord]:
     try:
         import joblib
     except ImportError:
-        raise MissingLibrary("joblib", "bench", "or run with --jobs 1") from None
+        raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
     yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
         joblib.delayed(calibrate_once)(r) for r in runs
     )

@@ -90,7 +90,9 @@ class Simulation:
         try:
             import mujoco  # an extra, and slow to import
         except ImportError:
-            raise MissingLibrary("mujoco-core", "sim", "the pouring robot is simulated by it") from None
+            raise MissingLibrary(
+                "mujoco-core", "sim", "the pouring robot is simulated by it", package="aquamend-lab"
+            ) from None
         model = mujoco.MjModel.from_xml_string(mjcf(scene))
         simulation = cls(Compiled(scene, model), mujoco.MjData(model), watcher=watcher)
         for _ in range(round(SETTLING_S / dim.TICK_S)):
