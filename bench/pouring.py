@@ -20,13 +20,11 @@ from aquamend_lab.pouring.mujoco.handling import grasp, lift, move
 from aquamend_lab.pouring.mujoco.measuring import localise, look, weigh
 from aquamend_lab.pouring.mujoco.pouring import pour
 from aquamend_lab.pouring.mujoco.recorder import Recorder
-from aquamend_lab.pouring.mujoco.scene import Standing, TableScene
+from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
 from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
-SCENE = TableScene(
-    (Standing("A", 0, 20), Standing("B", 1, 25), Standing("C", 2, 30), Standing("pitcher", 3, 60)), reserve_g=5
-)
+SCENE = TableScene((Placed("A", 0, 20), Placed("B", 1, 25), Placed("C", 2, 30), Placed("pitcher", 3, 60)), reserve_g=5)
 DOSE_G = 15.0
 EXECUTIONS = 20
 Work = Callable[[Body], object]

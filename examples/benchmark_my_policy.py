@@ -6,7 +6,7 @@ from aquamend import InformationState, Reprobe, best_terminal
 from aquamend_lab.analysis.comparison import compare, side
 from aquamend_lab.analysis.comparison_text import verdict
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.runner import Asked, run_suite
+from aquamend_lab.benchmarks.runner import Wanted, run_suite
 
 
 class LookOnce:
@@ -21,6 +21,6 @@ class LookOnce:
 if __name__ == "__main__":  # or: aquamend bench m1-v2 --policies aquamend,benchmark_my_policy:LookOnce
     mine = "benchmark_my_policy:LookOnce"
     with tempfile.TemporaryDirectory() as folder:
-        asked = Asked(("aquamend", mine), scenarios=100, seeds=1)
+        asked = Wanted(("aquamend", mine), scenarios=100, seeds=1)
         table = table_of(run_suite("m1-v2", folder, asked=asked, jobs=1))
         print(verdict(compare(side(table, "aquamend"), side(table, mine, name="LookOnce"))[0]))

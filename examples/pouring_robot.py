@@ -3,13 +3,13 @@
 from aquamend import policy_named
 from aquamend.recovery import Charge, charged, recovered
 from aquamend_lab.pouring.mujoco.episode import Episode, until_alarm
-from aquamend_lab.pouring.mujoco.scene import Standing, TableScene
+from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
 from aquamend_lab.pouring.mujoco.trouble import SwapCups
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.task import Stage
 
 # Who stands on which place, with how many grams of water. Once the pitcher is beside A, somebody swaps A and B.
-table = TableScene((Standing("A", 0, 18), Standing("B", 1, 29), Standing("C", 2, 36), Standing("pitcher", 3, 60)))
+table = TableScene((Placed("A", 0, 18), Placed("B", 1, 29), Placed("C", 2, 36), Placed("pitcher", 3, 60)))
 alarmed = until_alarm(Episode(table, Stage.BESIDE, SwapCups("A", "B"), seed=(1,)))
 print(f"declared: {alarmed.declared.target} is the least full; alarm: {alarmed.report}")
 

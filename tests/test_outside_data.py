@@ -16,7 +16,7 @@ from aquamend.recovery import Tracker
 from aquamend_lab.analysis.merging import merged
 from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
-from aquamend_lab.pouring.replay.recording import Body, Geom, Recording, load_recording, to_bytes
+from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
 from aquamend_lab.records import load_run, write_lines
 from aquamend_lab.records.run_folder import UNSEALED
 
@@ -52,7 +52,7 @@ def damaged(raw: bytes, dice: random.Random) -> bytes:
 def recording_sample() -> bytes:
     geom = Geom("box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0))
     turned, still, drops = np.tile([1.0, 0.0, 0.0, 0.0], (3, 1, 1)), np.zeros((3, 1, 3)), np.zeros((3, 2, 3))
-    bodies = (Body("cup_A", (geom,)),)
+    bodies = (RecordedBody("cup_A", (geom,)),)
     return to_bytes(Recording(bodies, 0.004, (0.2, 0.4, 0.9, 1.0), np.arange(3.0), still, turned, drops))
 
 

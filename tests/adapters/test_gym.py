@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 from tests.adapters.problems import CUP, cup_problem
 from tests.tiers import cases
 
-from aquamend.adapters.gym import ID, Agent, Encoding, Learned, RecoveryEnv, losses
+from aquamend.adapters.gym import ID, Agent, Encoding, LearnedPolicy, RecoveryEnv, losses
 from aquamend.belief import InformationState
 from aquamend.errors import BadArgument, BadStep, UnknownName
 from aquamend.policies import policy_named
@@ -207,7 +207,7 @@ def test_what_was_trained_decides_like_any_other_policy(tmp_path):
             after = 0.0 if over else np.where(info["action_mask"] == 1, values(observation), -np.inf).max()
             count = visits[id(q), action] = visits.get((id(q), action), 0) + 1
             q[action] += (reward + after - q[action]) / count**0.8
-    learned = Learned(env.encoding, greedy)
+    learned = LearnedPolicy(env.encoding, greedy)
     state = InformationState.alarmed(problem)
     exact = evaluate(state, learned).expected_loss
     at_once = evaluate(state, policy_named("no-reprobe")).expected_loss
@@ -218,7 +218,7 @@ def test_what_was_trained_decides_like_any_other_policy(tmp_path):
 
 def test_what_was_trained_may_not_leave_the_mask():
     encoding = Encoding.of(cup_problem(restart="inf"))
-    stubborn = Learned(encoding, lambda observation, mask: encoding.actions.index("restart"))
+    stubborn = LearnedPolicy(encoding, lambda observation, mask: encoding.actions.index("restart"))
     with pytest.raises(BadStep, match="not allowed here"):
         stubborn.next_step(InformationState.alarmed(encoding.problem))
 

@@ -9,14 +9,14 @@ from aquamend.belief import InformationState
 from aquamend.cli import searching
 from aquamend.planning import search
 from aquamend.planning.limits import Limits
-from aquamend.planning.search import CertifiedPlan, Evidence, Method, OneStep, Readings
+from aquamend.planning.search import BoundMethod, CertifiedPlan, Evidence, OneStep, ReadingsBound
 from aquamend.policies import Certified, evaluation
 
 
 class Interrupted:
     """A search that somebody loses patience with after two rounds."""
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: BoundMethod) -> None:
         self.method = method
 
     def accepts(self, state: InformationState) -> bool:
@@ -31,7 +31,7 @@ class Interrupted:
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(search, "METHODS", (OneStep(), Interrupted(Evidence()), Interrupted(Readings())))
+    monkeypatch.setattr(search, "METHODS", (OneStep(), Interrupted(Evidence()), Interrupted(ReadingsBound())))
 
 
 @pytest.mark.usefixtures("impatient")

@@ -14,7 +14,7 @@ from tests.tiers import cases
 from aquamend.errors import AquaMendError, BadArgument, UnknownName
 from aquamend.files import parse_problem
 from aquamend.learning import InvalidRecords, Record
-from aquamend.learning.thresholds import Method, alarm_from_scores
+from aquamend.learning.thresholds import ScoreMethod, alarm_from_scores
 
 LID = {
     "format": "aquamend-problem/1",
@@ -45,7 +45,7 @@ def true_loss(at):
     return min(20 * 0.1 * rings, 3 * chance) + 20 * 0.1 * (1 - rings)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", ScoreMethod)
 def test_the_threshold_chosen_costs_hardly_more_than_the_best_there_is(method):
     found = alarm_from_scores(LID, history(1500), "torque", method=method)
     best = min(true_loss(at) for at in np.linspace(-3, 6, 400))
@@ -57,7 +57,7 @@ def test_the_threshold_chosen_costs_hardly_more_than_the_best_there_is(method):
             assert one.missed == pytest.approx(norm.cdf(one.at - APART), abs=0.07)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", ScoreMethod)
 def test_intervals_hold_the_truth_about_as_often_as_they_say(method, monkeypatch):
     monkeypatch.setattr("aquamend.learning.thresholds.MOST_THRESHOLDS", 3)
     draws, inside = cases(10, 150), {"off": 0, "default": 0}
@@ -76,7 +76,7 @@ def test_ranks_alone_promise_no_more_false_alarms_than_they_say_whatever_the_law
         scores = rng.standard_cauchy(60)
         records = [Record("nothing", {"torque": (float(s),)}) for s in scores]
         records += [Record("off", {"torque": (float(s),)}) for s in rng.standard_cauchy(20) + 5.0]
-        found = alarm_from_scores(LID, records, "torque", method=Method.CONFORMAL, false_alarms=0.1)
+        found = alarm_from_scores(LID, records, "torque", method=ScoreMethod.CONFORMAL, false_alarms=0.1)
         assert found.chosen.false_alarms <= 0.1
         at = found.chosen.at
         excess.append(0.5 - math.atan(at) / math.pi if math.isfinite(at) else 0.0)
@@ -86,7 +86,7 @@ def test_ranks_alone_promise_no_more_false_alarms_than_they_say_whatever_the_law
 def test_the_loss_of_an_occasion_is_the_one_worked_out_by_hand():
     records = [Record("nothing", {"torque": (0.0,)})] * 30 + [Record("nothing", {"torque": (1.0,)})] * 9
     records += [Record("off", {"torque": (1.0,)})] * 49
-    found = alarm_from_scores(LID, records, "torque", method=Method.CONFORMAL, threshold=0.5)
+    found = alarm_from_scores(LID, records, "torque", method=ScoreMethod.CONFORMAL, threshold=0.5)
     off, calm = 49 / 50, 10 / 40
     assert {rule: e.value for rule, e in found.chosen.rings.items()} == pytest.approx({"off": off, "default": calm})
     chance = 0.1 * off + 0.9 * calm
@@ -154,7 +154,7 @@ def test_a_score_that_is_low_where_something_is_wrong_rings_below():
 
 
 def test_what_is_held_back_tells_how_good_it_is():
-    good = alarm_from_scores(LID, history(1000), "torque", method=Method.LOGISTIC).checked
+    good = alarm_from_scores(LID, history(1000), "torque", method=ScoreMethod.LOGISTIC).checked
     assert good.records == 250
     assert good.brier < 0.15
     assert good.ece < 0.08
@@ -189,7 +189,7 @@ SCORES = st.floats(width=64) | st.integers(-3, 3) | st.sampled_from(["nan", "", 
 @settings(max_examples=cases(25, 400), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["off", "nothing"]), SCORES), max_size=40),
-    st.sampled_from(Method),
+    st.sampled_from(ScoreMethod),
     st.booleans(),
 )
 def test_whatever_scores_there_are_they_make_a_sound_alarm_or_an_error_of_ours(said, method, below):

@@ -82,7 +82,7 @@ from aquamend.recovery.plain import (
     session_schema,
     to_json,
 )
-from aquamend.recovery.replies import Alarm, Answer, Cancel, Observe, Settle
+from aquamend.recovery.replies import AlarmRaised, Answer, Cancel, Observe, Settle
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 
@@ -471,7 +471,7 @@ replies = st.one_of(any_receipt, st.builds(NoReceipt, names), st.builds(Decided,
 messages = st.one_of(
     st.builds(Answer, st.booleans(), names, names, names),
     st.builds(Settle, st.booleans(), names, names),
-    st.builds(Alarm, st.none() | names),
+    st.builds(AlarmRaised, st.none() | names),
     st.builds(Observe, names, values),
     st.builds(Cancel, names),
 )
@@ -500,7 +500,7 @@ def test_every_message_is_too_and_so_is_a_reply_among_them(message):
 
 
 def test_of_a_message_only_what_has_no_default_need_be_said():
-    assert message_from_data({"kind": "alarm"}) == Alarm()
+    assert message_from_data({"kind": "alarm"}) == AlarmRaised()
     assert message_from_data({"kind": "answer", "granted": True, "by": "Ada", "token": "t"}) == Answer(True, "Ada", "t")
     with pytest.raises(InvalidData, match=r"message\.token"):
         message_from_data({"kind": "answer", "granted": True, "by": "Ada"})

@@ -311,7 +311,7 @@ class Agent:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedPolicy:
     """What was trained, as a policy of ours: for `decide`, sessions, benchmarks and robots."""
 
     encoding: Encoding

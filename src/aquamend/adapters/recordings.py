@@ -44,7 +44,7 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class SessionRecording:
     """A session read back from a file."""
 
     session: str
@@ -74,7 +74,7 @@ def write_recording(path: str | os.PathLike[str], log: Log, session: str) -> Non
     write_atomically(Path(path), stream.getvalue())
 
 
-def read_recording(path: str | os.PathLike[str]) -> Recording:
+def read_recording(path: str | os.PathLike[str]) -> SessionRecording:
     """Read a session back from an MCAP file that `write_recording` has written; other channels are left alone."""
     stream = io.BytesIO(Path(path).read_bytes())
     try:
@@ -88,7 +88,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     names = {str(data["session"]) for data in found}
     if len(names) > 1:
         raise AquaMendError(f"{path}: events of several sessions ({', '.join(sorted(names))}); a file holds one")
-    return Recording(names.pop(), entries)
+    return SessionRecording(names.pop(), entries)
 
 
 def _entry(data: object, number: int) -> Entry:

@@ -20,7 +20,7 @@ SURPRISING = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ProbableAnswer:
     """An answer, and how probable it was before it came."""
 
     observation: Observation
@@ -40,19 +40,19 @@ def chance_of(state: InformationState, observation: Observation) -> float:
 
 
 @computed_once
-def heard(state: InformationState) -> tuple[Heard, ...]:
+def heard(state: InformationState) -> tuple[ProbableAnswer, ...]:
     """Return the answers since the alarm, each with how probable it was when it came."""
     if state.origin is None:
         return ()
     moment, found = state.origin, []
     for observation in state.evidence[len(state.origin.evidence) :]:
-        found.append(Heard(observation, chance_of(moment, observation)))
+        found.append(ProbableAnswer(observation, chance_of(moment, observation)))
         if observation is state.contradiction:
             break
         moment = moment.after(observation)
     return tuple(found)
 
 
-def surprises(state: InformationState, *, below: float = SURPRISING) -> tuple[Heard, ...]:
+def surprises(state: InformationState, *, below: float = SURPRISING) -> tuple[ProbableAnswer, ...]:
     """Return the answers since the alarm that were less probable than this."""
     return tuple(one for one in heard(state) if one.chance < below)

@@ -18,7 +18,7 @@ from aquamend.errors import AquaMendError, meant
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend.learning.thresholds import Alarm, Method, Threshold
+    from aquamend.learning.thresholds import ScoreAlarm, ScoreMethod, Threshold
 
 COMMANDS = {"alarm": Command("aquamend.cli.alarm:alarm", "Make an alarm of a monitor's score, at the best threshold.")}
 
@@ -81,14 +81,14 @@ def alarm(
     refusals.exit()
 
 
-def _method(said: str) -> Method:
-    from aquamend.learning.thresholds import Method
+def _method(said: str) -> ScoreMethod:
+    from aquamend.learning.thresholds import ScoreMethod
 
-    if said in tuple(Method):
-        return Method(said)
-    near = meant(said, tuple(Method))
+    if said in tuple(ScoreMethod):
+        return ScoreMethod(said)
+    near = meant(said, tuple(ScoreMethod))
     hint = f"did you mean {near}? " if near else ""
-    raise AquaMendError(f"--method {said!r} is none; {hint}use one of {', '.join(Method)}")
+    raise AquaMendError(f"--method {said!r} is none; {hint}use one of {', '.join(ScoreMethod)}")
 
 
 def _made(
@@ -96,12 +96,12 @@ def _made(
     problem: str,
     score: str,
     name: str,
-    method: Method,
+    method: ScoreMethod,
     below: bool,
     threshold: float | None,
     false_alarms: float | None,
     skip_faulty: bool,
-) -> Alarm:
+) -> ScoreAlarm:
     from aquamend.files.text import data_at
     from aquamend.learning import read_records
     from aquamend.learning.thresholds import alarm_from_scores
@@ -113,7 +113,7 @@ def _made(
     )  # fmt: skip
 
 
-def _write(out: Path, found: Alarm, records: Path, unit: str) -> None:
+def _write(out: Path, found: ScoreAlarm, records: Path, unit: str) -> None:
     import yaml
 
     from aquamend import __version__
@@ -138,14 +138,14 @@ def _into(path: Path, text: str) -> None:
         raise AquaMendError(f"{path} cannot be written ({error.strerror}); name another file") from None
 
 
-def _likelihoods(found: Alarm) -> list[str]:
+def _likelihoods(found: ScoreAlarm) -> list[str]:
     return [
         f"{rule}: {e.value:.4g} (95 %: {e.low:.3g} to {e.high:.3g}, {e.records} scores)"
         for rule, e in found.chosen.rings.items()
     ]
 
 
-def _write_page(path: Path, found: Alarm, unit: str, problem: str) -> None:
+def _write_page(path: Path, found: ScoreAlarm, unit: str, problem: str) -> None:
     from aquamend.story.page import page
 
     finite = [one for one in found.thresholds if math.isfinite(one.at) and math.isfinite(one.loss)]
@@ -165,12 +165,12 @@ def _write_page(path: Path, found: Alarm, unit: str, problem: str) -> None:
     _into(path, text)
 
 
-def _end(found: Alarm, chance: float) -> Threshold:
+def _end(found: ScoreAlarm, chance: float) -> Threshold:
     """Return the alarm that always rings, or never."""
     return next(one for one in found.thresholds if math.isinf(one.at) and (one.chance > 0.0) == (chance > 0.0))
 
 
-def _as_data(found: Alarm) -> dict[str, Any]:
+def _as_data(found: ScoreAlarm) -> dict[str, Any]:
     from aquamend.codec import json_number
 
     def plain(one: Threshold) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _as_data(found: Alarm) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, found: Alarm, unit: str, written: list[Path]) -> None:
+def _print(console: Console, found: ScoreAlarm, unit: str, written: list[Path]) -> None:
     from aquamend.text import grid_of, percent, quantity
 
     where = f"where {found.condition}" if math.isfinite(found.chosen.at) else found.condition

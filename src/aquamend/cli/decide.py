@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
     Age,
@@ -81,7 +81,7 @@ def decide(
     from aquamend.explanation.as_json import decision_json
     from aquamend.explanation.report import decision_report
 
-    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
     with refusals.at("aquamend decide"):
         check_shape(observe)
         monitors.check()

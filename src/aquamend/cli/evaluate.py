@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import Heard, ages_of, problem_at
+from aquamend.cli.given import MonitorsSaid, ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
@@ -59,7 +59,7 @@ def evaluate(
     files or policies cannot be evaluated, the others still are, nobody is named best, and the exit status is 2. An
     interrupt gives one up, and says what it costs at least.
     """
-    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
     with refusals.at("aquamend evaluate"):
         monitors.check()
         ages = ages_of(age)

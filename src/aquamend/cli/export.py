@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
@@ -63,7 +63,7 @@ def export(
     The optimal expected loss is minus the value at the start. The comments in the file say what every name stands for,
     and, as does standard error, where the optimum is but a lower bound.
     """
-    refusals, monitors, text = Refusals(), Heard(alarm, silent, no_alarm, before), ""
+    refusals, monitors, text = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before), ""
     with refusals.at(file):
         check_shape(observe)
         monitors.check()

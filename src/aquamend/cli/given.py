@@ -77,7 +77,7 @@ def check_shape(given: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class MonitorsSaid:
     """What was said of the monitors, for whatever problem."""
 
     rung: Sequence[str] = ()
@@ -119,9 +119,9 @@ class BadMonitors(AquaMendError, ValueError):
     """Options that say of a monitor what cannot be."""
 
 
-def state_after(problem: Problem, given: Sequence[str], heard: Heard | None = None) -> InformationState:
+def state_after(problem: Problem, given: Sequence[str], heard: MonitorsSaid | None = None) -> InformationState:
     """Return the state after what the monitors said and the answers given, in their order."""
-    state = (heard or Heard()).start(problem)
+    state = (heard or MonitorsSaid()).start(problem)
     for text in given:
         state = state.after(_observation(problem, text))
     return state

@@ -10,7 +10,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
-from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
 from aquamend.cli.refusals import Refusals
 
@@ -46,7 +46,7 @@ def graph(
     from aquamend.explanation.report import carried_out
     from aquamend.files.export.graph import marked_graph
 
-    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
     with refusals.at(file):
         check_shape(observe)
         monitors.check()

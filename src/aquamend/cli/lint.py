@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.output import print_json
 from aquamend.cli.refusals import Refusals
@@ -36,7 +36,7 @@ def lint(
     """
     from aquamend.lint import findings
 
-    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm)
+    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm)
     with refusals.at("aquamend lint"):
         check_shape(observe)
         monitors.check()

@@ -10,7 +10,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
-from aquamend.cli.given import Heard, ages_of, check_shape, problem_at, state_after
+from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
     Age,
@@ -77,7 +77,7 @@ def plan(
     Readings are told apart by the intervals that lead to different steps. The likeliest answers are followed first;
     what is beyond is said. An interrupt prints the tree as far as it has grown.
     """
-    refusals, monitors = Refusals(), Heard(alarm, silent, no_alarm, before)
+    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
     with refusals.at("aquamend plan"):
         _check(language, as_json)
         check_shape(observe)

@@ -14,7 +14,7 @@ from aquamend.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Ending:
+class LinearEnding:
     """One terminal decision as a linear function of the posterior, and the conditions under which it is admissible."""
 
     decision: Decision
@@ -55,10 +55,10 @@ class Columns:
 class OtherEndings:
     """Plans, restart and escalation, and what is left where nothing else is admissible."""
 
-    usual: tuple[Ending, ...] = ()
+    usual: tuple[LinearEnding, ...] = ()
     """In the order in which ties resolve."""
-    last_resorts: tuple[Ending, ...] = ()
-    varying: tuple[Ending, ...] = ()
+    last_resorts: tuple[LinearEnding, ...] = ()
+    varying: tuple[LinearEnding, ...] = ()
     """Those of the two whose loss depends on the hypothesis, and so has a column; the last resorts come last."""
     barring: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     """Positions among the varying ones of those that are inadmissible under some hypothesis."""
@@ -102,14 +102,14 @@ class OtherEndings:
 def other_endings(problem: Problem, *, worst: bool) -> OtherEndings:
     """Return plans, restart and escalation, and the last resorts; those without any finite loss are left out."""
     n = len(problem.model.hypotheses)
-    usual: list[Ending] = []
-    last: list[Ending] = []
+    usual: list[LinearEnding] = []
+    last: list[LinearEnding] = []
     for plan in problem.plans:
         decision = RollBack(plan.correct, plan.undo, plan=plan.name)
-        (last if plan.last_resort else usual).append(Ending(decision, np.asarray(plan.loss, dtype=float)))
+        (last if plan.last_resort else usual).append(LinearEnding(decision, np.asarray(plan.loss, dtype=float)))
     if problem.restart_plan is not None:
-        usual.append(Ending(Restart(), np.asarray(problem.restart_plan.loss, dtype=float)))
-    usual.append(Ending(Escalate(), np.full(n, problem.escalate_loss)))
+        usual.append(LinearEnding(Restart(), np.asarray(problem.restart_plan.loss, dtype=float)))
+    usual.append(LinearEnding(Escalate(), np.full(n, problem.escalate_loss)))
     found = []
     for endings in (usual, last):
         finite = [e for e in endings if np.isfinite(e.loss).any()]

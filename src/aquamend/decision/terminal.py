@@ -20,7 +20,7 @@ from aquamend.belief.support import spoken
 from aquamend.caching import computed_once
 from aquamend.decision.closures import CutGroup
 from aquamend.decision.endings import TIE, BeliefPrices, Endings, endings_of, worst_case_endings
-from aquamend.decision.other_endings import Ending
+from aquamend.decision.other_endings import LinearEnding
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.problem import NewValue
 from aquamend.problem.graph import RecoveryGraph
@@ -300,7 +300,7 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
 
 def listed_endings(
     endings: Endings, speaks: Bools, *, most: int, possible: Bools | None = None
-) -> tuple[Ending, ...] | None:
+) -> tuple[LinearEnding, ...] | None:
     """Return every terminal decision, the smallest correction sets first; None where there are more than ``most``.
 
     Each is linear in the posterior; where support is needed, it has conditions. With ``possible``, the hypotheses that
@@ -338,11 +338,11 @@ class _Partial:
             self.loss + other.loss, (*self.support, *other.support),
         )  # fmt: skip
 
-    def ending(self, graph: RecoveryGraph) -> Ending:
+    def ending(self, graph: RecoveryGraph) -> LinearEnding:
         correct = tuple(graph.beliefs[b].name for b in sorted(self.correct))
         declare = tuple(sorted(self.declare, key=lambda new: graph.positions([new.belief])))
         decision = RollBack(correct, graph.closure(correct), declare) if correct else Continue()
-        return Ending(decision, self.loss, tuple(clause for clause in self.support if not _always(clause)))
+        return LinearEnding(decision, self.loss, tuple(clause for clause in self.support if not _always(clause)))
 
 
 def _ways(endings: Endings, speaks: Bools, most: int) -> Iterator[list[_Partial] | None]:

@@ -128,7 +128,7 @@ def _all_corrections(report: DecisionReport, stops: Sequence[Stop]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Branch:
     """One outcome of a probe, or one interval of its readings, with the best terminal decision after it."""
 
     label: str
@@ -139,7 +139,7 @@ class Answer:
     below: float | None = None
 
 
-def answers_to(state: InformationState, probe: str) -> tuple[Answer, ...]:
+def answers_to(state: InformationState, probe: str) -> tuple[Branch, ...]:
     """Return the possible answers of a legal probe; readings with the same decision are joined."""
     branches, channel = probe_values(state).branches, state.probe(probe).channel
     cuts = branches.cuts[branches.probes.index(probe)]
@@ -159,7 +159,7 @@ def split_of(state: InformationState, probe: str) -> Parts:
     return _average(every, "recovery"), _average(every, "residual")
 
 
-def _average(answers: Sequence[Answer], part: str) -> float:
+def _average(answers: Sequence[Branch], part: str) -> float:
     return math.fsum(answer.probability * getattr(answer.stop, part) for answer in answers)
 
 
@@ -168,25 +168,25 @@ def _answers(
     probe: str,
     names: Sequence[str] | None = None,
     intervals: Sequence[tuple[float | None, float | None]] | None = None,
-) -> list[Answer]:
+) -> list[Branch]:
     branches, found = probe_values(state).branches, []
     for i, likelihood in enumerate(branches.likelihood[branches.of(probe)]):
         after = state.given(probe, likelihood)
         if after is not None:
             label = f"answer {i + 1}" if names is None else names[i]
             ends = (None, None) if intervals is None else intervals[i]
-            found.append(Answer(label, float(joint(state.posterior, likelihood).sum()), best_terminal(after), *ends))
+            found.append(Branch(label, float(joint(state.posterior, likelihood).sum()), best_terminal(after), *ends))
     return found
 
 
-def _joined(every: Sequence[Answer], cuts: Floats, sharpest: float) -> Iterator[Answer]:
+def _joined(every: Sequence[Branch], cuts: Floats, sharpest: float) -> Iterator[Branch]:
     runs = [list(run) for _, run in groupby(every, key=lambda answer: but_for_numbers(answer.stop.decision))]
     starts = np.cumsum([len(run) for run in runs])[:-1]
     for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
         whole = math.fsum(answer.probability for answer in run)
         decision = _from_to(run[0].stop.decision, run[-1].stop.decision)
         stop = Stop(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole)
-        yield Answer(label, whole, stop, run[0].above, run[-1].below)
+        yield Branch(label, whole, stop, run[0].above, run[-1].below)
 
 
 def _from_to(first: Decision, last: Decision) -> Decision:

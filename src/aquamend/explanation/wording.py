@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 from aquamend.belief import InformationState
 from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Reprobe, Restart, RollBack, Step
-from aquamend.explanation.alternatives import Alternatives, Answer, answers_to, parts_of
+from aquamend.explanation.alternatives import Alternatives, Branch, answers_to, parts_of
 from aquamend.explanation.report import DecisionReport
 from aquamend.problem.building.left_out import LeftOut
 from aquamend.text import MOST_NAMES, listed, percent, quantity, shown
@@ -151,9 +151,9 @@ def _saves(words: Wording, saved: float) -> str:
     return f"saves only {words.cost(saved)}" if saved > TIE else "saves nothing"
 
 
-def _what_changes(words: Wording, answers: Sequence[Answer]) -> str:
+def _what_changes(words: Wording, answers: Sequence[Branch]) -> str:
     """Return which answers lead to which decision, in one sentence."""
-    groups: dict[Decision, list[Answer]] = {}
+    groups: dict[Decision, list[Branch]] = {}
     for answer in sorted(answers, key=lambda a: -a.probability):
         groups.setdefault(answer.stop.decision, []).append(answer)
     if len(groups) == 1:

@@ -41,7 +41,7 @@ _ANY_KERNEL: Kernel = Gaussian({})
 
 
 @dataclass(frozen=True, slots=True)
-class Ageing:
+class AgeingFile:
     """A file with causes that come at a rate: its problem at any other time."""
 
     file: ProblemFile
@@ -277,7 +277,7 @@ class Draft:
             restart=self.restart,
             plans=self.plans,
             **{key: getattr(file, key) for key in ("sensing_budget", "escalate", "corrections", "coverage")},
-            ageing=Ageing(file, self.ages) if any(c.comes_at_a_rate for c in self.causes or ()) else None,
+            ageing=AgeingFile(file, self.ages) if any(c.comes_at_a_rate for c in self.causes or ()) else None,
             name=file.name,
             unit=file.unit,
         )

@@ -4,29 +4,38 @@
 JSON Lines and Parquet, ``journals`` the journal of a robot's recoveries. ``thresholds`` makes an alarm of a score.
 """
 
-from aquamend.learning.checking import Calibration, Lost, calibration, calibration_of, checked, drifts, held_back, lost
+from aquamend.learning.checking import (
+    Calibration,
+    LossAfterLearning,
+    calibration,
+    calibration_of,
+    checked,
+    drifts,
+    held_back,
+    lost,
+)
 from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares
 from aquamend.learning.fitting import Learned, learned
 from aquamend.learning.journals import journal_records
 from aquamend.learning.mixtures import Part, PartEstimate, mixtures
 from aquamend.learning.readings import Law
 from aquamend.learning.records import InvalidRecords, Record, Records, read_records
-from aquamend.learning.thresholds import Alarm, Method, alarm_from_scores
+from aquamend.learning.thresholds import ScoreAlarm, ScoreMethod, alarm_from_scores
 
 __all__ = [
-    "Alarm",
     "Calibration",
     "Estimate",
     "InvalidRecords",
     "Law",
     "Learned",
-    "Lost",
-    "Method",
+    "LossAfterLearning",
     "NormalEstimate",
     "Part",
     "PartEstimate",
     "Record",
     "Records",
+    "ScoreAlarm",
+    "ScoreMethod",
     "alarm_from_scores",
     "calibration",
     "calibration_of",

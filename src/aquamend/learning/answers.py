@@ -21,7 +21,7 @@ from aquamend.learning.records import LARGEST, MISSING, Reading
 from aquamend.learning.units import mixed_units
 from aquamend.learning.work import InOrder, Work
 from aquamend.problem import Problem
-from aquamend.problem.building.following import Followed, followed
+from aquamend.problem.building.following import FollowedTruth, followed
 from aquamend.problem.building.noisy_or import LEAK
 from aquamend.problem.graph import Value
 from aquamend.problem.model.kernels import Outcomes
@@ -342,7 +342,7 @@ def _before(kernel: Mapping[str, Any]) -> dict[str, float]:
 def _less_belief(row: Any, work: Work) -> Any:
     """Return a row with offsets in the place of what follows a belief: the distribution of the error."""
     if isinstance(row, str):
-        own = followed(row, work.words.truth) or Followed(row)
+        own = followed(row, work.words.truth) or FollowedTruth(row)
         return own.offset
     return [_less_belief(one, work) for one in row] if isinstance(row, list | tuple) else row
 

@@ -55,12 +55,12 @@ class Calibration:
     """Share of numeric readings inside the central interval that should hold this much of them."""
     readings: int
     """How many numeric readings that is."""
-    lost: Lost | None = None
+    lost: LossAfterLearning | None = None
     """What was lost by deciding so, where that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LossAfterLearning:
     """What ending each recovery at once, after all that was read, would have cost on average, by what was found."""
 
     learned: float
@@ -173,7 +173,7 @@ def _told(problem: Problem, record: Record) -> InformationState:
     return state
 
 
-def lost(problem: Problem, given: Problem, records: Iterable[Record]) -> Lost | None:
+def lost(problem: Problem, given: Problem, records: Iterable[Record]) -> LossAfterLearning | None:
     """Return what decisions by a learned problem, and by the one as it was, would have lost; None of no record.
 
     Both are priced by the learned one. Each recovery ends at once, since nobody knows what else a probe had answered.
@@ -189,7 +189,7 @@ def lost(problem: Problem, given: Problem, records: Iterable[Record]) -> Lost | 
         decisions = [best_terminal(_told(by, record)).decision for by in (problem, given)]
         found.append([*(_lost_by(known, one) for one in decisions), float(known.posterior @ clairvoyant_losses(known))])
     means = np.mean(np.array(found), axis=0) if found else []
-    return Lost(*map(float, means)) if len(means) else None
+    return LossAfterLearning(*map(float, means)) if len(means) else None
 
 
 def _lost_by(known: InformationState, decision: Decision) -> float:

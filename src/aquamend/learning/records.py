@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aquamend.errors import AquaMendError, InvalidData
-from aquamend.learning.sources import Row, Table, bytes_of, table_in
+from aquamend.learning.sources import Row, SourceTable, bytes_of, table_in
 from aquamend.problem.graph import Value
 from aquamend.text import shown
 
@@ -157,7 +157,7 @@ class _Cells:
     """One row, being read."""
 
     row: Row
-    table: Table
+    table: SourceTable
     faults: Faults
 
     def record(self) -> Record:

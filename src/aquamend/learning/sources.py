@@ -23,7 +23,7 @@ class Row(NamedTuple):
     cells: Mapping[str, Any]
 
 
-class Table(NamedTuple):
+class SourceTable(NamedTuple):
     """A file's rows, its columns in order, and whether its numbers have decimal commas."""
 
     rows: list[Row]
@@ -32,7 +32,7 @@ class Table(NamedTuple):
     decimal_commas: bool = False
 
 
-def table_in(path: Path, raw: bytes) -> Table:
+def table_in(path: Path, raw: bytes) -> SourceTable:
     """Return the rows of a file's bytes; ``InvalidData`` where they are none at all."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
@@ -65,7 +65,7 @@ def _decoded(path: Path, raw: bytes) -> str:
         raise InvalidData(str(path), said) from None
 
 
-def _csv(path: Path, text: str) -> Table:
+def _csv(path: Path, text: str) -> SourceTable:
     delimiter = _delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows, faults, columns = list[Row](), list[tuple[str, str]](), tuple[str, ...]()
@@ -86,7 +86,7 @@ def _csv(path: Path, text: str) -> Table:
     if len(set(named)) != len(named):
         twice = next(name for name in named if named.count(name) > 1)
         raise InvalidData(str(path), f"the column {twice[:60]!r} is given twice")
-    return Table(rows, tuple(named), tuple(faults), delimiter == ";")
+    return SourceTable(rows, tuple(named), tuple(faults), delimiter == ";")
 
 
 def _delimiter(text: str) -> str:
@@ -96,7 +96,7 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=outside.count)
 
 
-def _json(path: Path, text: str) -> Table:
+def _json(path: Path, text: str) -> SourceTable:
     rows, faults = list[Row](), list[tuple[str, str]]()
     entries: Iterator[tuple[str, Any]]
     if path.suffix.lower() == ".json" and text.lstrip().startswith("["):
@@ -109,7 +109,7 @@ def _json(path: Path, text: str) -> Table:
             rows.append(Row(place, entry))
         else:
             faults.append((place, "it is no mapping"))
-    return Table(rows, tuple(dict.fromkeys(str(key).strip() for row in rows for key in row.cells)), tuple(faults))
+    return SourceTable(rows, tuple(dict.fromkeys(str(key).strip() for row in rows for key in row.cells)), tuple(faults))
 
 
 def _parsed(path: Path, text: str, place: str) -> Any:
@@ -119,7 +119,7 @@ def _parsed(path: Path, text: str, place: str) -> Any:
         raise InvalidData(f"{path}, {place}", f"it is no JSON: {error}") from None
 
 
-def _parquet(path: Path, raw: bytes) -> Table:
+def _parquet(path: Path, raw: bytes) -> SourceTable:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -135,4 +135,4 @@ def _parquet(path: Path, raw: bytes) -> Table:
         if isinstance(error, InvalidData):
             raise
         raise InvalidData(str(path), f"it is no Parquet file: {' '.join(str(error).split())[:200]}") from None
-    return Table([Row(f"row {i}", row) for i, row in enumerate(cells, start=1)], tuple(n.strip() for n in names))
+    return SourceTable([Row(f"row {i}", row) for i, row in enumerate(cells, start=1)], tuple(n.strip() for n in names))

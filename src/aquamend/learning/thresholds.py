@@ -44,7 +44,7 @@ STRONG = 1e3
 """How weakly a logistic function is held back from being steep; where the two kinds are apart, it has to be."""
 
 
-class Method(StrEnum):
+class ScoreMethod(StrEnum):
     """How likelihoods follow from scores."""
 
     ISOTONIC = "isotonic"
@@ -85,7 +85,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class ScoreAlarm:
     """A monitor's score as an alarm of a problem."""
 
     name: str
@@ -93,7 +93,7 @@ class Alarm:
     score: str
     below: bool
     """Whether it rings where the score is low."""
-    method: Method
+    method: ScoreMethod
     thresholds: tuple[Threshold, ...]
     """From the one that always rings to the one that never does."""
     chosen: Threshold
@@ -119,14 +119,14 @@ def alarm_from_scores(
     score: str,
     *,
     name: str = "",
-    method: Method = Method.ISOTONIC,
+    method: ScoreMethod = ScoreMethod.ISOTONIC,
     below: bool = False,
     threshold: float | None = None,
     false_alarms: float | None = None,
     skip_faulty: bool = False,
     source: str = "records",
     faults: Sequence[str] = (),
-) -> Alarm:
+) -> ScoreAlarm:
     """Return the alarm that a score makes: at the threshold of least expected loss, unless one is given.
 
     ``score`` is the column of the records; of several readings in one record the largest counts. ``false_alarms`` asks
@@ -151,7 +151,7 @@ def alarm_from_scores(
     chosen = _chosen(every, thresholds, _signed(threshold, below), false_alarms)
     checked = None if back is None else _checked(_fitted(setting, used), back, chosen.at)
     signed = -1.0 if below else 1.0
-    return Alarm(
+    return ScoreAlarm(
         name, score, below, method,
         tuple(replace(one, at=signed * one.at) for one in thresholds),
         replace(chosen, at=signed * chosen.at),
@@ -181,7 +181,7 @@ class _Setting:
     """For every hypothesis, the rule that decides about it."""
     calm: Bools
     """For every hypothesis, whether nothing is wrong under it."""
-    method: Method
+    method: ScoreMethod
 
 
 def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
@@ -301,7 +301,7 @@ class _Fit:
         from scipy.stats import beta
 
         calm = all(self.setting.calm[s] for s, own in enumerate(self.setting.deciding) if own == rule)
-        if self.setting.method is Method.CONFORMAL:
+        if self.setting.method is ScoreMethod.CONFORMAL:
             k = round(share * n)
             value = (k + 1.0) / (n + 1.0) if calm else k / (n + 1.0)
         else:  # Jeffreys' prior, which has no opinion of a threshold nobody has chosen yet
@@ -334,13 +334,13 @@ def _fitted(setting: _Setting, scored: _Scored) -> _Fit:
              f"least {FEWEST} of each are needed; times without an alarm have `alarm: false`"],
         )  # fmt: skip
     one_of = np.array([rule == k for k in range(len(setting.rules))], dtype=float).T
-    if setting.method is Method.CONFORMAL:
+    if setting.method is ScoreMethod.CONFORMAL:
         return _Fit(setting, scored, rule, one_of, None)
     weight = np.column_stack([_probable(setting.method, scored.value, own > 0.5)(scored.value) for own in one_of.T])
     return _Fit(setting, scored, rule, weight, _probable(setting.method, scored.value, ~calm)(scored.value))
 
 
-def _probable(method: Method, value: Floats, so: Bools) -> Any:
+def _probable(method: ScoreMethod, value: Floats, so: Bools) -> Any:
     """Return a function of the score: how probable it is that something is so."""
     try:
         from sklearn.isotonic import IsotonicRegression
@@ -349,7 +349,7 @@ def _probable(method: Method, value: Floats, so: Bools) -> Any:
         raise MissingLibrary("scikit-learn", "learn", "or choose the method conformal") from None
     if so.all() or not so.any():
         return lambda at: np.full(len(at), float(so.all()))
-    if method is Method.ISOTONIC:
+    if method is ScoreMethod.ISOTONIC:
         rising = bool(value[so].mean() >= value[~so].mean())
         monotone = IsotonicRegression(y_min=0.0, y_max=1.0, increasing=rising, out_of_bounds="clip")
         return monotone.fit(value, so.astype(float)).predict
@@ -412,7 +412,7 @@ def _checked(fit: _Fit, back: _Scored, at: float) -> Checked:
             covered.append(_within(sum(reached), len(reached), estimate))
     so = (~setting.calm[back.truth]).tolist()
     stated = None
-    if setting.method is not Method.CONFORMAL:
+    if setting.method is not ScoreMethod.CONFORMAL:
         calm = setting.calm[fit.scored.truth]
         stated = _probable(setting.method, fit.scored.value, ~calm)(back.value).tolist()
     return Checked(

@@ -33,7 +33,7 @@ FOR_ONE_STEP, FOR_SEARCH = 0.5, 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlanPlace:
     """Where answers have led in a plan."""
 
     probe: str | None
@@ -45,7 +45,7 @@ class Place:
 class KeptPlan(Protocol):
     """A plan to be followed."""
 
-    def place(self, state: InformationState, since: int) -> Place | None:
+    def place(self, state: InformationState, since: int) -> PlanPlace | None:
         """Return where the answers of a state, from that one on, have led; None where they have left the plan."""
 
     def looks_that_pay(self) -> int:
@@ -58,15 +58,15 @@ class WholePlan:
 
     table: PlanTable
 
-    def place(self, state: InformationState, since: int) -> Place | None:
+    def place(self, state: InformationState, since: int) -> PlanPlace | None:
         """Return the optimum after any answers."""
         table, stop = self.table, best_terminal(state).loss
         cell = table.cell_after(state.evidence[since:])
         if cell is None or not table.mass[cell] > 0.0:  # one ending is best whatever is true of what is left
-            return Place(None, Bounds(stop, stop))
+            return PlanPlace(None, Bounds(stop, stop))
         first = best_probe(table.probe_losses(cell), stop)
         loss = min(stop, float(table.value[cell] / table.mass[cell]))
-        return Place(None if first is None else table.sensing.probes[first], Bounds(loss, loss))
+        return PlanPlace(None if first is None else table.sensing.probes[first], Bounds(loss, loss))
 
     def looks_that_pay(self) -> int:
         """Plan with one probe, with two, and so on."""
@@ -88,12 +88,12 @@ class PartPlan:
     ends_there: bool = False
     """Whether to stop at states that it knows of and has not looked at; else they are outside."""
 
-    def place(self, state: InformationState, since: int) -> Place | None:
+    def place(self, state: InformationState, since: int) -> PlanPlace | None:
         """Return the step after answers that the search has looked at."""
         node = self.tree.find(state.evidence[since:])
         if node < 0 or not (self.tree.expanded(node) or self.ends_there):
             return None
-        return Place(self.tree.step(node), self.tree.bounds_at(node))
+        return PlanPlace(self.tree.step(node), self.tree.bounds_at(node))
 
     def looks_that_pay(self) -> int:
         """Look no deeper into the tree than so far."""

@@ -46,7 +46,7 @@ DIGITS = 9
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Portion:
     """Beliefs and probes that may depend on one another, and on nothing else."""
 
     beliefs: tuple[int, ...]
@@ -62,7 +62,7 @@ class Part:
     """One ``(n_labels, n_outcomes)`` for each probe."""
 
 
-def independent_parts(state: InformationState) -> list[Part]:
+def independent_parts(state: InformationState) -> list[Portion]:
     """Return the parts the posterior factorises into; none where it does not, or where more than shared costs joins."""
     problem, posterior = state.problem, state.posterior
     tables = [view.channel.table for view in state.legal if isinstance(view.channel, Outcomes)]
@@ -88,13 +88,13 @@ def independent_parts(state: InformationState) -> list[Part]:
     return [_part(state, concerned, part, label) for part, label in zip(members, together, strict=True)]
 
 
-def _part(state: InformationState, concerned: list[int], members: list[int], label: Indices) -> Part:
+def _part(state: InformationState, concerned: list[int], members: list[int], label: Indices) -> Portion:
     beliefs = tuple(concerned[i] for i in members if i < len(concerned))
     probes = tuple(state.legal[i - len(concerned)] for i in members if i >= len(concerned))
     _, first = np.unique(label, return_index=True)
     tables = tuple(view.channel.table[first] for view in probes if isinstance(view.channel, Outcomes))
     prior = np.bincount(label, weights=state.posterior).astype(float)
-    return Part(beliefs, probes, label, prior, state.problem.failed[first][:, list(beliefs)], tables)
+    return Portion(beliefs, probes, label, prior, state.problem.failed[first][:, list(beliefs)], tables)
 
 
 def _labels(rows: NDArray[np.generic]) -> Indices:
@@ -121,7 +121,7 @@ class Automaton:
     """Shape ``(n_probes, n_states)``; infinite where a probe has no use left or none is worth its price."""
 
 
-def automaton(state: InformationState, part: Part, *, most: int = MOST_STATES) -> Automaton | None:
+def automaton(state: InformationState, part: Portion, *, most: int = MOST_STATES) -> Automaton | None:
     """Return all evidence states in which probing the part may be worth while, and those it leads to; None if many."""
     regrets = _regrets(state, part)
     counted = np.array([math.isfinite(view.uses_left) for view in part.probes], dtype=bool)
@@ -167,7 +167,7 @@ def _saved(posterior: Floats, regrets: Floats) -> float:
     return float((regrets[:, possible] @ posterior[possible]).min())
 
 
-def _regrets(state: InformationState, part: Part) -> Floats:
+def _regrets(state: InformationState, part: Portion) -> Floats:
     """Return what acting as if one label were true regrets at most under another, ``(n_labels, n_labels)``."""
     graph, (residual, own) = state.problem.graph, own_costs(state)
     closure = np.array([graph.charged(graph.belief_charges[i]) for i in part.beliefs])

@@ -26,7 +26,7 @@ from aquamend.belief import InformationState
 from aquamend.deadline import check_deadline, seconds_left
 from aquamend.decision.endings import endings_of
 from aquamend.planning.bounds import Bounds
-from aquamend.planning.parts import Automaton, Part, own_costs
+from aquamend.planning.parts import Automaton, Portion, own_costs
 from aquamend.problem.graph.recovery_graph import bits, unions
 
 MOST_CELLS = 40_000_000
@@ -116,7 +116,7 @@ class PartsPlan:
 
 def parts_plan(
     state: InformationState,
-    parts: Sequence[Part],
+    parts: Sequence[Portion],
     automata: Sequence[Automaton],
     *,
     memory: float = math.inf,
@@ -147,7 +147,7 @@ def shared_sets(state: InformationState) -> list[int] | None:
 
 
 def stop_values(
-    state: InformationState, parts: Sequence[Part], automata: Sequence[Automaton], sets: Sequence[int]
+    state: InformationState, parts: Sequence[Portion], automata: Sequence[Automaton], sets: Sequence[int]
 ) -> Floats | None:
     """Return V_stop at every combination of the parts' states; None where the first ones show it to take too long."""
     half, shape = len(parts) // 2, tuple(len(a.posterior) for a in automata)
@@ -170,7 +170,7 @@ def stop_values(
 
 
 def _halves(
-    state: InformationState, parts: Sequence[Part], automata: Sequence[Automaton], sets: Sequence[int], half: int
+    state: InformationState, parts: Sequence[Portion], automata: Sequence[Automaton], sets: Sequence[int], half: int
 ) -> tuple[Floats, Floats, list[float]]:
     """Return, for each set of shared charges, what the parts of either half cost in their states, and what it costs."""
     graph, (residual, own) = state.problem.graph, own_costs(state)

@@ -25,7 +25,7 @@ from aquamend.planning.exact import solve
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.one_by_one import one_by_one_bound
-from aquamend.planning.parts import Automaton, Part, automaton, independent_parts
+from aquamend.planning.parts import Automaton, Portion, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
 from aquamend.planning.searched_plan import SearchedPlan
 from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
@@ -42,7 +42,7 @@ class CertifiedPlan:
     bounds: Bounds
 
 
-class Method(Protocol):
+class BoundMethod(Protocol):
     """A way of bounding the optimum."""
 
     def accepts(self, state: InformationState) -> bool:
@@ -105,7 +105,7 @@ class OneByOne:
         yield CertifiedPlan(None, Bounds(one_by_one_bound(state), math.inf))
 
 
-class Table:
+class TableBound:
     """Price every evidence state there is, from the last probe back to the first; where they are few enough.
 
     It ends with all or with nothing, so it is tried only where a sample says that there is time enough.
@@ -154,7 +154,7 @@ class IndependentParts:
 
 
 @computed_once
-def _parts_of(state: InformationState) -> tuple[list[Part], list[Automaton]] | None:
+def _parts_of(state: InformationState) -> tuple[list[Portion], list[Automaton]] | None:
     if math.isfinite(state.problem.sensing_budget):
         return None
     parts = independent_parts(state)
@@ -193,7 +193,7 @@ class Evidence:
             yield CertifiedPlan(tree.best_probe(), tree.bounds)
 
 
-class Readings:
+class ReadingsBound:
     """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
 
     few_cuts = 24
@@ -295,14 +295,14 @@ class _Side:
 
 READINGS = 500
 """Readings of a probe at which decisions are compared, about."""
-METHODS: tuple[Method, ...] = (
+METHODS: tuple[BoundMethod, ...] = (
     OneStep(),
-    Table(),
+    TableBound(),
     OneByOne(),
     Information(),
     IndependentParts(),
     Evidence(),
-    Readings(),
+    ReadingsBound(),
 )
 
 
@@ -323,7 +323,7 @@ def search(
     state: InformationState,
     limits: Limits,
     *,
-    methods: Sequence[Method] | None = None,
+    methods: Sequence[BoundMethod] | None = None,
     known: Sequence[CertifiedPlan] = (),
 ) -> CertifiedPlan:
     """Return the best first step found within the limits, with certified bounds on the optimal expected loss.
@@ -355,7 +355,7 @@ def answers_weighed(state: InformationState) -> float:
     return float(answers * len(state.posterior))
 
 
-def _pursue(state: InformationState, limits: Limits, methods: Sequence[Method], reached: _Reached) -> None:
+def _pursue(state: InformationState, limits: Limits, methods: Sequence[BoundMethod], reached: _Reached) -> None:
     for method in methods:
         if not method.accepts(state):
             continue

@@ -21,7 +21,7 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds, quick_bounds
-from aquamend.planning.kept_plan import WORK, KeptPlan, Place, WholePlan, orders_meet, planned
+from aquamend.planning.kept_plan import WORK, KeptPlan, PlanPlace, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.search import OneStep, answers_weighed, search
@@ -93,7 +93,7 @@ class _Made:
 class _Here:
     """Where a state is in the plans made since the alarm."""
 
-    place: Place | None
+    place: PlanPlace | None
     """None where the step is that of one step ahead."""
     made: _Made
     begun: bool

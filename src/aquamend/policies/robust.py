@@ -24,7 +24,7 @@ from aquamend.belief.state import REJECT_AT
 from aquamend.belief.support import spoken
 from aquamend.decision.branches import branches_of
 from aquamend.decision.endings import TIE, endings_of
-from aquamend.decision.other_endings import Ending
+from aquamend.decision.other_endings import LinearEnding
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal, listed_endings
@@ -60,23 +60,23 @@ class Robust:
         """Return the step of least worst case."""
         return self.weighed(state).step
 
-    def weighed(self, state: InformationState) -> Weighed:
+    def weighed(self, state: InformationState) -> WeighedChoice:
         """Return the step with its worst case, and what being safe costs by the posterior as it is."""
         if state.contradiction is not None:
             stop = best_terminal(state)
-            return Weighed(stop.decision, stop.loss, 0.0)
+            return WeighedChoice(stop.decision, stop.loss, 0.0)
         options = [*self._endings(state), *self._probes(state)]
         worst = np.array([worst_case(state.posterior, loss, self.radius) for _, loss in options])
         least = float(worst.min(initial=math.inf))
         if math.isinf(least):
             stop = best_terminal(state)
-            return Weighed(stop.decision, math.inf, 0.0)
+            return WeighedChoice(stop.decision, math.inf, 0.0)
         # Endings stand before probes, smaller ones first: a tie commits.
         step, loss = options[int((worst <= least + TIE).argmax())]
         values = probe_values(state)
         nominal = min([values.stop_loss, *values.expected_loss.tolist()])
         own = expected(state.posterior, loss)
-        return Weighed(step, least, max(0.0, own - nominal) if math.isfinite(nominal) else 0.0)
+        return WeighedChoice(step, least, max(0.0, own - nominal) if math.isfinite(nominal) else 0.0)
 
     def _endings(self, state: InformationState) -> list[tuple[Step, Floats]]:
         return [
@@ -109,7 +109,7 @@ class Robust:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedChoice:
     """A robust step."""
 
     step: Step
@@ -132,7 +132,7 @@ def worst_case(posterior: Floats, loss: Floats, radius: float) -> float:
     return float(np.dot(p, own) + np.dot(taken, own[order[-1]] - own[order]))
 
 
-def _admissible(state: InformationState, posterior: Floats, speaks: Bools) -> list[Ending]:
+def _admissible(state: InformationState, posterior: Floats, speaks: Bools) -> list[LinearEnding]:
     """Return the endings that may be taken at a posterior, smaller ones first; last resorts where nothing else may."""
     endings = endings_of(state.problem)
     listed = _listed(state, speaks)
@@ -142,7 +142,7 @@ def _admissible(state: InformationState, posterior: Floats, speaks: Bools) -> li
     return usual or [e for e in allowed if id(e) in last]
 
 
-def _listed(state: InformationState, speaks: Bools) -> tuple[Ending, ...]:
+def _listed(state: InformationState, speaks: Bools) -> tuple[LinearEnding, ...]:
     found = listed_endings(endings_of(state.problem), speaks, most=MOST_ENDINGS)
     if found is None:
         raise TooLarge(f"there are more than {MOST_ENDINGS:,} ways to end, too many to find the safest; use `aquamend`")

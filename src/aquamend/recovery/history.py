@@ -11,7 +11,7 @@ from enum import Enum, auto
 from functools import cached_property, reduce
 from typing import Any, assert_never
 
-from aquamend.belief import Heard, InformationState, Observation, surprises
+from aquamend.belief import InformationState, Observation, ProbableAnswer, surprises
 from aquamend.decision.steps import Decision, Escalate, Reprobe, Step
 from aquamend.errors import AquaMendError
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo, acts_of
@@ -86,7 +86,7 @@ class Recovery:
     """Whether that act is to be stopped through no fault of its own."""
     why: str = ""
     """What has come between that act and its receipt."""
-    surprise_before: Heard | None = None
+    surprise_before: ProbableAnswer | None = None
     """The last surprising answer before the last alarm."""
     alarms: tuple[str | None, ...] = ()
     """Alarms that rang during that act, and count once it has ended."""
@@ -173,7 +173,7 @@ class Recovery:
         return self.act if self.phase is Phase.UNKNOWN else None
 
     @property
-    def surprise(self) -> Heard | None:
+    def surprise(self) -> ProbableAnswer | None:
         """The last answer that was surprising by the whole model: it may lack a hypothesis."""
         odd = surprises(self.state, below=self.rules.surprising)
         return odd[-1] if odd else self.surprise_before

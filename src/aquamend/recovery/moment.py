@@ -34,7 +34,7 @@ Template = Problem | Callable[[Mapping[str, Value]], Problem]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Present:
     """What has happened by now, as far as a recovery is concerned."""
 
     declared: Mapping[str, Declaration] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Moment:
     """What actions have set, by belief: a fixed template that is silent about a belief then means this."""
 
 
-def problem_at(template: Template, moment: Moment) -> Problem:
+def problem_at(template: Template, moment: Present) -> Problem:
     """Return the problem of a moment."""
     problem = base_problem(template, {b: d.value for b, d in moment.declared.items() if d.value is not None})
     if not callable(template):
@@ -163,20 +163,20 @@ def leads_to(graph: RecoveryGraph, source: str, target: str, more: Mapping[str, 
     return False
 
 
-def _declared(belief: Belief, moment: Moment) -> Belief:
+def _declared(belief: Belief, moment: Present) -> Belief:
     now = moment.declared.get(belief.name)
     if now is None or now.value is None or belief.declared is None:
         return belief
     return replace(belief, declared=now.value)
 
 
-def _moved(belief: Belief, moment: Moment) -> bool:
+def _moved(belief: Belief, moment: Present) -> bool:
     """Whether another value is declared than the template says."""
     now = _declared(belief, moment).declared
     return now is not None and differs(now, belief.declared, belief.tolerance)
 
 
-def _meant(hypothesis: Hypothesis, graph: RecoveryGraph, moment: Moment) -> Hypothesis:
+def _meant(hypothesis: Hypothesis, graph: RecoveryGraph, moment: Present) -> Hypothesis:
     """Return a hypothesis that says what it was silent about, where the declared value is another by now."""
     said = {
         belief.name: belief.declared
@@ -188,7 +188,7 @@ def _meant(hypothesis: Hypothesis, graph: RecoveryGraph, moment: Moment) -> Hypo
     return replace(hypothesis, truth={**hypothesis.truth, **said}) if said else hypothesis
 
 
-def _actions(graph: RecoveryGraph, moment: Moment) -> Iterator[Action]:
+def _actions(graph: RecoveryGraph, moment: Present) -> Iterator[Action]:
     """Yield what was executed, in the order in which it was, and then what is planned."""
     by_name = {action.name: action for action in graph.actions}
     for name in moment.executed:
@@ -203,7 +203,7 @@ def _actions(graph: RecoveryGraph, moment: Moment) -> Iterator[Action]:
             yield replace(action, executed=False)
 
 
-def _declarations(problem: Problem, moment: Moment) -> Iterator[Declaration]:
+def _declarations(problem: Problem, moment: Present) -> Iterator[Declaration]:
     """Yield every statement as it stands: what is declared now, in which version, on whose evidence."""
     for statement in _statements(problem, moment):
         belief = problem.graph.beliefs[problem.graph.belief_index[statement.belief]]
@@ -214,7 +214,7 @@ def _declarations(problem: Problem, moment: Moment) -> Iterator[Declaration]:
         yield replace(statement, version=now.version, value=value, support=now.support, invalid_in=invalid_in)
 
 
-def _statements(problem: Problem, moment: Moment) -> Iterator[Declaration]:
+def _statements(problem: Problem, moment: Present) -> Iterator[Declaration]:
     """Yield the template's declarations, one for each name, and one for every other belief that was declared."""
     given = {declaration.name: declaration for declaration in problem.model.declarations}
     yield from given.values()

@@ -45,7 +45,7 @@ class Settle:
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class AlarmRaised:
     """A monitor rings."""
 
     kind: ClassVar[str] = "alarm"
@@ -73,7 +73,7 @@ class Cancel:
     why: str = "it was called off"
 
 
-Message = Answer | Settle | Alarm | Observe | Cancel
+Message = Answer | Settle | AlarmRaised | Observe | Cancel
 """What may be said to a session at any time, whatever it asks for."""
 
 

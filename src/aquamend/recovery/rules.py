@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final
 
-from aquamend.belief import SURPRISING, Heard
+from aquamend.belief import SURPRISING, ProbableAnswer
 from aquamend.codec import Amount, Whole
 from aquamend.recovery.acts import Act
 
@@ -47,7 +47,7 @@ class Rules:
         """Return how long an act may take."""
         return self.timeouts.get(act.name, self.timeout_s)
 
-    def why_ask(self, act: Act, *, attended: bool, surprise: Heard | None) -> str:
+    def why_ask(self, act: Act, *, attended: bool, surprise: ProbableAnswer | None) -> str:
         """Return why a person has to allow an act, after this surprising answer; empty if nobody has to."""
         if act.kind == "hand over":
             return "somebody has to take over" if attended and self.ask_before_handing_over else ""

@@ -58,7 +58,7 @@ from aquamend.recovery.following import closing, lapsed, time_limit, token_of
 from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.replies import Alarm, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
+from aquamend.recovery.replies import AlarmRaised, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
 from aquamend.recovery.requests import (
     Decide,
     End,
@@ -295,7 +295,7 @@ class Session:
                 return self.answer(granted=granted, by=by, token=token, note=note, at=at)
             case Settle(done, by, note):
                 return self.settle(done=done, by=by, note=note, at=at)
-            case Alarm(name):
+            case AlarmRaised(name):
                 return self.alarm(name, at=at)
             case Observe(probe, value):
                 return self.observe(probe, value, at=at)

@@ -15,7 +15,7 @@ from aquamend.problem.model import Declaration
 from aquamend.problem.model.ages import Ages
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.moment import Moment, assumed, leads_to
+from aquamend.recovery.moment import Present, assumed, leads_to
 
 FORMAT: Final = "aquamend-tracker/1"
 
@@ -38,7 +38,7 @@ class ActionStatus(StrEnum):
 
 
 @dataclass(eq=False, slots=True)
-class Run:
+class Execution:
     """One execution of an action."""
 
     action: Annotated[str, Key("name")]
@@ -78,7 +78,7 @@ class TaskRecord:
         """How often something has changed that may matter to a decision."""
         self.actions = {action.name: action for action in base.graph.actions}
         self.versions: dict[str, list[Declaration]] = {}
-        self.runs: dict[str, Run] = {}
+        self.runs: dict[str, Execution] = {}
         """The last run of every action begun and not undone, in the order in which they began."""
         self.unsaid: dict[Edge, None] = {}
         self.measured: dict[str, None] = {}
@@ -177,30 +177,30 @@ class TaskRecord:
         run = self.runs.get(self.action(name))
         return ActionStatus.PLANNED if run is None else run.status
 
-    def going(self, run: Run) -> bool:
+    def going(self, run: Execution) -> bool:
         """Whether a run is still under way."""
         return run.status is ActionStatus.UNDER_WAY and self.runs.get(run.action) is run
 
-    def begin(self, name: str) -> Run:
+    def begin(self, name: str) -> Execution:
         """Begin an action, again if need be."""
         if self.status(name) is ActionStatus.UNDER_WAY:
             raise AquaMendError(f"{name!r} is under way already; end it first, or give the other one its own name")
         self.runs.pop(name, None)  # behind all others: it is the last to have begun
-        run = self.runs[name] = Run(name)
+        run = self.runs[name] = Execution(name)
         return run
 
     def end(self, name: str, status: ActionStatus) -> None:
         """End an action that is under way; one that is not has begun and ended at once."""
         self.finish(self.runs[name] if self.status(name) is ActionStatus.UNDER_WAY else self.begin(name), status)
 
-    def finish(self, run: Run, status: ActionStatus) -> None:
+    def finish(self, run: Execution, status: ActionStatus) -> None:
         """End a run; once it is done, what its action sets is declared."""
         run.status = status
         if status is ActionStatus.DONE:
             for belief, value in self.actions[run.action].sets.items():
                 run.brought[belief] = self.declare(belief, value, ()).version
 
-    def take_back(self, name: str) -> Run | None:
+    def take_back(self, name: str) -> Execution | None:
         """Forget the run of an action that was undone; what it had set is declared as it was before."""
         run = self.runs.pop(self.action(name), None)
         for belief, version in ({} if run is None else run.brought).items():
@@ -269,9 +269,9 @@ class TaskRecord:
         fresh = [probe for probe in self.graph.supporting_probes[belief] if probe in self.measured]
         return tuple(fresh or self.in_force(belief).support)
 
-    def moment(self, now: Instant) -> Moment:
+    def moment(self, now: Instant) -> Present:
         """Return what of this matters to a recovery that begins now."""
-        return Moment(
+        return Present(
             {belief: versions[-1] for belief, versions in self.versions.items()},
             tuple(self.runs),
             {name: run.undone for name, run in self.runs.items() if run.undone},
@@ -344,7 +344,7 @@ class _Books:
 
     format: Literal["aquamend-tracker/1"]
     declarations: Mapping[str, tuple[_Version, ...]]
-    actions: tuple[Run, ...]
+    actions: tuple[Execution, ...]
     unsaid: tuple[Edge, ...]
     measured: tuple[str, ...]
     began: Instant | None = None

@@ -35,7 +35,7 @@ from aquamend.recovery.moment import (
 )
 from aquamend.recovery.plain import from_json, to_json
 from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.task_record import ActionStatus, Run, TaskRecord
+from aquamend.recovery.task_record import ActionStatus, Execution, TaskRecord
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,7 +43,7 @@ R = TypeVar("R")
 Time = float | Instant | None
 """A moment, in seconds since 1970 or as both clocks tell it; None: now."""
 
-_UNDER_WAY: ContextVar[tuple[Run, ...]] = ContextVar("_UNDER_WAY", default=())
+_UNDER_WAY: ContextVar[tuple[Execution, ...]] = ContextVar("_UNDER_WAY", default=())
 """What is under way in this thread or asyncio task, outermost first."""
 
 
@@ -347,14 +347,14 @@ class Tracker:
         if not same_names(base_problem(self._template, values), self._base):
             raise AquaMendError("the template has other beliefs, actions or probes for other values; keep their names")
 
-    def _begin(self, name: str) -> Run:
+    def _begin(self, name: str) -> Execution:
         with self._changing() as record:
             run = record.begin(name)
         going = (other for other in _UNDER_WAY.get() if other.status is ActionStatus.UNDER_WAY)
         _UNDER_WAY.set((*going, run))  # nobody says here that those which ``done`` has ended are over
         return run
 
-    def _end(self, run: Run, status: ActionStatus) -> None:
+    def _end(self, run: Execution, status: ActionStatus) -> None:
         """End a run, unless something else has become of the action meanwhile."""
         with self._changing() as record:
             if record.going(run):

@@ -17,7 +17,7 @@ from aquamend_lab.analysis.report.build import analysed_runs, report_of
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.benchmarks.catalogue import suite_named
-from aquamend_lab.benchmarks.runner import Asked, run_suite
+from aquamend_lab.benchmarks.runner import Wanted, run_suite
 
 PROBLEM = {
     "format": "aquamend-problem/1",
@@ -76,11 +76,11 @@ def test_a_suite_of_ones_own_is_run_under_its_name_with_what_it_declares(doubts,
 
 
 def test_a_suite_of_ones_own_that_changed_is_not_continued(doubts, tmp_path):
-    run_suite(doubts, tmp_path / "run", asked=Asked(seeds=1), jobs=1)
+    run_suite(doubts, tmp_path / "run", asked=Wanted(seeds=1), jobs=1)
     with (tmp_path / "own_doubts.py").open("a") as file:
         file.write("# another meaning\n")
     with pytest.raises(InvalidRun, match="what own_doubts:Doubts consists of has changed since"):
-        run_suite(doubts, tmp_path / "run", asked=Asked(seeds=2), jobs=1, resume=True)
+        run_suite(doubts, tmp_path / "run", asked=Wanted(seeds=2), jobs=1, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_kind_of_group_that_there_is_not_is_told_before_anything_is_written(do
 
 
 def test_a_folder_of_problem_files_has_a_scenario_and_a_group_for_each(lids, tmp_path):
-    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "rollback-only")), jobs=1)
+    run = run_suite(str(lids), tmp_path / "run", asked=Wanted(("aquamend", "rollback-only")), jobs=1)
     assert run.suite == "lids"
     found = summarise(table_of(run))
     assert [(s.group, s.policy, s["scenarios"]) for s in found] == [
@@ -126,10 +126,10 @@ def test_the_truth_of_a_problem_file_is_drawn_from_its_own_model(lids):
 
 
 def test_a_folder_whose_files_changed_is_not_continued(lids, tmp_path):
-    run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend",), seeds=1), jobs=1)
+    run_suite(str(lids), tmp_path / "run", asked=Wanted(("aquamend",), seeds=1), jobs=1)
     (lids / "another.json").write_text(json.dumps(PROBLEM))
     with pytest.raises(InvalidRun, match="has changed since"):
-        run_suite(str(lids), tmp_path / "run", asked=Asked(seeds=2), jobs=1, resume=True)
+        run_suite(str(lids), tmp_path / "run", asked=Wanted(seeds=2), jobs=1, resume=True)
 
 
 def test_a_folder_with_a_fault_or_without_problems_is_no_suite(lids, tmp_path):
@@ -142,7 +142,7 @@ def test_a_folder_with_a_fault_or_without_problems_is_no_suite(lids, tmp_path):
 
 
 def test_a_folder_has_the_exact_expected_risk_of_every_policy_on_every_file(lids, tmp_path):
-    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("oracle", "aquamend"), seeds=3), jobs=1)
+    run = run_suite(str(lids), tmp_path / "run", asked=Wanted(("oracle", "aquamend"), seeds=3), jobs=1)
     table = table_of(run)
     for name, prior in (("doubtful", 0.4), ("sure", 0.01)):
         state = InformationState.alarmed(load_problem(lids / f"{name}.json"))
@@ -156,7 +156,7 @@ def test_where_a_file_has_readings_or_too_many_states_its_expected_risk_is_unava
     monkeypatch.setattr("aquamend_lab.benchmarks.problem_folder.MOST_STATES", 1)
     problem = PROBLEM | {"kernels": {"look": {"gaussian": {"on": [0, 1], "off": [3, 1]}}}}
     (lids / "reading.json").write_text(json.dumps(problem))
-    table = table_of(run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "restart"), seeds=1), jobs=1))
+    table = table_of(run_suite(str(lids), tmp_path / "run", asked=Wanted(("aquamend", "restart"), seeds=1), jobs=1))
     risk = {(g["problem"], p): table.column("expected_risk")[i, k] for i, g in enumerate(table.groups)
             for k, p in enumerate(table.policies)}  # fmt: skip
     assert [key for key, value in risk.items() if value != value] == [("doubtful", "aquamend"), ("reading", "aquamend")]
@@ -165,7 +165,7 @@ def test_where_a_file_has_readings_or_too_many_states_its_expected_risk_is_unava
 def test_files_in_different_units_are_told_apart_everywhere(lids, tmp_path):
     (lids / "euros.json").write_text(json.dumps(PROBLEM | {"unit": "EUR"}))
     (lids / "minutes.json").write_text(json.dumps(PROBLEM | {"unit": "min"}))
-    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "restart"), seeds=2), jobs=1)
+    run = run_suite(str(lids), tmp_path / "run", asked=Wanted(("aquamend", "restart"), seeds=2), jobs=1)
     table = table_of(run)
     assert [table.unit_of(group) for group in table.distinct_groups] == ["", "EUR", "min", ""]
     found = compare(side(table, "aquamend"), side(table, "restart"))
@@ -182,7 +182,7 @@ def test_files_in_one_unit_say_it_once(lids, tmp_path):
     for name in ("doubtful", "sure"):
         path = lids / f"{name}.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"unit": "min"}))
-    run = run_suite(str(lids), tmp_path / "run", asked=Asked(("aquamend", "restart"), seeds=2), jobs=1)
+    run = run_suite(str(lids), tmp_path / "run", asked=Wanted(("aquamend", "restart"), seeds=2), jobs=1)
     page = as_markdown(report_of(analysed_runs([run])))
     assert "| problem | policy | success | expected risk (min) |" in page
     assert not table_of(run).pooled
@@ -195,10 +195,10 @@ def test_files_of_one_name_and_two_kinds_are_two_problems(lids):
 
 
 def test_more_scenarios_than_a_folder_has_files_are_refused_in_words(lids, tmp_path):
-    for out, asked in (("new", Asked(("aquamend",), scenarios=3)), ("all", Asked(("aquamend",), seeds=1))):
+    for out, asked in (("new", Wanted(("aquamend",), scenarios=3)), ("all", Wanted(("aquamend",), seeds=1))):
         if out == "all":
             run_suite(str(lids), tmp_path / out, asked=asked, jobs=1)
-            asked = Asked(scenarios=3)
+            asked = Wanted(scenarios=3)
         with pytest.raises(
             TooManyScenarios, match="3 scenarios for each seed are asked for, and there are 2 scenarios"
         ):

@@ -19,7 +19,7 @@ from aquamend_lab.benchmarks.pouring import (
     pre_commit_design,
     validation_design,
 )
-from aquamend_lab.pouring.mujoco.drawing import Kind, Severity
+from aquamend_lab.pouring.mujoco.drawing import Mishap, MishapSize
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, SwapCups
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting
 from aquamend_lab.pouring.task import Stage
@@ -82,12 +82,12 @@ def test_families_and_stages_take_turns_so_that_a_part_of_the_batch_is_balanced_
 def test_the_validation_has_both_severities_at_t0_and_early():
     designs = [validation_design(number) for number in range(16)]
     assert {d.stage for d in designs} == {Stage.DECIDED, Stage.LIFTED}
-    assert {d.severity for d in designs} == set(Severity)
+    assert {d.severity for d in designs} == set(MishapSize)
 
 
 def test_before_the_commitment_every_kind_of_trouble_comes():
     designs = [pre_commit_design(number) for number in range(40)]
-    assert {d.kind for d in designs} == set(Kind)
+    assert {d.kind for d in designs} == set(Mishap)
     assert {d.stage for d in designs} == {Stage.COMMITTING}
     assert all(d.family is family_of(d.kind) for d in designs)
 

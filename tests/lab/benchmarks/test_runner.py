@@ -8,11 +8,11 @@ import pytest
 from aquamend.errors import InvalidRun, UnknownName, Unreachable
 from aquamend_lab.benchmarks import runner
 from aquamend_lab.benchmarks.catalogue import NOT_RUN_YET, PUBLISHED, SUITES
-from aquamend_lab.benchmarks.runner import Asked, run_suite
+from aquamend_lab.benchmarks.runner import Wanted, run_suite
 from aquamend_lab.records import load_run
 from aquamend_lab.records.run_folder import key_of
 
-SMALL = Asked(("aquamend", "restart"), scenarios=6, seeds=2)
+SMALL = Wanted(("aquamend", "restart"), scenarios=6, seeds=2)
 
 
 def records_of(folder):
@@ -89,8 +89,8 @@ def test_a_run_killed_while_it_was_put_together_is_put_together_again(tmp_path, 
 
 def test_a_run_can_be_extended_by_policies_scenarios_and_seeds(tmp_path):
     folder = tmp_path / "run"
-    run_suite("m1-v2", folder, asked=Asked(("aquamend",), 3, 1), jobs=1)
-    run_suite("m1-v2", folder, asked=Asked(("aquamend", "restart"), 6, 2), jobs=1, resume=True)
+    run_suite("m1-v2", folder, asked=Wanted(("aquamend",), 3, 1), jobs=1)
+    run_suite("m1-v2", folder, asked=Wanted(("aquamend", "restart"), 6, 2), jobs=1, resume=True)
     run_suite("m1-v2", tmp_path / "straight", asked=SMALL, jobs=1)
     assert records_of(folder) == records_of(tmp_path / "straight")
     assert json.loads((folder / "manifest.json").read_text())["policies"] == ["aquamend", "restart"]
@@ -105,14 +105,14 @@ def test_two_policies_asked_for_one_after_the_other_before_the_end_are_both_kept
             raise Killed
 
     with pytest.raises(Killed):
-        run_suite("m1-v2", folder, asked=Asked(("aquamend",), 4, 1), jobs=1, progress=dies_at_the_end)
-    run = run_suite("m1-v2", folder, asked=Asked(("restart",)), jobs=1, resume=True)
+        run_suite("m1-v2", folder, asked=Wanted(("aquamend",), 4, 1), jobs=1, progress=dies_at_the_end)
+    run = run_suite("m1-v2", folder, asked=Wanted(("restart",)), jobs=1, resume=True)
     assert [r["policy"] for r in run.records] == ["aquamend", "restart"] * 4
 
 
 def test_a_packed_run_holds_the_same_and_can_be_extended(tmp_path):
     plain = run_suite("m1-v2", tmp_path / "plain", asked=SMALL, jobs=1)
-    packed = run_suite("m1-v2", tmp_path / "packed", asked=Asked(("aquamend",), 6, 2), jobs=1, compress=True)
+    packed = run_suite("m1-v2", tmp_path / "packed", asked=Wanted(("aquamend",), 6, 2), jobs=1, compress=True)
     assert not (tmp_path / "packed" / "records.jsonl").exists()
     assert len(packed.records) == 12
     extended = run_suite("m1-v2", tmp_path / "packed", asked=SMALL, jobs=1, resume=True, compress=True)
@@ -161,12 +161,12 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
 )
 def test_unknown_names_are_told_before_anything_is_written(tmp_path, suite, policies, told):
     with pytest.raises(UnknownName, match=told):
-        run_suite(suite, tmp_path / "run", asked=Asked(policies, 1, 1), jobs=1)
+        run_suite(suite, tmp_path / "run", asked=Wanted(policies, 1, 1), jobs=1)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_refusal_is_a_record_that_says_why(tmp_path):
-    run = run_suite("m1-v2", tmp_path, asked=Asked(("structured", "aquamend"), 8, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path, asked=Wanted(("structured", "aquamend"), 8, 1), jobs=1)
     refusals = [r for r in run.records if "error" in r]
     assert refusals
     assert {r["policy"] for r in refusals} == {"structured"}
@@ -181,7 +181,7 @@ def test_a_policy_of_ones_own_takes_part_and_its_crash_is_kept(tmp_path, monkeyp
         "class Broken:\n    def next_step(self, state):\n        return 1 / 0\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    run = run_suite("m1-v2", tmp_path / "run", asked=Asked(("mine:Optimist", "mine:Broken"), 4, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=Wanted(("mine:Optimist", "mine:Broken"), 4, 1), jobs=1)
     by_policy = {name: [r for r in run.records if r["policy"] == name] for name in ("mine:Optimist", "mine:Broken")}
     assert all(r["ending"] == "continue" for r in by_policy["mine:Optimist"])
     assert all(r["error"] == "ZeroDivisionError: division by zero" for r in by_policy["mine:Broken"])
@@ -199,13 +199,13 @@ def test_policies_of_ones_own_take_part_with_settings_and_keep_their_titles(tmp_
     )
     monkeypatch.syspath_prepend(tmp_path)
     names = ("settled:Settled", "settled:Settled(over=True)")
-    run = run_suite("m1-v2", tmp_path / "run", asked=Asked(names, 2, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=Wanted(names, 2, 1), jobs=1)
     assert {(r["policy"], r["ending"]) for r in run.records} == {(names[0], "continue"), (names[1], "restart")}
     assert [look["title"] for look in run.manifest["looks"].values()] == ["Settled", "Settled (over=True)"]
 
 
 def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tmp_path):
-    run = run_suite("m1-v2", tmp_path, asked=Asked(None, 48, 1), jobs=2)
+    run = run_suite("m1-v2", tmp_path, asked=Wanted(None, 48, 1), jobs=2)
     risk = {(r["scenario"], r["policy"]): r["expected_risk"] for r in run.records}
     for scenario in range(48):
         best = risk[scenario, "exact"]
@@ -215,13 +215,13 @@ def test_no_policy_ever_beats_exact_in_expectation_and_the_oracle_is_below_it(tm
 
 
 def test_a_run_that_is_being_extended_is_not_called_finished(tmp_path):
-    run_suite("m1-v2", tmp_path, asked=Asked(("aquamend",), 2, 1), jobs=1)
+    run_suite("m1-v2", tmp_path, asked=Wanted(("aquamend",), 2, 1), jobs=1)
 
     def dies_at_once(done, total):
         raise Killed
 
     with pytest.raises(Killed):
-        run_suite("m1-v2", tmp_path, asked=Asked(None, 50), jobs=1, resume=True, progress=dies_at_once)
+        run_suite("m1-v2", tmp_path, asked=Wanted(None, 50), jobs=1, resume=True, progress=dies_at_once)
     manifest = load_run(tmp_path).manifest
     assert (manifest["scenarios"], manifest["finished"]) == (50, None)
 
@@ -275,10 +275,10 @@ def test_a_policy_of_ones_own_that_changed_is_not_mixed_with_what_it_was(tmp_pat
         "from aquamend import Continue\nclass P:\n    def next_step(self, state):\n        return Continue()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    run_suite("m1-v2", tmp_path / "run", asked=Asked(("changing:P",), 2, 1), jobs=1)
+    run_suite("m1-v2", tmp_path / "run", asked=Wanted(("changing:P",), 2, 1), jobs=1)
     module.write_text(module.read_text() + "# better now\n")
     with pytest.raises(InvalidRun, match="the module of changing:P has changed since"):
-        run_suite("m1-v2", tmp_path / "run", asked=Asked(None, 4), jobs=1, resume=True)
+        run_suite("m1-v2", tmp_path / "run", asked=Wanted(None, 4), jobs=1, resume=True)
 
 
 def test_a_policy_that_ends_the_program_or_returns_nothing_leaves_a_record(tmp_path, monkeypatch):
@@ -287,7 +287,7 @@ def test_a_policy_that_ends_the_program_or_returns_nothing_leaves_a_record(tmp_p
         "class Silent:\n    def next_step(self, state):\n        pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    run = run_suite("m1-v2", tmp_path / "run", asked=Asked(("rude:Exits", "rude:Silent"), 1, 1), jobs=1)
+    run = run_suite("m1-v2", tmp_path / "run", asked=Wanted(("rude:Exits", "rude:Silent"), 1, 1), jobs=1)
     assert [r["error"] for r in run.records] == [
         "SystemExit: 5",
         "BadStep: the policy returned None, which is not a step; return one of the five in aquamend.decision",
@@ -301,7 +301,7 @@ def test_a_worker_that_dies_is_told_and_the_run_can_go_on(tmp_path, monkeypatch)
     )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Unreachable, match=r"a worker process: it died.*go on with --resume"):
-        run_suite("m1-v2", tmp_path / "run", asked=Asked(("deadly:Dies",), 40, 1), jobs=2)
+        run_suite("m1-v2", tmp_path / "run", asked=Wanted(("deadly:Dies",), 40, 1), jobs=2)
     assert (tmp_path / "run" / "manifest.json").exists()
 
 
@@ -312,7 +312,7 @@ def test_a_record_that_was_changed_by_hand_is_neither_continued_nor_read(tmp_pat
     path = folder / "records.jsonl"
     path.write_text(re.sub(r'"loss":[^,]+', f'"loss":{value}', path.read_text(), count=1))
     with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
-        run_suite("m1-v2", folder, asked=Asked(seeds=3), jobs=1, resume=True)
+        run_suite("m1-v2", folder, asked=Wanted(seeds=3), jobs=1, resume=True)
     with pytest.raises(InvalidRun, match="line 1 is not as it was written"):
         load_run(folder)
 
@@ -328,7 +328,7 @@ def test_a_line_that_was_removed_is_played_again(tmp_path):
 
 
 def test_the_manifest_says_how_large_the_suite_is_and_what_its_groups_stand_for(tmp_path):
-    manifest = run_suite("t4-settings-v3", tmp_path / "run", asked=Asked(("aquamend",), 2, 1), jobs=1).manifest
+    manifest = run_suite("t4-settings-v3", tmp_path / "run", asked=Wanted(("aquamend",), 2, 1), jobs=1).manifest
     suite = SUITES["t4-settings-v3"]
     assert manifest["full"] == {
         "policies": list(suite.policies), "scenarios": suite.scenarios, "seeds": suite.seeds,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.story.story import Choice, Kind, Moment, Option, Story, Update
-from aquamend_lab.pouring.replay.recording import Body, Geom, Recording
+from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording
 
 Array = NDArray[np.float64]
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -98,13 +98,13 @@ MASSES = (
 )
 
 
-def _furniture() -> tuple[Body, ...]:
+def _furniture() -> tuple[RecordedBody, ...]:
     table = Geom("plane", (1.2, 1.2), (0, 0, 0), UPRIGHT, (0.80, 0.74, 0.66, 1))
     pan = Geom("box", (0.052, 0.052, 0.006), (0, 0, 0), UPRIGHT, (0.30, 0.31, 0.34, 1))
-    return Body("world", (table,)), *(Body(f"scale_{i}", (pan,)) for i in range(4))
+    return RecordedBody("world", (table,)), *(RecordedBody(f"scale_{i}", (pan,)) for i in range(4))
 
 
-def _vessel(name: str) -> Body:
+def _vessel(name: str) -> RecordedBody:
     """Return eight walls and a floor."""
     rgba, walls = COLOURS.get(name, PITCHER_RGBA), []
     for i in range(8):
@@ -112,10 +112,10 @@ def _vessel(name: str) -> Body:
         middle = (0.034 * math.cos(angle), 0.034 * math.sin(angle), 0.054)
         quat = (math.cos(angle / 2), 0, 0, math.sin(angle / 2))
         walls.append(Geom("box", (0.002, 0.0149, 0.05), middle, quat, rgba))
-    return Body(name, (*walls, Geom("cylinder", (0.036, 0.002), (0, 0, 0.002), UPRIGHT, rgba)))
+    return RecordedBody(name, (*walls, Geom("cylinder", (0.036, 0.002), (0, 0, 0.002), UPRIGHT, rgba)))
 
 
-def _hand() -> Body:
+def _hand() -> RecordedBody:
     steel, dark = (0.55, 0.57, 0.60, 1), (0.22, 0.23, 0.26, 1)
     lying = (math.sqrt(0.5), math.sqrt(0.5), 0, 0)
     pads = [Geom("box", (0.004, 0.014, 0.020), (sign * 0.042, 0, 0), UPRIGHT, dark) for sign in (-1, 1)]
@@ -123,7 +123,7 @@ def _hand() -> Body:
     palm = Geom("box", (0.062, 0.012, 0.016), (0, -0.085, 0), UPRIGHT, steel)
     arm = Geom("capsule", (0.016, 0.08), (0, -0.165, 0), lying, dark)
     lens = Geom("sphere", (0.012,), (0, -0.085, 0.02), UPRIGHT, (0.1, 0.1, 0.12, 1))
-    return Body("hand", (*pads, *fingers, palm, arm, lens))
+    return RecordedBody("hand", (*pads, *fingers, palm, arm, lens))
 
 
 def _path(t: float, keys: tuple[tuple[float, float, float, float], ...]) -> Array:

@@ -12,9 +12,9 @@ from aquamend_lab.pouring.replay.recording import (
     FORMAT,
     LENGTH_QUANTUM_M,
     QUATERNION_QUANTUM,
-    Body,
     Geom,
     InvalidRecording,
+    RecordedBody,
     Recording,
     from_bytes,
     load_recording,
@@ -27,7 +27,7 @@ GREY = (0.5, 0.5, 0.5, 1.0)
 
 
 def small(*, frames: int = 3, bodies: int = 1, particles: int = 2) -> Recording:
-    ball = Body("ball", (Geom("sphere", (0.1,), (0, 0, 0), UPRIGHT, GREY),))
+    ball = RecordedBody("ball", (Geom("sphere", (0.1,), (0, 0, 0), UPRIGHT, GREY),))
     return Recording(
         bodies=(ball,) * bodies,
         particle_radius_m=0.005,

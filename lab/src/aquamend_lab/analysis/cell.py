@@ -33,7 +33,7 @@ GIVEN_UP = ("escalate", SAFE_STOP)
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Slice:
     """The records of one policy on some scenarios.
 
     Those on which it refused or broke down are not sound: they count as scenarios and as failures, and have no other
@@ -67,11 +67,11 @@ class Cell:
         """Scenarios on which it has no numbers: unless none, its means are over fewer than those of others."""
         return len(self.rows) - len(self.sound)
 
-    def beside(self, policy: str) -> Cell | None:
+    def beside(self, policy: str) -> Slice | None:
         """Return another policy on the same scenarios; None where it was not run on any of them."""
         if policy not in self.table.policies:
             return None
-        other = Cell(self.table, self.rows, policy)
+        other = Slice(self.table, self.rows, policy)
         return other if other.met.size else None
 
     def values(self, name: str) -> Floats:

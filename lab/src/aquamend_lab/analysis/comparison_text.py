@@ -17,7 +17,7 @@ from aquamend.text import FAINT, HEADING, Side, column, grid_of, percent, quanti
 from aquamend_lab.analysis.comparison import Comparison, Driver
 from aquamend_lab.analysis.groups import group_name
 from aquamend_lab.analysis.metrics import COMPARABLE
-from aquamend_lab.analysis.verdict import Finding, Verdict, mean_side, verdict_of
+from aquamend_lab.analysis.verdict import ComparisonVerdict, Conclusion, mean_side, verdict_of
 
 SMALLEST_P = 1e-4
 
@@ -34,50 +34,50 @@ def as_data(found: Comparison) -> dict[str, Any]:
 def verdict(found: Comparison) -> str:
     """Return what was found in a sentence or three, with the numbers that it rests on."""
     reached = verdict_of(found)
-    if reached.finding is Finding.NO_PAIRS:
+    if reached.finding is Conclusion.NO_PAIRS:
         return "No scenario could be compared."
-    if found.exact and reached.finding is Finding.TIE:
+    if found.exact and reached.finding is Conclusion.TIE:
         return "Exactly the same."
-    if reached.finding is Finding.EXACT:
+    if reached.finding is Conclusion.EXACT:
         return f"{_difference(found, reached).removesuffix(' on average')}, exactly."
-    if reached.finding is Finding.TIE:
+    if reached.finding is Conclusion.TIE:
         return f"A tie: all {found.pairs:,} differences are zero." if found.pairs > 1 else "A tie: no difference."
     ties = f"{found.ties:,} of {found.pairs:,} scenarios {'ties' if found.ties == 1 else 'tie'}"
     return f"{_difference(found, reached)}; {ties}. {_established(found, reached)}".rstrip()
 
 
-def _difference(found: Comparison, reached: Verdict) -> str:
+def _difference(found: Comparison, reached: ComparisonVerdict) -> str:
     metric, first, second = COMPARABLE[found.metric].of_one, shown(found.first), shown(found.second)
-    if reached.finding is Finding.BOTH_INFINITE:
+    if reached.finding is Conclusion.BOTH_INFINITE:
         return f"{first} and {second} each have infinite {metric} where the other has not"
     side = mean_side(found)
     if side is None:
         return f"{first} and {second} have the same {metric} on average"
     better, worse = (first, second) if side == "first" else (second, first)
-    if reached.finding is Finding.INFINITE:
+    if reached.finding is Conclusion.INFINITE:
         return f"{worse} has infinite {metric} where {better} has not"
     size = quantity(abs(found.mean_difference or 0.0), found.unit if COMPARABLE[found.metric].priced else "")
     return f"{better} {f'loses {size} less' if found.metric == 'loss' else f'has {size} less {metric}'} on average"
 
 
-def _established(found: Comparison, reached: Verdict) -> str:
+def _established(found: Comparison, reached: ComparisonVerdict) -> str:
     tested = _tested(found)
     match reached.finding:
-        case Finding.CLEAR:
+        case Conclusion.CLEAR:
             return f"The difference is statistically significant ({tested})."
-        case Finding.MEAN_ONLY:
+        case Conclusion.MEAN_ONLY:
             return (
                 "The interval of that average leaves zero out, but scenario by scenario no difference is established "
                 f"({tested})."
             )
-        case Finding.RANKS_ONLY:
+        case Conclusion.RANKS_ONLY:
             joined = "Scenario by scenario" if mean_side(found) == reached.better else "But scenario by scenario"
             return f"{joined} {_ranks(found, tested)}; the interval of the average includes zero."
-        case Finding.OPPOSED:
+        case Conclusion.OPPOSED:
             return f"But scenario by scenario {_ranks(found, tested)}."
-        case Finding.OPEN:
+        case Conclusion.OPEN:
             return f"That may be chance ({tested}): no difference is established."
-        case Finding.NO_PAIRS | Finding.TIE | Finding.EXACT | Finding.INFINITE | Finding.BOTH_INFINITE:
+        case Conclusion.NO_PAIRS | Conclusion.TIE | Conclusion.EXACT | Conclusion.INFINITE | Conclusion.BOTH_INFINITE:
             return ""
         case _:
             assert_never(reached.finding)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from aquamend_lab.analysis.cell import SAFE_STOP, Cell
+from aquamend_lab.analysis.cell import SAFE_STOP, Slice
 from aquamend_lab.analysis.statistics import AttributionScores, Interval
 from aquamend_lab.analysis.table import CHARGES, ORACLE
 
@@ -29,13 +29,13 @@ class Metric:
     key: str
     """What it is called in data, ours and the paper's."""
     title: str
-    derive: Callable[[Cell], float | None]
+    derive: Callable[[Slice], float | None]
     """None where it is unavailable."""
     good: Literal["low", "high", ""] = ""
     """Which end is better; nothing where neither is."""
     paper: str = ""
     """What the paper calls it, where it prints it."""
-    interval: Callable[[Cell], Interval | None] | None = None
+    interval: Callable[[Slice], Interval | None] | None = None
     """A 95 % bootstrap interval, where one is worth its room."""
     column: str = ""
     """The column of the table that it is the mean or median of, by which scenarios can be compared one by one."""
@@ -95,7 +95,7 @@ _ALL = (
     ),
     Metric("missing", "missing", lambda cell: cell.missing, form="count", rare=True),
     Metric(
-        "success", "success", Cell.success, "high", "paper’s success", Cell.success_interval, "success",
+        "success", "success", Slice.success, "high", "paper’s success", Slice.success_interval, "success",
         tables=("results", "short", "by group", "by kind"),
     ),
     _mean(
@@ -126,22 +126,22 @@ _ALL = (
         tables=("results of episodes", "short of episodes"),
     ),
     Metric(
-        "normalised_saving", "of it saved against restart", Cell.normalised_saving, paper="paper’s Save_C",
+        "normalised_saving", "of it saved against restart", Slice.normalised_saving, paper="paper’s Save_C",
         form="share", tables=("results of episodes",),
     ),
     Metric(
-        "escalation_rate", "handed over", Cell.escalation_rate, paper="paper’s handed over", rare=True,
+        "escalation_rate", "handed over", Slice.escalation_rate, paper="paper’s handed over", rare=True,
         tables=("results of episodes", "short of episodes"),
     ),
     _mean("probes", "probes", paper="paper’s probes", tables=("results", "short, without the paper's")),
     _mean("undone", "undone", paper="paper’s undone", tables=("results", "short, without the paper's")),
     _mean("rollbacks", "rollback receipts", paper="paper’s #R", tables=("results of episodes",)),
     Metric(
-        "saving", "spending saved against restart", Cell.saving, paper="paper’s Save_C", form="share",
+        "saving", "spending saved against restart", Slice.saving, paper="paper’s Save_C", form="share",
         tables=("results of episodes", "parts of risks"),
     ),
     Metric(
-        "zero_rollback_rate", "false alarms with no rollback", Cell.zero_rollback, paper="paper’s share of these",
+        "zero_rollback_rate", "false alarms with no rollback", Slice.zero_rollback, paper="paper’s share of these",
         form="share", tables=("results of episodes", "parts of risks"),
     ),
     Metric(
@@ -153,10 +153,10 @@ _ALL = (
         rare=True, tables=("results of episodes",),
     ),
     Metric(
-        "over_budget_rate", "over budget", Cell.over_budget_rate, paper="paper’s over budget", rare=True,
+        "over_budget_rate", "over budget", Slice.over_budget_rate, paper="paper’s over budget", rare=True,
         tables=("results of episodes",),
     ),
-    Metric("causes", "causes", Cell.causes, form="count"),
+    Metric("causes", "causes", Slice.causes, form="count"),
     # With an exact risk a cause is a label that no probe can see: attribution says something of episodes only.
     _attribution(
         "attribution_precision", "attribution precision", lambda scores: scores.precision, "results of episodes"
@@ -175,13 +175,13 @@ _ALL = (
     Metric(
         "normalised_error", "normalised error",
         lambda cell: cell.error(normalised=True) if cell.estimates else None, "low", "paper’s normalised error",
-        Cell.error_interval, form="percentage", leads=True, tables=("results", "short of risks", "by group"),
+        Slice.error_interval, form="percentage", leads=True, tables=("results", "short of risks", "by group"),
     ),
     Metric(
         "mean_absolute_error", "mean absolute error", lambda cell: cell.error() if cell.estimates else None, "low",
         column="error", each="error of the estimate", compared=True, tables=("results",),
     ),
-    Metric("disjoint_states", "states with disjoint sets", Cell.disjoint, form="count", tables=("results",)),
+    Metric("disjoint_states", "states with disjoint sets", Slice.disjoint, form="count", tables=("results",)),
     Metric(
         "disjoint_mean_absolute_error", "mean absolute error there",
         lambda cell: cell.error(disjoint=True) if cell.estimates else None,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.codec import json_number
-from aquamend_lab.analysis.cell import Cell
+from aquamend_lab.analysis.cell import Slice
 from aquamend_lab.analysis.metrics import METRICS, Metric
 from aquamend_lab.analysis.statistics import Interval
 from aquamend_lab.analysis.table import RunTable
@@ -21,7 +21,7 @@ class Summary:
 
     suite: str
     group: Mapping[str, Any]
-    cell: Cell
+    cell: Slice
     _known: dict[str, float | None] = field(default_factory=dict, init=False)
     _intervals: dict[str, Interval | None] = field(default_factory=dict, init=False)
 
@@ -66,7 +66,7 @@ def summarise_together(table: RunTable) -> list[Summary]:
 
 
 def _summaries(table: RunTable, rows: np.ndarray, *, group: Mapping[str, Any]) -> list[Summary]:
-    cells = [Cell(table, rows, policy) for policy in table.policies]
+    cells = [Slice(table, rows, policy) for policy in table.policies]
     return [Summary(table.run.suite, group, cell) for cell in cells if cell.met.size]
 
 

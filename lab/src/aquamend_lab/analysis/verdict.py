@@ -13,7 +13,7 @@ SIGNIFICANT = 0.05
 """The ranks are told apart where the p-value, adjusted by Holm's method, is below this."""
 
 
-class Finding(Enum):
+class Conclusion(Enum):
     """What can be said of two sides, on average and scenario by scenario (by the signed ranks)."""
 
     NO_PAIRS = "no scenario has a number of both"
@@ -31,37 +31,37 @@ class Finding(Enum):
 Sided = Literal["first", "second"]
 
 
-class Verdict(NamedTuple):
+class ComparisonVerdict(NamedTuple):
     """A finding and whom it favours: in the mean, but for ``RANKS_ONLY``, where it is by the ranks."""
 
-    finding: Finding
+    finding: Conclusion
     better: Sided | None = None
 
 
-def verdict_of(found: Comparison) -> Verdict:
+def verdict_of(found: Comparison) -> ComparisonVerdict:
     """Return what a comparison establishes.
 
     The mean has a side where its 95 % interval leaves zero out, the ranks where the adjusted p-value is below 0.05.
     """
     if not found.pairs:
-        return Verdict(Finding.NO_PAIRS)
+        return ComparisonVerdict(Conclusion.NO_PAIRS)
     if found.ties == found.pairs:
-        return Verdict(Finding.TIE)
+        return ComparisonVerdict(Conclusion.TIE)
     if found.exact and math.isfinite(found.mean_difference or 0.0):
-        return Verdict(Finding.EXACT, mean_side(found))
+        return ComparisonVerdict(Conclusion.EXACT, mean_side(found))
     if found.mean_difference is None:
-        return Verdict(Finding.BOTH_INFINITE)
+        return ComparisonVerdict(Conclusion.BOTH_INFINITE)
     if math.isinf(found.mean_difference):
-        return Verdict(Finding.INFINITE, mean_side(found))
+        return ComparisonVerdict(Conclusion.INFINITE, mean_side(found))
     match _established_mean(found), _established_ranks(found):
         case None, None:
-            return Verdict(Finding.OPEN)
+            return ComparisonVerdict(Conclusion.OPEN)
         case mean, None:
-            return Verdict(Finding.MEAN_ONLY, mean)
+            return ComparisonVerdict(Conclusion.MEAN_ONLY, mean)
         case None, ranks:
-            return Verdict(Finding.RANKS_ONLY, ranks)
+            return ComparisonVerdict(Conclusion.RANKS_ONLY, ranks)
         case mean, ranks:
-            return Verdict(Finding.CLEAR if mean == ranks else Finding.OPPOSED, mean)
+            return ComparisonVerdict(Conclusion.CLEAR if mean == ranks else Conclusion.OPPOSED, mean)
 
 
 def mean_side(found: Comparison) -> Sided | None:

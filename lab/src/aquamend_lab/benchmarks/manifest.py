@@ -19,7 +19,7 @@ Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Wanted:
     """What a run should hold; None leaves it to the run being continued, or else to the suite."""
 
     policies: tuple[str, ...] | None = None
@@ -27,7 +27,7 @@ class Asked:
     seeds: int | None = None
 
 
-def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, resume: bool, workers: str) -> Manifest:
+def manifest_of(suite: Suite, folder: RunFolder, asked: Wanted, *, source: str, resume: bool, workers: str) -> Manifest:
     """Return the manifest of the run to do: a new one, or the one in the folder, extended by what is asked.
 
     ``source`` is how the suite was named: by its own name, as ``module:Suite``, or as a folder of problem files.
@@ -48,7 +48,7 @@ def manifest_of(suite: Suite, folder: RunFolder, asked: Asked, *, source: str, r
     return manifest | {"own_suite": made_of, "own_policies": hashes, "looks": looks_of(suite, manifest["policies"])}
 
 
-def _new(suite: Suite, asked: Asked, *, workers: str) -> Manifest:
+def _new(suite: Suite, asked: Wanted, *, workers: str) -> Manifest:
     head = {"format": FORMAT, "suite": suite.name, "description": suite.description}
     size = {
         "policies": list(asked.policies or suite.policies),
@@ -90,7 +90,7 @@ def _declared(suite: Suite) -> Manifest:
     } | kept
 
 
-def _continued(suite: Suite, folder: RunFolder, asked: Asked, *, resume: bool, workers: str) -> Manifest:
+def _continued(suite: Suite, folder: RunFolder, asked: Wanted, *, resume: bool, workers: str) -> Manifest:
     """Return the folder's manifest; what it asked for stays asked for, and more may be added."""
     before = load_manifest(folder)
     if not resume:

@@ -27,12 +27,12 @@ from aquamend_lab.pouring.model.fitted import load_fitted
 from aquamend_lab.pouring.model.problem import PROBE_S
 from aquamend_lab.pouring.mujoco import judging, world
 from aquamend_lab.pouring.mujoco.dimensions import CUPS
-from aquamend_lab.pouring.mujoco.drawing import Kind, Severity, draw_scales_off, draw_scene, draw_trouble
-from aquamend_lab.pouring.mujoco.episode import Alarmed, Episode, until_alarm
+from aquamend_lab.pouring.mujoco.drawing import Mishap, MishapSize, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.judging import truth_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.world import Moment, PouringRobot
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
-from aquamend_lab.pouring.task import CAMERA, TARGET, Stage, Statement, binding, quantity
+from aquamend_lab.pouring.task import CAMERA, TARGET, CupValues, Stage, binding, quantity
 from aquamend_lab.records import STRATUM
 
 MAIN_BATCH, LARGE, VALIDATION, PRE_COMMIT, Q1 = (
@@ -64,10 +64,10 @@ class Design:
 
     family: Family
     stage: Stage
-    kind: Kind
+    kind: Mishap
     misread: int | None = None
     """Which cup the camera misreads, by what it holds: 0 is the emptiest, the paper's A, and 1 the next, its B."""
-    severity: Severity | None = None
+    severity: MishapSize | None = None
 
 
 def main_design(number: int) -> Design:
@@ -80,10 +80,10 @@ def main_design(number: int) -> Design:
     stage = (Stage.LIFTED, Stage.BESIDE)[number // len(Family) % 2]
     turn = number // (2 * len(Family)) % 2
     kind = {
-        Family.FALSE_ALARM: (Kind.OCCLUSION, Kind.SPIKE)[turn],
-        Family.ADD: (Kind.MUCH, Kind.LITTLE)[turn],
-        Family.SWAP: Kind.SWAP_RIVAL,
-        Family.DRIFT: Kind.BIAS,
+        Family.FALSE_ALARM: (Mishap.OCCLUSION, Mishap.SPIKE)[turn],
+        Family.ADD: (Mishap.MUCH, Mishap.LITTLE)[turn],
+        Family.SWAP: Mishap.SWAP_RIVAL,
+        Family.DRIFT: Mishap.BIAS,
     }[family]
     misread = int(stage is Stage.BESIDE) if family is Family.DRIFT else None
     return Design(family, stage, kind, misread)
@@ -93,37 +93,37 @@ def validation_design(number: int) -> Design:
     """Return a scene of the validation: four families, T0 and early T1, two severities."""
     family = tuple(Family)[number % len(Family)]
     stage = (Stage.DECIDED, Stage.LIFTED)[number // len(Family) % 2]
-    severity = tuple(Severity)[number // (2 * len(Family)) % 2]
-    mild = severity is Severity.MILD
+    severity = tuple(MishapSize)[number // (2 * len(Family)) % 2]
+    mild = severity is MishapSize.MILD
     kind = {
-        Family.FALSE_ALARM: Kind.OCCLUSION if mild else Kind.SPIKE,
-        Family.ADD: Kind.LITTLE if mild else Kind.MUCH,
-        Family.SWAP: Kind.SWAP_OTHERS if mild else Kind.SWAP_RIVAL,
-        Family.DRIFT: Kind.BIAS,
+        Family.FALSE_ALARM: Mishap.OCCLUSION if mild else Mishap.SPIKE,
+        Family.ADD: Mishap.LITTLE if mild else Mishap.MUCH,
+        Family.SWAP: Mishap.SWAP_OTHERS if mild else Mishap.SWAP_RIVAL,
+        Family.DRIFT: Mishap.BIAS,
     }[family]
     return Design(family, stage, kind, severity=severity)
 
 
 def pre_commit_design(number: int) -> Design:
     """Return a scene about to commit: every kind of trouble takes its turn."""
-    kind = tuple(Kind)[number % len(Kind)]
+    kind = tuple(Mishap)[number % len(Mishap)]
     return Design(family_of(kind), Stage.COMMITTING, kind)
 
 
-def family_of(kind: Kind) -> Family:
+def family_of(kind: Mishap) -> Family:
     """Return the family that a kind of trouble belongs to."""
     match kind:
-        case Kind.OCCLUSION | Kind.SPIKE:
+        case Mishap.OCCLUSION | Mishap.SPIKE:
             return Family.FALSE_ALARM
-        case Kind.LITTLE | Kind.MUCH | Kind.RIVAL | Kind.THIRD:
+        case Mishap.LITTLE | Mishap.MUCH | Mishap.RIVAL | Mishap.THIRD:
             return Family.ADD
-        case Kind.SWAP_RIVAL | Kind.SWAP_THIRD | Kind.SWAP_OTHERS:
+        case Mishap.SWAP_RIVAL | Mishap.SWAP_THIRD | Mishap.SWAP_OTHERS:
             return Family.SWAP
-        case Kind.BIAS | Kind.FROZEN | Kind.MIXED_UP:
+        case Mishap.BIAS | Mishap.FROZEN | Mishap.MIXED_UP:
             return Family.DRIFT
 
 
-def alarmed_scene(suite: str, seed: int, number: int, design: Design) -> Alarmed:
+def alarmed_scene(suite: str, seed: int, number: int, design: Design) -> AtTheAlarm:
     """Return the alarm of a scene; a pure function of its arguments."""
     return until_alarm(drawn_episode(suite, seed, number, design))
 
@@ -213,7 +213,7 @@ def make(
     return replace(posed(), versions={STARTING_OVER: posed(restarts=True), CHAIN: posed(linear_chain=True)})
 
 
-def _roles(declared: Statement) -> dict[str, str]:
+def _roles(declared: CupValues) -> dict[str, str]:
     """Return the beliefs about cups by role: the cup declared least full, the next, and the other."""
     cups = sorted(CUPS, key=lambda cup: (declared.quantity_g[CUPS.index(cup)], cup))
     roles = dict(zip(cups, ("target", "next", "other"), strict=True))
@@ -240,7 +240,7 @@ def first_commands(state: InformationState) -> dict[str, dict[str, object]]:
     return found
 
 
-def _invalid(alarmed: Alarmed) -> Callable[[Declaration], bool]:
+def _invalid(alarmed: AtTheAlarm) -> Callable[[Declaration], bool]:
     """Return what tells whether a version of a declaration is really invalid: its value against what is true."""
     task, declared = alarmed.template.model({}).task, alarmed.declared
     true = truth_of(alarmed.body, alarmed.before_pouring_g, declared.target)

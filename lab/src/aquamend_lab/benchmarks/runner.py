@@ -21,12 +21,12 @@ from aquamend.files.atomic import write_atomically
 from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.executors import Work, workers
 from aquamend_lab.benchmarks.lock import locked
-from aquamend_lab.benchmarks.manifest import Asked, Manifest, manifest_of, now, save_manifest
+from aquamend_lab.benchmarks.manifest import Manifest, Wanted, manifest_of, now, save_manifest
 from aquamend_lab.benchmarks.work import Piece, Unit, cut, missing_units
 from aquamend_lab.records import Run, RunFolder, load_run, write_lines
 from aquamend_lab.records.run_folder import Record, key_of
 
-__all__ = ["THE_FULL_SUITE", "Asked", "run_suite"]
+__all__ = ["THE_FULL_SUITE", "Wanted", "run_suite"]
 
 LARGEST_PIECE = 10
 PIECES_A_WORKER = 32
@@ -34,14 +34,14 @@ PIECES_A_WORKER = 32
 Progress = Callable[[int, int], None]
 """Told how many scenarios are done, and of how many."""
 
-THE_FULL_SUITE = Asked()
+THE_FULL_SUITE = Wanted()
 
 
 def run_suite(
     name: str,
     out: str | Path,
     *,
-    asked: Asked = THE_FULL_SUITE,
+    asked: Wanted = THE_FULL_SUITE,
     jobs: int = -1,
     cluster: str | None = None,
     resume: bool = False,

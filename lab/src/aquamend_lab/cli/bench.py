@@ -77,7 +77,7 @@ def bench(
         return
     from aquamend.policies.registry import names_in
     from aquamend_lab.benchmarks.catalogue import suite_named
-    from aquamend_lab.benchmarks.runner import Asked, run_suite
+    from aquamend_lab.benchmarks.runner import Wanted, run_suite
 
     refusals = Refusals()
     names = None if policies is None else tuple(dict.fromkeys(names_in(policies)))
@@ -89,7 +89,7 @@ def bench(
             run = run_suite(
                 suite,
                 Path("runs") / name if out is None else out,
-                asked=Asked(names, scenarios, seeds),
+                asked=Wanted(names, scenarios, seeds),
                 jobs=jobs,
                 cluster=cluster,
                 resume=resume,

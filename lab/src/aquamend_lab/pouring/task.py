@@ -155,7 +155,7 @@ class Residuals:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class CupValues:
     """A value for every belief: what is declared, or what is true; amounts and positions in the order of the cups."""
 
     quantity_g: tuple[float, ...]
@@ -172,17 +172,17 @@ def decided(
     position_mm: Sequence[float],
     camera: str = SOUND,
     scales: str = SOUND,
-) -> Statement:
+) -> CupValues:
     """Return the statement whose target follows from the amounts: the least full cup, the first of equal ones."""
     least = min(range(len(cups)), key=quantity_g.__getitem__)
-    return Statement(tuple(quantity_g), tuple(position_mm), cups[least], camera, scales)
+    return CupValues(tuple(quantity_g), tuple(position_mm), cups[least], camera, scales)
 
 
 @dataclass(frozen=True, slots=True)
 class PouringTask:
     """The task as far as it has come: which cups, what is declared of them, which actions are done, at which prices."""
 
-    declared: Statement
+    declared: CupValues
     stage: Stage = Stage.BESIDE
     pour_reversible: bool = True
     linear_chain: bool = False
@@ -209,19 +209,19 @@ class PouringTask:
         each = [Measurement(sense, cup) for sense in (Sense.LOOK, Sense.WEIGH) for cup in self.cups]
         return {m.name: m for m in [*each, Measurement(Sense.LOCALISE), Measurement(Sense.CHECK_CAMERA)]}
 
-    def values(self, statement: Statement) -> dict[str, Value]:
+    def values(self, statement: CupValues) -> dict[str, Value]:
         """Return what a statement says of every belief."""
         said: dict[str, Value] = {quantity(x): g for x, g in zip(self.cups, statement.quantity_g, strict=True)}
         said |= {binding(x): mm for x, mm in zip(self.cups, statement.position_mm, strict=True)}
         said |= {TARGET: statement.target, CAMERA: statement.camera}
         return said | ({SCALES: statement.scales} if self.instruments.scales_may_be_off else {})
 
-    def wrong(self, said: Mapping[str, Value], true: Statement) -> tuple[str, ...]:
+    def wrong(self, said: Mapping[str, Value], true: CupValues) -> tuple[str, ...]:
         """Return the beliefs whose declared value is not true: the one rule for model, world and judge."""
         facts = self.values(true)
         return tuple(b.name for b in self._beliefs() if differs(said[b.name], facts[b.name], b.tolerance))
 
-    def restarted(self, reading_g: Sequence[float], position_mm: Sequence[float]) -> Statement:
+    def restarted(self, reading_g: Sequence[float], position_mm: Sequence[float]) -> CupValues:
         """Return what is declared after starting over: all that the same camera reads now, and what follows from it."""
         return decided(self.cups, reading_g, position_mm, SOUND)
 

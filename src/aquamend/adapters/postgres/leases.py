@@ -11,7 +11,7 @@ from typing import Final
 
 import psycopg
 
-from aquamend.adapters.postgres.link import Link
+from aquamend.adapters.postgres.link import DatabaseLink
 from aquamend.adapters.postgres.tables import Connection
 from aquamend.errors import HeldSession
 from aquamend.recovery.clock import Instant
@@ -46,7 +46,7 @@ Listener = tuple[str | None, Callable[[], object]]
 class Leases:
     """The leases that one program holds, and whoever in it listens for the word of people."""
 
-    def __init__(self, link: Link, seconds: float) -> None:
+    def __init__(self, link: DatabaseLink, seconds: float) -> None:
         self._link, self.seconds = link, seconds
         self._lock = threading.Lock()
         """Never held while the server is waited for."""

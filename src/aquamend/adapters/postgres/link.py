@@ -35,7 +35,7 @@ _PASSING: Final = (
 _PAUSES_S: Final = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
-class Link:
+class DatabaseLink:
     """A connection to a database, for many threads and across forks; another one where it was lost."""
 
     def __init__(self, address: str, *, read_only: bool, limit_s: float) -> None:

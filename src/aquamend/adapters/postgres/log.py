@@ -13,7 +13,7 @@ from typing import Any, Final, Self, TypeVar
 
 from aquamend.adapters.postgres import tables
 from aquamend.adapters.postgres.leases import CHANNEL, KEPT, Leases
-from aquamend.adapters.postgres.link import Link
+from aquamend.adapters.postgres.link import DatabaseLink
 from aquamend.adapters.postgres.tables import Connection
 from aquamend.errors import AquaMendError, BadArgument, BadJournal, ForeignSession, HeldSession, UnknownName, UsedName
 from aquamend.problem import Problem
@@ -80,7 +80,7 @@ class PostgresLog:
         if not 0.0 < lease_s <= LONGEST_LEASE_S:
             raise BadArgument(f"lease_s is {lease_s!r}; give seconds, above 0 and at most {LONGEST_LEASE_S:,.0f}")
         self.lease_s = lease_s
-        self._link = Link(address, read_only=read_only, limit_s=max(lease_s, LEAST_LIMIT_S))
+        self._link = DatabaseLink(address, read_only=read_only, limit_s=max(lease_s, LEAST_LIMIT_S))
         self._leases = Leases(self._link, lease_s)
         self._problems = Problems()
         try:

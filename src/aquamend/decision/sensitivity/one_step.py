@@ -22,7 +22,7 @@ from aquamend.belief.support import spoken, spoken_after
 from aquamend.decision.branches import planning_likelihood
 from aquamend.decision.closures import Groups
 from aquamend.decision.endings import TIE, Endings, endings_of
-from aquamend.decision.other_endings import Ending, OtherEndings
+from aquamend.decision.other_endings import LinearEnding, OtherEndings
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import best_terminal, completed, listed_endings, price
@@ -37,7 +37,7 @@ BEATS_ALL = -1e30
 
 
 @dataclass(frozen=True, eq=False)
-class Option:
+class Rival:
     """An alternative: pay, hear an answer, decide."""
 
     probe: str | None
@@ -47,7 +47,7 @@ class Option:
     """Shape ``(n_answers, n)``; ones for stopping, intervals of readings for a continuous probe."""
     speaks: Bools
     """Shape ``(n_answers, n_pairs)``; who speaks for what by the time of the decision."""
-    endings: tuple[Ending, ...]
+    endings: tuple[LinearEnding, ...]
     losses: Floats
     """ℓ(u, s), shape ``(n_decisions, n)``; infinite where u is inadmissible under s."""
     exact: bool
@@ -121,7 +121,7 @@ def undominated(choices: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Alternatives:
+class Rivals:
     """Everything that could be done at a state, over the n hypotheses that may carry probability."""
 
     state: InformationState
@@ -129,13 +129,13 @@ class Alternatives:
     """Positions of the n hypotheses still possible: what evidence has ruled out stays ruled out."""
     posterior: Floats
     """Shape ``(n,)``."""
-    own: Option
+    own: Rival
     """The step; a terminal decision stands alone in it."""
     decision: Decision | None
     """The step, completed, where it is a terminal decision."""
-    stop: Option
+    stop: Rival
     """All other terminal decisions."""
-    probes: tuple[Option, ...]
+    probes: tuple[Rival, ...]
     """All other legal probes."""
     ruled: bool
     """Whether decisions have conditions beyond the hypotheses: support, or being a last resort."""
@@ -197,7 +197,7 @@ def best_alternative(state: InformationState, without: Step | None = None) -> tu
     return label(stop.decision), stop.loss
 
 
-def alternatives(state: InformationState, step: Step) -> Alternatives | None:
+def alternatives(state: InformationState, step: Step) -> Rivals | None:
     """Return what could be done at a state, the step apart; None where the decisions are too many to tell."""
     endings, inside = endings_of(state.problem), np.flatnonzero(state.posterior > 0)
     speaks = spoken(endings.support, state)
@@ -218,7 +218,7 @@ def alternatives(state: InformationState, step: Step) -> Alternatives | None:
     else:
         mine = _option((None, 0.0, stop.kernel, stop.speaks), (own,), inside, exact=True)
         stop = _rivals(stop, mine.losses[0], len(listed) if any(own is e for e in endings.others.last_resorts) else 0)
-    return Alternatives(
+    return Rivals(
         state=state,
         inside=inside,
         posterior=state.posterior[inside] / state.posterior.sum(),
@@ -235,16 +235,16 @@ _Asked = tuple[str | None, float, Floats, Bools]
 """Probe, cost, kernel and who speaks for what: the first fields of an option."""
 
 
-def _option(asked: _Asked, endings: Sequence[Ending], inside: Indices, *, exact: bool) -> Option:
+def _option(asked: _Asked, endings: Sequence[LinearEnding], inside: Indices, *, exact: bool) -> Rival:
     """Return an option over the possible hypotheses, its clauses written as rows c − ½."""
     losses = np.array([ending.loss[inside] for ending in endings]).reshape(len(endings), len(inside))
     signed = [replace(e, support=tuple(clause[:, inside] - REJECT_AT for clause in e.support)) for e in endings]
-    return Option(*asked, tuple(signed), losses, exact)
+    return Rival(*asked, tuple(signed), losses, exact)
 
 
 def _probe_option(
-    state: InformationState, probe: str, stop: Option, last: Sequence[Ending], inside: Indices, *, complete: bool
-) -> Option:
+    state: InformationState, probe: str, stop: Rival, last: Sequence[LinearEnding], inside: Indices, *, complete: bool
+) -> Rival:
     """Return a probe with what may be decided once it has answered."""
     view, endings = state.probe(probe), endings_of(state.problem)
     rows, exact = planning_likelihood(state, view), isinstance(view.channel, Outcomes)
@@ -253,19 +253,19 @@ def _probe_option(
     ways, which = np.unique(speaks, axis=0, return_inverse=True)
     listed = [_listed(endings, own, inside) for own in ways] if len(endings.support) else [None]
     if any(own is None for own in listed):
-        return Option(*asked, stop.endings, stop.losses, exact and complete and not len(endings.support))
+        return Rival(*asked, stop.endings, stop.losses, exact and complete and not len(endings.support))
     every = [ending for own in listed for ending in (*(own or ()), *last)]
     group = np.repeat(np.arange(len(listed)), [len(own or ()) + len(last) for own in listed])
     return replace(_option(asked, every, inside, exact=exact), open=group == which.ravel()[:, None])
 
 
-def _twins(option: Option, other: Option) -> bool:
+def _twins(option: Rival, other: Rival) -> bool:
     same = option.cost == other.cost and option.kernel.shape == other.kernel.shape
     same = same and np.array_equal(option.losses, other.losses)
     return bool(same and np.allclose(option.kernel, other.kernel, rtol=0.0, atol=1e-12))
 
 
-def _rivals(stop: Option, own: Floats, n_before: int) -> Option:
+def _rivals(stop: Rival, own: Floats, n_before: int) -> Rival:
     """Return stopping without the decisions that cost what the step does, whatever is true.
 
     A last resort gives way to the ``n_before`` other decisions wherever they are admissible, at any price.
@@ -278,7 +278,7 @@ def _rivals(stop: Option, own: Floats, n_before: int) -> Option:
     return replace(stop, losses=losses[other], endings=tuple(stop.endings[u] for u in other))
 
 
-def _listed(endings: Endings, speaks: Bools, inside: Indices) -> tuple[Ending, ...] | None:
+def _listed(endings: Endings, speaks: Bools, inside: Indices) -> tuple[LinearEnding, ...] | None:
     """Return every terminal decision but the last resorts, less those that another beats; None where too many."""
     possible = np.zeros(len(endings.features), dtype=bool)
     possible[inside] = True
@@ -289,19 +289,21 @@ def _listed(endings: Endings, speaks: Bools, inside: Indices) -> tuple[Ending, .
     return None if sets is None else (*sets, *endings.others.usual)
 
 
-def _own(state: InformationState, endings: Endings, step: Decision) -> tuple[Ending, Sequence[Ending]] | None:
+def _own(
+    state: InformationState, endings: Endings, step: Decision
+) -> tuple[LinearEnding, Sequence[LinearEnding]] | None:
     """Return a terminal step as a linear function of the posterior, and the correction sets next to it, or None.
 
     A set that beats the step does so in some group of beliefs that share no operation with the rest, so those that
     differ in one group stand for all. None where a group's closures are too many to list.
     """
-    never = Ending(step, np.full(len(state.posterior), math.inf))
+    never = LinearEnding(step, np.full(len(state.posterior), math.inf))
     if not isinstance(step, Continue) and not (isinstance(step, RollBack) and step.plan is None):
         given = (*endings.others.usual, *endings.others.last_resorts)
         same = (e for e in given if _key(e.decision) == _key(step))
         return next(same, never), ()
     graph, decision = state.problem.graph, _completed(state, endings, step)
-    own, sides = Ending(decision, np.full(len(state.posterior), graph.rollback_cost(decision.undo))), []
+    own, sides = LinearEnding(decision, np.full(len(state.posterior), graph.rollback_cost(decision.undo))), []
     for members, group in _by_group(endings):
         ways = listed_endings(group, spoken(endings.support, state), most=MOST_DECISIONS)
         if ways is None or endings.groups.cuts:
@@ -310,14 +312,14 @@ def _own(state: InformationState, endings: Endings, step: Decision) -> tuple[End
         wanted = tuple(kept), tuple(new for new in decision.declare if new.belief in kept)
         mine = [way for way in ways if _key(way.decision) == wanted and _open(way, state)]
         old = min(mine, key=lambda way: len(way.support), default=never)  # what cannot be wrong needs no evidence
-        own = Ending(
+        own = LinearEnding(
             decision, own.loss + old.loss - graph.rollback_cost(graph.closure(wanted[0])), own.support + old.support
         )
         sides.append((members, old, ways))
     return own, [_changed(graph, own, members, old, new) for members, old, ways in sides for new in ways]
 
 
-def _open(ending: Ending, state: InformationState) -> bool:
+def _open(ending: LinearEnding, state: InformationState) -> bool:
     """Whether an ending is admissible at a state."""
     clauses = all(bool((clause @ state.posterior < REJECT_AT).any()) for clause in ending.support)
     return clauses and math.isfinite(expected(state.posterior, ending.loss))
@@ -365,7 +367,9 @@ def _by_group(endings: Endings) -> Iterator[tuple[frozenset[str], Endings]]:
         yield names, replace(endings, groups=group, others=OtherEndings())
 
 
-def _changed(graph: RecoveryGraph, own: Ending, members: frozenset[str], old: Ending, new: Ending) -> Ending:
+def _changed(
+    graph: RecoveryGraph, own: LinearEnding, members: frozenset[str], old: LinearEnding, new: LinearEnding
+) -> LinearEnding:
     """Return the step with something else done about one group of beliefs."""
     correct = {name for name in getattr(own.decision, "correct", ()) if name not in members}
     correct |= {*getattr(new.decision, "correct", ())}
@@ -373,4 +377,4 @@ def _changed(graph: RecoveryGraph, own: Ending, members: frozenset[str], old: En
     support = tuple(clause for clause in own.support if not any(clause is gone for gone in old.support))
     with np.errstate(invalid="ignore"):
         loss = own.loss - old.loss + new.loss
-    return Ending(RollBack(names, graph.closure(names)) if names else Continue(), loss, support + new.support)
+    return LinearEnding(RollBack(names, graph.closure(names)) if names else Continue(), loss, support + new.support)

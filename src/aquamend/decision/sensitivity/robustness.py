@@ -24,8 +24,8 @@ from aquamend.belief import InformationState
 from aquamend.belief.state import REJECT_AT
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.sensitivity.one_step import (
-    Alternatives,
-    Option,
+    Rival,
+    Rivals,
     alternatives,
     best_alternative,
     label,
@@ -114,7 +114,7 @@ def robustness(state: InformationState, step: Step) -> Robustness:
     )
 
 
-def belief_thresholds(options: Alternatives) -> tuple[BeliefThreshold, ...]:
+def belief_thresholds(options: Rivals) -> tuple[BeliefThreshold, ...]:
     """Return the thresholds of every belief that may have failed and may hold, in graph order.
 
     Along p(θ) = θ p(·|failed) + (1 − θ) p(·|holds) stopping and every other probe are concave, and the step is linear
@@ -144,7 +144,7 @@ def belief_thresholds(options: Alternatives) -> tuple[BeliefThreshold, ...]:
 class _Line:
     """All alternatives along one belief's probability θ."""
 
-    options: Alternatives
+    options: Rivals
     now: float
     holds: Floats
     fails: Floats
@@ -197,7 +197,7 @@ class _Line:
         return (kernel * self.holds) @ features, (kernel * self.fails) @ features
 
     @cached_property
-    def _all(self) -> list[Option]:
+    def _all(self) -> list[Rival]:
         return [self.options.stop, *self.options.probes, *([self.options.own] if self.options.decision is None else [])]
 
     def _losses(self, thetas: Floats) -> Floats:

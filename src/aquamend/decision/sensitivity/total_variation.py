@@ -25,8 +25,8 @@ from aquamend.arrays import Floats, Indices
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.probe_value import clairvoyant_losses
 from aquamend.decision.sensitivity.one_step import (
-    Alternatives,
-    Option,
+    Rival,
+    Rivals,
     admissible,
     best_alternative,
     step_loss,
@@ -213,7 +213,7 @@ def _minimised(cost: Floats, matrix: Floats, limit: Floats, *, free: int) -> _So
 class Search:
     """The nearest flip so far, and the least distance at which one has not been excluded."""
 
-    options: Alternatives
+    options: Rivals
     distance: float = math.inf
     unresolved: float = math.inf
     challenger: str | None = None
@@ -247,7 +247,7 @@ class Search:
         for option in (options.stop, *sorted(options.probes, key=self._loss_now)):
             self._challenge(option)
 
-    def _loss_now(self, option: Option) -> float:
+    def _loss_now(self, option: Rival) -> float:
         p = self.options.posterior
         return float(option.branch_losses(p, p > 0).min(axis=1).sum()) + option.cost
 
@@ -261,7 +261,7 @@ class Search:
                 shift = shifted(p, rows[0], 0.0) if len(rows) == 1 else nearest(p, np.zeros(len(p)), [], rows)
                 self._judge(shift, None, certain=options.decision is not None)
 
-    def _challenge(self, option: Option) -> None:
+    def _challenge(self, option: Rival) -> None:
         """Look for the nearest flip to one alternative: first by guessing rules, then among all of them."""
         options = self.options
         certain = options.own.exact and not options.ruled
@@ -283,7 +283,7 @@ class Search:
             else:
                 self.unresolved = min(self.unresolved, root)
 
-    def _in_order(self, option: Option, rules: Floats, bounds: Floats, *, certain: bool) -> None:
+    def _in_order(self, option: Rival, rules: Floats, bounds: Floats, *, certain: bool) -> None:
         """Solve for these rules, nearest first, until no other can be nearer."""
         tried = 0
         for k in np.argsort(bounds, kind="stable"):
@@ -328,7 +328,7 @@ class Search:
             self.cuts.append(own.cost + shift.mixture)
         return shift
 
-    def _supported_stops(self, option: Option) -> None:
+    def _supported_stops(self, option: Rival) -> None:
         """Look for the nearest flip to each terminal decision, where one row of each of its clauses is met."""
         own, bounds = self.cuts[0] if self.cuts else np.zeros(0), self.bounds(option.losses)
         certain = self.options.decision is not None
@@ -348,7 +348,7 @@ class Search:
                 met = nearest(self.options.posterior, option.losses[u], [own[None, :]], np.array(rows) + STRICTLY)
                 self._judge(met, ending.decision, certain=certain)
 
-    def _guesses(self, option: Option) -> Iterator[Shift]:
+    def _guesses(self, option: Rival) -> Iterator[Shift]:
         """Yield flips to a probe, found by improving rule and posterior in turn, from p and towards some corners."""
         p = self.options.posterior
         known = option.tables.min(axis=1).sum(axis=0)
@@ -365,7 +365,7 @@ class Search:
                 yield shift
                 reached, x = shift.upper, shift.witness
 
-    def _rules(self, option: Option) -> tuple[Floats, Floats]:
+    def _rules(self, option: Rival) -> tuple[Floats, Floats]:
         """Return the rules of a probe that may flip nearer than known by now, and their bounds.
 
         Branches on the decision after each answer; answers still open are priced as if the truth were known.

@@ -41,7 +41,7 @@ MERMAID_SHAPE = {"probe": ('(["', '"])'), "belief": ('("', '")'), "action": ('["
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DrawnNode:
     """One node with the marks it carries, the weakest first."""
 
     name: str
@@ -52,7 +52,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DrawnEdge:
     """One edge with what is written on it and how it is drawn."""
 
     source: str
@@ -67,8 +67,8 @@ class MarkedGraph:
     """A recovery graph ready to be written in a language that draws graphs."""
 
     title: str
-    nodes: tuple[Node, ...]
-    links: tuple[Link, ...]
+    nodes: tuple[DrawnNode, ...]
+    links: tuple[DrawnEdge, ...]
 
     def as_dot(self) -> str:
         """Return the graph in the language of Graphviz."""
@@ -126,27 +126,27 @@ def marked_graph(state: InformationState, step: Step) -> MarkedGraph:
     return MarkedGraph(f"{problem.name}: {Wording(state).brief(step)}", nodes, tuple(_links(state)))
 
 
-def _links(state: InformationState) -> Iterator[Link]:
+def _links(state: InformationState) -> Iterator[DrawnEdge]:
     for source, target, kind in state.problem.graph.edges:
-        yield Link(source, target, EdgeKind(kind).value, "dashed" if kind == EdgeKind.TEMPORAL else "solid")
+        yield DrawnEdge(source, target, EdgeKind(kind).value, "dashed" if kind == EdgeKind.TEMPORAL else "solid")
     for probe in state.problem.graph.probes:
         if probe.source is not None:
-            yield Link(probe.name, probe.source, "relies on", "dotted")
+            yield DrawnEdge(probe.name, probe.source, "relies on", "dotted")
         for label, actions in (("once done", probe.requires), ("once undone", probe.forbids)):
-            yield from (Link(probe.name, action, label, "dotted") for action in actions)
+            yield from (DrawnEdge(probe.name, action, label, "dotted") for action in actions)
 
 
-def _probe_nodes(state: InformationState, step: Step) -> Iterator[Node]:
+def _probe_nodes(state: InformationState, step: Step) -> Iterator[DrawnNode]:
     waits = state.problem.graph.why_impossible
     for probe in state.problem.graph.probes:
         chosen = isinstance(step, Reprobe) and step.probe == probe.name
         notes = tuple(f"answered {o.short}" for o in state.evidence if o.probe == probe.name)
         notes += (waits[probe.name],) if probe.name in waits else ()
         notes += ("next step",) if chosen else ()
-        yield Node(probe.name, ("probe", "next") if chosen else ("probe",), notes)
+        yield DrawnNode(probe.name, ("probe", "next") if chosen else ("probe",), notes)
 
 
-def _belief_nodes(state: InformationState, declare: dict[str, NewDeclaration], verb: str) -> Iterator[Node]:
+def _belief_nodes(state: InformationState, declare: dict[str, NewDeclaration], verb: str) -> Iterator[DrawnNode]:
     suspects, words = set(state.suspects), Wording(state)
     for belief, q in zip(state.problem.graph.beliefs, state.failure_probabilities, strict=True):
         marks, notes = ["belief"], []
@@ -160,10 +160,10 @@ def _belief_nodes(state: InformationState, declare: dict[str, NewDeclaration], v
         if belief.name in declare:
             marks.append("declare")
             notes.append(f"{verb}{words.value_of(declare[belief.name]).removeprefix(belief.name)}")
-        yield Node(belief.name, tuple(marks), tuple(notes))
+        yield DrawnNode(belief.name, tuple(marks), tuple(notes))
 
 
-def _action_nodes(state: InformationState, undone: set[str], verb: str) -> Iterator[Node]:
+def _action_nodes(state: InformationState, undone: set[str], verb: str) -> Iterator[DrawnNode]:
     for action in state.problem.graph.actions:
         marks, notes = ["action"], []
         if not action.executed:
@@ -175,10 +175,10 @@ def _action_nodes(state: InformationState, undone: set[str], verb: str) -> Itera
         if action.name in undone:
             marks.append("undo")
             notes.append(verb)
-        yield Node(action.name, tuple(marks), tuple(notes))
+        yield DrawnNode(action.name, tuple(marks), tuple(notes))
 
 
-def _dot_style(node: Node) -> str:
+def _dot_style(node: DrawnNode) -> str:
     attributes: dict[str, str] = {}
     for mark in node.marks:
         attributes |= DOT_STYLE[mark]

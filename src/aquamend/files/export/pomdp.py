@@ -18,7 +18,7 @@ from aquamend.belief import InformationState, ProbeView
 from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.decision.branches import planning_cuts, planning_likelihood
 from aquamend.decision.endings import endings_of
-from aquamend.decision.other_endings import Ending
+from aquamend.decision.other_endings import LinearEnding
 from aquamend.decision.probe_value import could_answer
 from aquamend.decision.steps import Continue, Decision, Escalate, RollBack
 from aquamend.decision.terminal import listed_endings
@@ -58,7 +58,7 @@ class Pomdp:
     hypotheses: tuple[str, ...]
     """The possible ones."""
     probes: tuple[ProbeAction, ...]
-    endings: tuple[Ending, ...]
+    endings: tuple[LinearEnding, ...]
     """Each with a loss for every possible hypothesis."""
     uses: tuple[tuple[int, ...], ...]
     """Every reachable count of uses, one number for each probe; 0 for a probe that cannot run out."""
@@ -168,7 +168,7 @@ def _probe_actions(state: InformationState, possible: Bools) -> tuple[ProbeActio
     return tuple(found)
 
 
-def _endings(state: InformationState, possible: Bools) -> tuple[Ending, ...]:
+def _endings(state: InformationState, possible: Bools) -> tuple[LinearEnding, ...]:
     """Return the decisions worth having, smallest correction sets first.
 
     A decision is left out if another costs no more under every possible hypothesis, or if it is infinite under all of
@@ -182,15 +182,15 @@ def _endings(state: InformationState, possible: Bools) -> tuple[Ending, ...]:
             f"there are over {MOST_CANDIDATES} correction sets to compare, and a POMDP needs one action for each "
             "that is worth having; export a problem with fewer beliefs that may have failed"
         )
-    every: dict[Decision, Ending] = {}
+    every: dict[Decision, LinearEnding] = {}
     for ending in listed:
         every.setdefault(ending.decision, ending)
-    found = [Ending(e.decision, e.loss[possible]) for e in sorted(every.values(), key=_size)]
+    found = [LinearEnding(e.decision, e.loss[possible]) for e in sorted(every.values(), key=_size)]
     kept = _undominated([ending for ending in found if np.isfinite(ending.loss).any()])
-    return kept or (Ending(Escalate(), np.full(int(possible.sum()), math.inf)),)
+    return kept or (LinearEnding(Escalate(), np.full(int(possible.sum()), math.inf)),)
 
 
-def _size(ending: Ending) -> float:
+def _size(ending: LinearEnding) -> float:
     """Return how many beliefs a correction set corrects; all else comes after them."""
     match ending.decision:
         case Continue():
@@ -201,7 +201,7 @@ def _size(ending: Ending) -> float:
             return math.inf
 
 
-def _undominated(endings: Sequence[Ending]) -> tuple[Ending, ...]:
+def _undominated(endings: Sequence[LinearEnding]) -> tuple[LinearEnding, ...]:
     """Return those that no other is at most equal to; of equal ones the first."""
     kept: list[int] = []
     losses = [ending.loss for ending in endings]

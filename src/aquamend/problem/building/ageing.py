@@ -31,7 +31,7 @@ LEAST = 1e-60
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Share:
     """A state of a cause, or what of it came within one stretch of time."""
 
     state: str
@@ -61,10 +61,10 @@ def own_beliefs(cause: RootCause) -> list[str]:
     return list(dict.fromkeys(b for state in cause.states.values() for b in (*state.failed, *state.truth)))
 
 
-def parts_of(cause: RootCause, ages: Ages) -> list[Part]:
+def parts_of(cause: RootCause, ages: Ages) -> list[Share]:
     """Return the parts of a sound cause: its states, or each of them once for every stretch of time."""
     if not cause.comes_at_a_rate:
-        return [Part(state, spec, cause.label(state)) for state, spec in cause.states.items()]
+        return [Share(state, spec, cause.label(state)) for state, spec in cause.states.items()]
     known = {belief: ages.of(belief) or 0.0 for belief in own_beliefs(cause)}
     limits = sorted(set(known.values())) or [ages.all or 0.0]
     youngest = {age: belief for belief, age in reversed(known.items())}
@@ -74,7 +74,7 @@ def parts_of(cause: RootCause, ages: Ages) -> list[Part]:
             failed = tuple(belief for belief in spec.failed if known[belief] >= until)
             truth = {belief: value for belief, value in spec.truth.items() if known[belief] >= until}
             own = replace(spec, failed=failed, truth=truth)
-            found.append(Part(state, own, cause.label(state), since, until, youngest[since] if k else ""))
+            found.append(Share(state, own, cause.label(state), since, until, youngest[since] if k else ""))
     return found
 
 
@@ -85,7 +85,7 @@ def may_have_come(cause: RootCause, ages: Ages) -> bool:
     return any(number > 0.0 for number in numbers) and any(part.until > 0.0 for part in parts_of(cause, ages))
 
 
-def words_of(cause: RootCause, parts: Sequence[Part]) -> dict[str, list[int]]:
+def words_of(cause: RootCause, parts: Sequence[Share]) -> dict[str, list[int]]:
     """Return the words for a cause's states and for what came since a belief was measured, with the parts meant."""
     found: dict[str, list[int]] = {}
     for i, part in enumerate(parts):
@@ -97,13 +97,13 @@ def words_of(cause: RootCause, parts: Sequence[Part]) -> dict[str, list[int]]:
     return {word: list(dict.fromkeys(own)) for word, own in found.items()}
 
 
-def since(part: Part, belief: str, parts: Sequence[Part]) -> str:
+def since(part: Share, belief: str, parts: Sequence[Share]) -> str:
     """Return the word for the state of a part having come since a belief was measured."""
     always = all(other.makes_wrong(belief) for other in parts if other.state == part.state)
     return part.word if always else f"{part.word} (since {belief})"
 
 
-def probabilities(parts: Sequence[Part], rates: Mapping[str, Floats]) -> tuple[list[Floats], Floats]:
+def probabilities(parts: Sequence[Share], rates: Mapping[str, Floats]) -> tuple[list[Floats], Floats]:
     """Return the probability of each part, and that the cause has not come, under every hypothesis, from the rates."""
     total = np.sum(list(rates.values()), axis=0)
     share = {state: np.divide(rate, total, out=np.zeros_like(total), where=total > 0) for state, rate in rates.items()}

@@ -26,7 +26,7 @@ _SHIFTED = re.compile(rf"(?P<rest>.*\S)\s*(?P<sign>[-+])\s*(?P<offset>{_NUMBER.r
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedTruth:
     """A mean that is a belief's true value, scaled and shifted."""
 
     belief: str
@@ -34,18 +34,18 @@ class Followed:
     offset: float = 0.0
 
 
-def followed(mean: str, beliefs: Mapping[str, Any]) -> Followed | None:
+def followed(mean: str, beliefs: Mapping[str, Any]) -> FollowedTruth | None:
     """Return what a mean that is written as text follows; None where it names no belief."""
     text, factor, offset = mean.strip(), 1.0, 0.0
     if text in beliefs:
-        return Followed(text)
+        return FollowedTruth(text)
     shifted = _SHIFTED.fullmatch(text)
     if shifted is not None:
         text, offset = shifted["rest"], float(shifted["sign"] + shifted["offset"])
     scaled = _SCALED.fullmatch(text)
     if text not in beliefs and scaled is not None:
         text, factor = scaled["rest"], float(scaled["factor"])
-    return Followed(text, factor, offset) if text in beliefs else None
+    return FollowedTruth(text, factor, offset) if text in beliefs else None
 
 
 def follows(row: Any) -> bool:

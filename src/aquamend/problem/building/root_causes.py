@@ -20,7 +20,7 @@ from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
 from aquamend.codec.forms import FINITE, PROBABILITY
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
-from aquamend.problem.building.ageing import Part, ageing_faults, parts_of, probabilities, since, words_of
+from aquamend.problem.building.ageing import Share, ageing_faults, parts_of, probabilities, since, words_of
 from aquamend.problem.building.rules import Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
 from aquamend.problem.graph import Belief, Value
@@ -176,7 +176,7 @@ def _with_one_more(chosen: Indices, n: int) -> Indices:
     return np.column_stack([chosen[which], added])
 
 
-def _cause_words(causes: Sequence[RootCause], parts: Sequence[Sequence[Part]], present: Present) -> dict[str, Bools]:
+def _cause_words(causes: Sequence[RootCause], parts: Sequence[Sequence[Share]], present: Present) -> dict[str, Bools]:
     words: dict[str, Bools] = {NOTHING: np.asarray((present == 0).all(axis=1))}
     for c, cause in enumerate(causes):
         words[cause.name] = present[:, c] > 0
@@ -203,7 +203,7 @@ def _kinds(causes: Sequence[RootCause], present: Present) -> NDArray[np.int8]:
 
 def _priors(
     causes: Sequence[RootCause],
-    parts: Sequence[Sequence[Part]],
+    parts: Sequence[Sequence[Share]],
     present: Present,
     vocabulary: Vocabulary,
 ) -> Floats:
@@ -230,7 +230,7 @@ def _priors(
 
 
 def _part_priors(
-    where: str, cause: RootCause, parts: Sequence[Part], vocabulary: Vocabulary, earlier: set[str]
+    where: str, cause: RootCause, parts: Sequence[Share], vocabulary: Vocabulary, earlier: set[str]
 ) -> tuple[list[Floats], Floats]:
     """Return the probability of each part of a cause, and that it is absent, given the earlier causes."""
     key, found = "rate" if cause.comes_at_a_rate else "prior", dict[str, Floats]()
@@ -277,7 +277,7 @@ def _place_of_word(at: str, rules: Mapping[str, float], word: str) -> str:
 
 def _written(
     causes: Sequence[RootCause],
-    parts: Sequence[Sequence[Part]],
+    parts: Sequence[Sequence[Share]],
     beliefs: Sequence[Belief],
     present: Present,
     prior: Floats,
@@ -349,7 +349,7 @@ def _prior_faults(at: str, spec: CauseState) -> Iterator[Fault]:
             yield Fault(place, f"{p!r} is not a probability", "give a number from 0 to 1")
 
 
-def _size_faults(parts: Sequence[Sequence[Part]], together: int | None) -> Iterator[Fault]:
+def _size_faults(parts: Sequence[Sequence[Share]], together: int | None) -> Iterator[Fault]:
     if together is not None and together < 1:
         yield Fault("together", f"{together!r} leaves no cause", "give a whole number of at least 1")
         return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aquamend_lab.analysis.paper.checks import Standing, checked_tables
+from aquamend_lab.analysis.paper.checks import Agreement, checked_tables
 from aquamend_lab.analysis.paper.tables import PAPER_TABLES
 from aquamend_lab.analysis.report.paper_page import checked, paper_markdown
 from aquamend_lab.analysis.report.readme_tables import with_tables
@@ -24,17 +24,17 @@ def test_losses_are_multiples_of_aquamends_and_its_own_is_not_compared(m1):
     assert exact.multiple
     assert exact.paper == pytest.approx(9.253 / 9.290)
     assert ("aquamend", "expected_risk") not in found
-    assert found["veritrace", "expected_risk"].standing is Standing.ABSENT, "nobody played it"
+    assert found["veritrace", "expected_risk"].standing is Agreement.ABSENT, "nobody played it"
 
 
 def test_what_is_near_is_reproduced_what_has_a_reason_differs_and_the_rest_is_open(proxies):
     found = standings(proxies, "m1-proxy", failed="1.67")
-    assert {check.standing for check in found.values()} >= {Standing.REPRODUCED, Standing.DIFFERS}
+    assert {check.standing for check in found.values()} >= {Agreement.REPRODUCED, Agreement.DIFFERS}
     for (policy, _), check in found.items():
         if check.ours is None:
             continue
         near = abs(check.ours - check.paper) <= max(check.paper / 7, 0.01)
-        assert (check.standing is Standing.REPRODUCED) == near
+        assert (check.standing is Agreement.REPRODUCED) == near
         assert bool(check.why) == (not near and policy in ("independent", "monte-carlo"))
 
 
@@ -53,7 +53,7 @@ def test_the_first_sentence_counts_every_number_once(m1):
     tables = [table for table in checked([m1]) if table.suite]
     numbers = sum(table.numbers for table in tables)
     assert page.startswith(f"**Of {numbers} numbers in 1 of the paper's tables, ")
-    assert numbers == sum(table.count(standing) for table in tables for standing in Standing)
+    assert numbers == sum(table.count(standing) for table in tables for standing in Agreement)
 
 
 def test_a_page_has_the_rows_between_its_markers_and_stays_as_it_is_without(m1):

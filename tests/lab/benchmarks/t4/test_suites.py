@@ -26,7 +26,7 @@ from aquamend_lab.benchmarks.t4.scenarios import (
 )
 from aquamend_lab.benchmarks.t4.suites import FACES, NOT_TOLD, OWN, POLICIES
 from aquamend_lab.pouring.discrete import Add, CameraFault, Nothing, Scene, Swap, TableWorld, Together
-from aquamend_lab.pouring.discrete.events import Family
+from aquamend_lab.pouring.discrete.events import EventFamily
 from aquamend_lab.pouring.task import SAFE_STOP
 
 standard, irreversible, stress = map(cache, (made.standard, made.irreversible, made.stress))
@@ -239,13 +239,13 @@ def _told(scenario):
 
 
 def test_in_the_conflict_suite_a_scale_hides_water_or_shows_some_that_is_not_there():
-    answers = {Family.ADD: [], Family.FALSE_ALARM: []}
+    answers = {EventFamily.ADD: [], EventFamily.FALSE_ALARM: []}
     for number in range(24):
         scenario = evidence_conflict(0, number)
         world = scenario.truths[0].enter()
         said = tuple(_grams(world.measure(Measure(probe)).finding) for probe in ("weigh_A", "look_A"))
-        answers[Family(scenario.features["family"])].append(said)
-    hidden, invented = answers[Family.ADD], answers[Family.FALSE_ALARM]
+        answers[EventFamily(scenario.features["family"])].append(said)
+    hidden, invented = answers[EventFamily.ADD], answers[EventFamily.FALSE_ALARM]
     assert all(abs(weighed) <= 6.0 for weighed, _ in hidden)
     assert sum(looked > 12.0 for _, looked in hidden) > 8
     assert all(weighed > 12.0 for weighed, _ in invented)

@@ -8,31 +8,31 @@ from tests.lab.pouring.model.by_hand import DECLARED
 
 from aquamend_lab.pouring.calibration.calibration_run import STAGES, CalibrationRecord
 from aquamend_lab.pouring.calibration.fitting import supposed_exactly
-from aquamend_lab.pouring.model.configurations import AS_BELIEVED, Camera, Configuration, Happened, Scales
+from aquamend_lab.pouring.model.configurations import AS_BELIEVED, CameraState, Configuration, Happening, Scales
 from aquamend_lab.pouring.model.fitted import uncalibrated
-from aquamend_lab.pouring.model.problem import IN_PLACE, Heard
-from aquamend_lab.pouring.mujoco.drawing import Kind
+from aquamend_lab.pouring.model.problem import IN_PLACE, AtAlarm
+from aquamend_lab.pouring.mujoco.drawing import Mishap
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, binding, quantity
 
-KINDS = tuple(Kind)
+KINDS = tuple(Mishap)
 LOOK_SAME_G, LOOK_NEW_G, WEIGH_G = 0.6, 1.4, 0.4
 CONFIGURATION = {
-    Kind.OCCLUSION: Configuration(),
-    Kind.SPIKE: Configuration(),
-    Kind.LITTLE: Configuration(Happened.LITTLE),
-    Kind.MUCH: Configuration(Happened.MUCH),
-    Kind.RIVAL: Configuration(Happened.RIVAL),
-    Kind.THIRD: Configuration(Happened.THIRD),
-    Kind.SWAP_RIVAL: Configuration(Happened.SWAPPED),
-    Kind.SWAP_THIRD: Configuration(Happened.SWAPPED),
-    Kind.SWAP_OTHERS: Configuration(Happened.SWAPPED),
-    Kind.BIAS: Configuration(camera=Camera.MISREADS_THIRD),
-    Kind.FROZEN: Configuration(camera=Camera.FROZEN),
-    Kind.MIXED_UP: Configuration(camera=Camera.MIXED_UP),
+    Mishap.OCCLUSION: Configuration(),
+    Mishap.SPIKE: Configuration(),
+    Mishap.LITTLE: Configuration(Happening.LITTLE),
+    Mishap.MUCH: Configuration(Happening.MUCH),
+    Mishap.RIVAL: Configuration(Happening.RIVAL),
+    Mishap.THIRD: Configuration(Happening.THIRD),
+    Mishap.SWAP_RIVAL: Configuration(Happening.SWAPPED),
+    Mishap.SWAP_THIRD: Configuration(Happening.SWAPPED),
+    Mishap.SWAP_OTHERS: Configuration(Happening.SWAPPED),
+    Mishap.BIAS: Configuration(camera=CameraState.MISREADS_THIRD),
+    Mishap.FROZEN: Configuration(camera=CameraState.FROZEN),
+    Mishap.MIXED_UP: Configuration(camera=CameraState.MIXED_UP),
 }
-SWAPPED = {Kind.SWAP_RIVAL: "AB", Kind.SWAP_THIRD: "BC", Kind.SWAP_OTHERS: "AC"}
-ADDED_G = {Kind.LITTLE: (5.0, 0.5), Kind.MUCH: (14.0, 1.0), Kind.RIVAL: (8.0, 2.0), Kind.THIRD: (8.0, 2.0)}
+SWAPPED = {Mishap.SWAP_RIVAL: "AB", Mishap.SWAP_THIRD: "BC", Mishap.SWAP_OTHERS: "AC"}
+ADDED_G = {Mishap.LITTLE: (5.0, 0.5), Mishap.MUCH: (14.0, 1.0), Mishap.RIVAL: (8.0, 2.0), Mishap.THIRD: (8.0, 2.0)}
 """Mean and standard deviation; the rival holds 10 g more than the target."""
 BIAS_G, SCALE_OFF_G = (9.0, 1.5), (8.5, 1.0)
 SCALE_OFF_EVERY = 5
@@ -51,7 +51,7 @@ def record(run: int) -> CalibrationRecord:
         run=run,
         kind=kind.value,
         declared=DECLARED,
-        heard=Heard(
+        heard=AtAlarm(
             stage,
             Report(Signal.LEVEL, "B", 9.0) if rng.random() < 0.75 else ROUTINE,
             located,
@@ -61,7 +61,7 @@ def record(run: int) -> CalibrationRecord:
         ),
         configuration=CONFIGURATION[kind]._replace(scales=Scales.OFF if off else Scales.SOUND),
         added_g=_drawn(rng, ADDED_G[kind]) if kind in ADDED_G else 0.0,
-        bias_g=_drawn(rng, BIAS_G) if kind is Kind.BIAS else 0.0,
+        bias_g=_drawn(rng, BIAS_G) if kind is Mishap.BIAS else 0.0,
         scale_off_g=_drawn(rng, SCALE_OFF_G) if off else 0.0,
         durations=tuple((what, _drawn(rng, (seconds, 0.1)), True) for what, seconds in SECONDS.items()),
     )
@@ -84,21 +84,21 @@ def _readings(blank: CalibrationRecord, rng: np.random.Generator) -> dict[str, f
         sd_g = {Sense.LOOK: look_g, Sense.WEIGH: WEIGH_G}[m.sense]
         weights, means, _ = zip(*supposed.reading(m.sense, role, 0.0), strict=True)
         readings[name] = _drawn(rng, (float(rng.choice(means, p=weights)), sd_g))
-    blind = blank.configuration.camera in (Camera.FROZEN, Camera.MIXED_UP)
+    blind = blank.configuration.camera in (CameraState.FROZEN, CameraState.MIXED_UP)
     readings[CHECK_CAMERA] = FAULTY if blind else SOUND
     readings[LOCALISE] = IN_PLACE if supposed.seen_at == AS_BELIEVED else blank.heard.located
     return readings
 
 
-def _failed(kind: Kind) -> tuple[str, ...]:
+def _failed(kind: Mishap) -> tuple[str, ...]:
     """Return what is wrong with what was declared."""
     if kind in SWAPPED:
         return tuple(binding(cup) for cup in SWAPPED[kind])
-    if kind in (Kind.BIAS, Kind.FROZEN, Kind.MIXED_UP):
+    if kind in (Mishap.BIAS, Mishap.FROZEN, Mishap.MIXED_UP):
         return ("camera",)
-    added = {Kind.LITTLE: "B", Kind.MUCH: "B", Kind.RIVAL: "A", Kind.THIRD: "C"}
+    added = {Mishap.LITTLE: "B", Mishap.MUCH: "B", Mishap.RIVAL: "A", Mishap.THIRD: "C"}
     wrong = (quantity(added[kind]),) if kind in added else ()
-    return (*wrong, "target") if kind is Kind.MUCH else wrong
+    return (*wrong, "target") if kind is Mishap.MUCH else wrong
 
 
 def records(runs: int) -> Iterator[CalibrationRecord]:

@@ -9,7 +9,7 @@ from aquamend_lab.pouring.calibration.calibration_run import KINDS, RUNS, STAGES
 from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, held_back
 from aquamend_lab.pouring.model.configurations import Amount
 from aquamend_lab.pouring.model.fitted import TIMED
-from aquamend_lab.pouring.mujoco.drawing import Kind
+from aquamend_lab.pouring.mujoco.drawing import Mishap
 from aquamend_lab.pouring.task import Stage
 
 
@@ -21,7 +21,7 @@ def test_a_record_comes_back_from_json_as_it_was(run):
 def test_every_kind_of_trouble_is_run_at_every_stage_and_half_of_the_time_where_screening_is_wanted():
     planned = [(KINDS[run % len(KINDS)], STAGES[run // len(KINDS)]) for run in range(RUNS)]
     stages = (Stage.DECIDED, Stage.LIFTED, Stage.BESIDE, Stage.POURED)
-    assert set(planned) == {(kind, stage) for kind in Kind for stage in stages}
+    assert set(planned) == {(kind, stage) for kind in Mishap for stage in stages}
     assert sum(stage is Stage.LIFTED for _, stage in planned) == len(planned) // 2
 
 
@@ -33,11 +33,11 @@ def test_of_every_kind_some_records_at_the_screened_stage_are_held_back_and_most
 
 
 def test_shifts_are_what_really_happened_told_as_the_model_tells_them():
-    added = record(KINDS.index(Kind.MUCH))
+    added = record(KINDS.index(Mishap.MUCH))
     shifts = added.shifts()
     assert shifts.little == shifts.elsewhere == Amount(added.added_g)
     assert shifts.beyond_rival == Amount(18.0 + added.added_g - 28.0)
-    biased = record(KINDS.index(Kind.BIAS))
+    biased = record(KINDS.index(Mishap.BIAS))
     assert biased.shifts().bias == Amount(biased.bias_g)
     assert record(0).shifts().scale == Amount(record(0).scale_off_g)
 
@@ -45,7 +45,7 @@ def test_shifts_are_what_really_happened_told_as_the_model_tells_them():
 @pytest.fixture(scope="module")
 def run():
     pytest.importorskip("mujoco")
-    number = KINDS.index(Kind.SWAP_RIVAL) + len(KINDS)  # at the stage where screening is wanted
+    number = KINDS.index(Mishap.SWAP_RIVAL) + len(KINDS)  # at the stage where screening is wanted
     return number, calibrate_once(number)
 
 
@@ -53,7 +53,7 @@ def run():
 def test_a_run_is_a_pure_function_of_its_number(run):
     number, once = run
     assert calibrate_once(number) == once
-    assert once.kind == Kind.SWAP_RIVAL
+    assert once.kind == Mishap.SWAP_RIVAL
     assert CalibrationRecord.from_data(json.loads(json.dumps(once.as_data()))) == once
 
 

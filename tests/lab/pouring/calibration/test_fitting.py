@@ -26,9 +26,9 @@ from aquamend_lab.pouring.calibration.fitting import (
     telling_probes,
 )
 from aquamend_lab.pouring.model.alarms import SMOOTHING, cells
-from aquamend_lab.pouring.model.configurations import Camera, Happened
+from aquamend_lab.pouring.model.configurations import CameraState, Happening
 from aquamend_lab.pouring.model.fitted import InvalidModel, uncalibrated
-from aquamend_lab.pouring.mujoco.drawing import Kind
+from aquamend_lab.pouring.mujoco.drawing import Mishap
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import FAULTY, Sense, Stage
 
@@ -94,16 +94,16 @@ def test_a_constant_error_counts_as_spread(made, refitted):
 
 
 def test_an_error_that_may_go_either_way_is_measured_from_the_nearer():
-    biased = record(KINDS.index(Kind.BIAS))
+    biased = record(KINDS.index(Mishap.BIAS))
     supposed = supposed_exactly(biased, biased.model(uncalibrated()))
     for sign in (1, -1):
         assert error_g(supposed, Sense.LOOK, 2, 35.0 + sign * biased.bias_g + 0.5) == pytest.approx(0.5)
 
 
 def test_shares_are_counts_smoothed_so_that_nothing_is_impossible(made, fitted):
-    much = [r for r in used(made) if r.kind == Kind.MUCH]
+    much = [r for r in used(made) if r.kind == Mishap.MUCH]
     routine = sum(r.heard.report == ROUTINE for r in much)
-    table, size = fitted.alarms[Happened.MUCH], len(cells(some_affected=True))
+    table, size = fitted.alarms[Happening.MUCH], len(cells(some_affected=True))
     assert table[Signal.ROUTINE] == pytest.approx((routine + SMOOTHING) / (len(much) + size * SMOOTHING), abs=1e-4)
     level = len(much) - routine
     assert table["level+ affected"] == pytest.approx((level + SMOOTHING) / (len(much) + size * SMOOTHING), abs=1e-4)
@@ -113,7 +113,7 @@ def test_shares_are_counts_smoothed_so_that_nothing_is_impossible(made, fitted):
 
 def test_of_nothing_and_of_a_frozen_camera_no_cup_is_affected(fitted):
     for kind, shares in fitted.alarms.items():
-        assert any("affected" in cell for cell in shares) == (kind not in (Happened.NOTHING, Camera.FROZEN))
+        assert any("affected" in cell for cell in shares) == (kind not in (Happening.NOTHING, CameraState.FROZEN))
 
 
 def test_a_sensor_that_was_never_wrong_is_not_taken_for_infallible(fitted):
@@ -153,8 +153,8 @@ def test_groups_are_public_histories(made, fitted):
 
 
 def test_a_public_history_says_nothing_of_what_really_happened():
-    swapped = record(KINDS.index(Kind.SWAP_RIVAL))
-    other = replace(swapped, kind=Kind.BIAS.value, configuration=record(9).configuration, failed=("camera",))
+    swapped = record(KINDS.index(Mishap.SWAP_RIVAL))
+    other = replace(swapped, kind=Mishap.BIAS.value, configuration=record(9).configuration, failed=("camera",))
     assert history_of(other) == history_of(swapped)
     third = replace(swapped, heard=replace(swapped.heard, report=Report(Signal.LOAD, "C", -9.0)))
     assert history_of(third) == "load- of another cup, cups exchanged"
@@ -171,7 +171,7 @@ def test_prototypes_are_averages_at_the_stage_where_screening_is_wanted(made, fi
 
 
 def test_probes_that_tell_something_are_named_by_role(made, fitted):
-    much = next(r for r in used(made) if r.kind == Kind.MUCH and r.heard.stage is Stage.LIFTED)
+    much = next(r for r in used(made) if r.kind == Mishap.MUCH and r.heard.stage is Stage.LIFTED)
     told = telling_probes(much, fitted)
     assert {"look_target", "weigh_target"} <= set(told)
     assert "weigh_third" not in told, "C stands on no scale"
@@ -206,7 +206,7 @@ def test_the_order_of_the_records_does_not_matter(made, refitted):
 
 def test_a_kind_without_records_is_named(made):
     with pytest.raises(InvalidModel, match=r"no calibration record of 'the camera is frozen'; run at least 12"):
-        fit([r for r in made if r.kind != Kind.FROZEN])
+        fit([r for r in made if r.kind != Mishap.FROZEN])
 
 
 def test_a_skill_that_nobody_timed_is_named(made):

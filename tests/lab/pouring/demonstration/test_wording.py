@@ -11,7 +11,7 @@ from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Resta
 from aquamend.recovery import Charge, Measure, Receipt
 from aquamend_lab.pouring.demonstration.explanations import explanations
 from aquamend_lab.pouring.demonstration.wording import PROBES, primitive, probed, step_name
-from aquamend_lab.pouring.model.configurations import Camera, Configuration, Happened, Scales
+from aquamend_lab.pouring.model.configurations import CameraState, Configuration, Happening, Scales
 
 DECLARED_G = {"A": 18.0, "B": 16.4, "C": 30.0}
 
@@ -121,12 +121,12 @@ def test_explanations_are_a_distribution_in_the_same_order_at_every_state(state,
     [
         (Configuration(), "nothing is wrong"),
         (Configuration(scales=Scales.OFF), "only a scale is off"),
-        (Configuration(Happened.LITTLE, scales=Scales.OFF), "water added to {target}, still the least full"),
-        (Configuration(Happened.MUCH), "water added to {target}, no longer the least full"),
-        (Configuration(Happened.SWAPPED), "{target} and {rival} swapped"),
-        (Configuration(camera=Camera.MISREADS_RIVAL), "the camera misreads a cup"),
-        (Configuration(camera=Camera.FROZEN), "the camera is frozen"),
-        (Configuration(Happened.SWAPPED, Camera.FROZEN), "two things at once"),
+        (Configuration(Happening.LITTLE, scales=Scales.OFF), "water added to {target}, still the least full"),
+        (Configuration(Happening.MUCH), "water added to {target}, no longer the least full"),
+        (Configuration(Happening.SWAPPED), "{target} and {rival} swapped"),
+        (Configuration(camera=CameraState.MISREADS_RIVAL), "the camera misreads a cup"),
+        (Configuration(camera=CameraState.FROZEN), "the camera is frozen"),
+        (Configuration(Happening.SWAPPED, CameraState.FROZEN), "two things at once"),
     ],
 )
 def test_every_configuration_counts_for_the_explanation_that_fits_it(state, model, configuration, explanation):

@@ -10,7 +10,7 @@ from aquamend.decision import Restart, RollBack
 from aquamend.decision.terminal import best_terminal, best_value, may_be_kept
 from aquamend.recovery import Measure, recovered
 from aquamend_lab.pouring.discrete import Add, Assumptions, CameraFault, Shares, TableWorld
-from aquamend_lab.pouring.discrete.events import Family
+from aquamend_lab.pouring.discrete.events import EventFamily
 from aquamend_lab.pouring.discrete.model import prior_of
 from aquamend_lab.pouring.task import SAFE_STOP, Stage
 
@@ -41,9 +41,9 @@ def test_a_belief_has_failed_under_a_hypothesis_where_its_declared_value_is_wron
 def test_shares_are_kept_and_equal_within_a_family():
     prior = prior_of(EVERYTHING)
     assert prior.sum() == pytest.approx(1.0)
-    by_family = {f: [p for e, p in zip(EVENTS, prior, strict=True) if e.family is f] for f in Family}
-    assert sum(by_family[Family.SWAP]) == pytest.approx(0.3 / 1.2)
-    assert len({round(p, 12) for p in by_family[Family.ADD]}) == 1
+    by_family = {f: [p for e, p in zip(EVENTS, prior, strict=True) if e.family is f] for f in EventFamily}
+    assert sum(by_family[EventFamily.SWAP]) == pytest.approx(0.3 / 1.2)
+    assert len({round(p, 12) for p in by_family[EventFamily.ADD]}) == 1
 
 
 def test_a_size_that_nobody_knows_is_one_hypothesis_for_each_step_of_it():

@@ -5,18 +5,18 @@ from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
     ROLES,
     Amount,
-    Camera,
+    CameraState,
     Configuration,
-    Happened,
+    CupsByRole,
+    Happening,
     Scales,
     Shifts,
     Supposed,
-    Table,
 )
-from aquamend_lab.pouring.model.fitted import Duration, Fitted, Group, Readings
-from aquamend_lab.pouring.model.problem import AlarmModel, Heard
+from aquamend_lab.pouring.model.fitted import Duration, Fitted, FittedReadings, Group
+from aquamend_lab.pouring.model.problem import AlarmModel, AtAlarm
 from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, SIGNED, Report, Signal
-from aquamend_lab.pouring.task import Stage, Statement, decided
+from aquamend_lab.pouring.task import CupValues, Stage, decided
 
 DECLARED = decided("ABC", (28.0, 18.0, 35.0), (-220.0, 0.0, 220.0))
 """B is the target, A its rival, C the third."""
@@ -43,7 +43,7 @@ def uneven(names) -> dict[str, float]:
 AMOUNTS = [f"{sense}_{role}" for sense in ("look", "weigh") for role in ROLES]
 
 FITTED = Fitted(
-    readings=Readings(
+    readings=FittedReadings(
         look_same_sd_g=0.6,
         look_new_sd_g=1.0,
         weigh_sd_g=0.9,
@@ -52,7 +52,7 @@ FITTED = Fitted(
         scale_off=0.15,
     ),
     shifts=SHIFTS,
-    alarms={kind: uneven(cells(some_affected=kind not in (Happened.NOTHING, Camera.FROZEN))) for kind in KINDS},
+    alarms={kind: uneven(cells(some_affected=kind not in (Happening.NOTHING, CameraState.FROZEN))) for kind in KINDS},
     durations={what: Duration(seconds, 0.1, 9) for what, seconds in SECONDS.items()},
     groups=tuple(
         Group(name, 12, (*AMOUNTS, "localise", "check_camera"), (10.0, 17.0), (5.0, 5.0, 5.0))
@@ -77,7 +77,7 @@ REPORTS = (
 
 
 def model(
-    declared: Statement = DECLARED,
+    declared: CupValues = DECLARED,
     stage: Stage = Stage.LIFTED,
     report: Report = LEVEL_HIGH,
     fitted: Fitted = FITTED,
@@ -85,23 +85,23 @@ def model(
     **heard,
 ) -> AlarmModel:
     """Return the model of an alarm."""
-    return AlarmModel(declared, Heard(stage, report, **heard), fitted, restarts)
+    return AlarmModel(declared, AtAlarm(stage, report, **heard), fitted, restarts)
 
 
-def configuration(*parts: Happened | Camera | Scales) -> Configuration:
+def configuration(*parts: Happening | CameraState | Scales) -> Configuration:
     """Return a configuration in which these things are the matter, and nothing else."""
     found = Configuration()
     for part in parts:
-        name = {Happened: "happened", Camera: "camera", Scales: "scales"}[type(part)]
+        name = {Happening: "happened", CameraState: "camera", Scales: "scales"}[type(part)]
         found = found._replace(**{name: part})
     return found
 
 
 def supposed(
-    *parts: Happened | Camera | Scales,
+    *parts: Happening | CameraState | Scales,
     located: tuple[int, ...] = AS_BELIEVED,
     scales: tuple[bool, ...] = (True, True, True),
     poured_g: float = 0.0,
 ) -> Supposed:
     """Return what a configuration makes of 18, 28 and 35 g, with the shifts written above."""
-    return Supposed(configuration(*parts), Table((18.0, 28.0, 35.0), located, scales, poured_g), SHIFTS)
+    return Supposed(configuration(*parts), CupsByRole((18.0, 28.0, 35.0), located, scales, poured_g), SHIFTS)

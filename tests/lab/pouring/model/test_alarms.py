@@ -11,9 +11,9 @@ from aquamend_lab.pouring.model.configurations import (
     RIVAL,
     TARGET,
     THIRD,
-    Camera,
+    CameraState,
     Configuration,
-    Happened,
+    Happening,
     Scales,
 )
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
@@ -48,7 +48,7 @@ def test_a_cell_says_whether_the_report_names_an_affected_cup():
 def test_the_two_cups_of_a_swap_share_the_chance_to_be_named():
     table = dict.fromkeys(cells(some_affected=True), 0.0) | {"load+ affected": 0.8, "load+ other": 0.2}
     alarms = dict.fromkeys(FITTED.alarms, table)
-    swapped = configuration(Happened.SWAPPED)
+    swapped = configuration(Happening.SWAPPED)
     assert likelihood(Report(LOAD, "A", 9.0), swapped, alarms) == pytest.approx(0.4)
     assert likelihood(Report(LOAD, "B", 9.0), swapped, alarms) == pytest.approx(0.4)
     assert likelihood(Report(LOAD, "C", 9.0), swapped, alarms) == pytest.approx(0.2)
@@ -57,8 +57,8 @@ def test_the_two_cups_of_a_swap_share_the_chance_to_be_named():
 
 def test_of_two_troubles_either_may_have_been_noticed_first():
     report = Report(LEVEL, "B", 9.0)
-    alone = likelihood(report, configuration(Happened.MUCH)), likelihood(report, configuration(Camera.FROZEN))
-    assert likelihood(report, configuration(Happened.MUCH, Camera.FROZEN)) == pytest.approx(sum(alone) / 2)
+    alone = likelihood(report, configuration(Happening.MUCH)), likelihood(report, configuration(CameraState.FROZEN))
+    assert likelihood(report, configuration(Happening.MUCH, CameraState.FROZEN)) == pytest.approx(sum(alone) / 2)
 
 
 @pytest.mark.parametrize("found", [c for c in CONFIGURATIONS if c.scales is Scales.OFF], ids=str)
@@ -71,13 +71,13 @@ def test_a_scale_that_is_off_changes_nothing_about_an_alarm(found):
     ("found", "affected"),
     [
         (configuration(), ()),
-        (configuration(Camera.FROZEN), ()),
-        (configuration(Happened.MUCH), (TARGET,)),
-        (configuration(Happened.SWAPPED), (RIVAL, THIRD)),
-        (configuration(Camera.MISREADS_THIRD), (THIRD,)),
-        (configuration(Camera.MIXED_UP), (TARGET, RIVAL)),
-        (configuration(Happened.THIRD, Camera.MISREADS_RIVAL), (RIVAL, THIRD)),
-        (configuration(Happened.SWAPPED, Camera.MIXED_UP), (TARGET, RIVAL, THIRD)),
+        (configuration(CameraState.FROZEN), ()),
+        (configuration(Happening.MUCH), (TARGET,)),
+        (configuration(Happening.SWAPPED), (RIVAL, THIRD)),
+        (configuration(CameraState.MISREADS_THIRD), (THIRD,)),
+        (configuration(CameraState.MIXED_UP), (TARGET, RIVAL)),
+        (configuration(Happening.THIRD, CameraState.MISREADS_RIVAL), (RIVAL, THIRD)),
+        (configuration(Happening.SWAPPED, CameraState.MIXED_UP), (TARGET, RIVAL, THIRD)),
     ],
     ids=str,
 )
@@ -86,8 +86,8 @@ def test_affected_are_the_cups_that_something_is_the_matter_with(found, affected
 
 
 def test_which_cup_a_camera_misreads_is_told_by_the_cup_and_not_by_the_kind():
-    kinds = [set(kinds_of(Configuration(camera=camera))) for camera in Camera]
+    kinds = [set(kinds_of(Configuration(camera=camera))) for camera in CameraState]
     assert set().union(*kinds) == {
-        Happened.NOTHING.value, "camera misreads a cup", Camera.FROZEN.value, Camera.MIXED_UP.value,
+        Happening.NOTHING.value, "camera misreads a cup", CameraState.FROZEN.value, CameraState.MIXED_UP.value,
     }  # fmt: skip
     assert set().union(*map(kinds_of, CONFIGURATIONS)) == set(KINDS)

@@ -16,10 +16,10 @@ from aquamend_lab.pouring.model.configurations import (
     TARGET,
     THIRD,
     TWO_AT_ONCE,
-    Camera,
-    Happened,
+    CameraState,
+    CupsByRole,
+    Happening,
     Scales,
-    Table,
     camera_kind,
 )
 from aquamend_lab.pouring.task import Sense
@@ -62,20 +62,20 @@ def test_the_four_families_are_equally_likely_and_two_troubles_at_once_are_rare(
     def share(wanted):
         return math.fsum(p for c, p in prior().items() if wanted(c))
 
-    sound, added = Camera.SOUND, (Happened.LITTLE, Happened.MUCH, Happened.RIVAL, Happened.THIRD)
+    sound, added = CameraState.SOUND, (Happening.LITTLE, Happening.MUCH, Happening.RIVAL, Happening.THIRD)
     one = pytest.approx((1 - TWO_AT_ONCE) / 4)
-    assert share(lambda c: c.happened is Happened.NOTHING and c.camera is sound) == one
+    assert share(lambda c: c.happened is Happening.NOTHING and c.camera is sound) == one
     assert share(lambda c: c.happened in added and c.camera is sound) == one
-    assert share(lambda c: c.happened is Happened.SWAPPED and c.camera is sound) == one
-    assert share(lambda c: c.happened is Happened.NOTHING and c.camera is not sound) == one
-    both = share(lambda c: c.happened is not Happened.NOTHING and c.camera is not sound)
+    assert share(lambda c: c.happened is Happening.SWAPPED and c.camera is sound) == one
+    assert share(lambda c: c.happened is Happening.NOTHING and c.camera is not sound) == one
+    both = share(lambda c: c.happened is not Happening.NOTHING and c.camera is not sound)
     assert both == pytest.approx(TWO_AT_ONCE)
 
 
 def test_every_kind_of_fault_of_the_camera_is_equally_likely():
     kinds = {kind: 0.0 for kind in CAMERA_KINDS if kind != "sound"}
     for c, p in prior().items():
-        if c.happened is Happened.NOTHING and c.camera is not Camera.SOUND:
+        if c.happened is Happening.NOTHING and c.camera is not CameraState.SOUND:
             kinds[camera_kind(c.camera)] += p
     assert sorted(kinds) == ["frozen", "misreads", "mixed_up"]
     assert max(kinds.values()) == pytest.approx(min(kinds.values()))
@@ -92,7 +92,7 @@ def test_where_nothing_happened_everything_is_as_it_was_declared(sense):
 
 @pytest.mark.parametrize("sense", [LOOK, WEIGH])
 def test_water_added_shows_to_every_sense_in_its_cup_alone(sense):
-    found = supposed(Happened.RIVAL)
+    found = supposed(Happening.RIVAL)
     assert shown(found, sense) == (18.0, 36.0, 35.0)
     assert found.reading(sense, RIVAL, 1.5)[0][2] == pytest.approx(math.hypot(SHIFTS.elsewhere.sd_g, 1.5))
     assert [found.disturbed(sense, role) for role in AS_BELIEVED] == [False, True, False]
@@ -100,30 +100,30 @@ def test_water_added_shows_to_every_sense_in_its_cup_alone(sense):
 
 
 def test_much_added_to_the_target_lifts_it_above_the_rival_whatever_the_gap():
-    found = supposed(Happened.MUCH)
+    found = supposed(Happening.MUCH)
     assert shown(found, WEIGH) == (28.0 + 5.0, 28.0, 35.0)
     assert (found.wrong_amounts, found.least) == ((TARGET,), RIVAL)
 
 
 def test_little_added_to_the_target_leaves_it_least_full():
-    found = supposed(Happened.LITTLE)
+    found = supposed(Happening.LITTLE)
     assert shown(found, WEIGH) == (23.0, 28.0, 35.0)
     assert (found.wrong_amounts, found.least) == ((TARGET,), TARGET)
 
 
 def test_which_two_were_swapped_is_what_was_located_and_target_and_rival_where_none_were():
-    assert Table((18.0, 28.0, 35.0)).exchanged == (TARGET, RIVAL)
-    assert Table((18.0, 28.0, 35.0), SWAPPED_THIRD).exchanged == (TARGET, THIRD)
+    assert CupsByRole((18.0, 28.0, 35.0)).exchanged == (TARGET, RIVAL)
+    assert CupsByRole((18.0, 28.0, 35.0), SWAPPED_THIRD).exchanged == (TARGET, THIRD)
 
 
 def test_swapped_cups_are_looked_at_and_weighed_where_they_were_seen():
-    found = supposed(Happened.SWAPPED, located=SWAPPED_THIRD)
+    found = supposed(Happening.SWAPPED, located=SWAPPED_THIRD)
     assert found.stands_at == found.seen_at == SWAPPED_THIRD
     assert shown(found, LOOK) == shown(found, WEIGH) == (18.0, 28.0, 35.0)
 
 
 def test_a_swap_that_was_not_seen_makes_the_scale_tell_of_the_other_cup():
-    found = supposed(Happened.SWAPPED)
+    found = supposed(Happening.SWAPPED)
     assert shown(found, LOOK) == (18.0, 28.0, 35.0), "the camera knows cups by their colour"
     assert shown(found, WEIGH) == (28.0, 18.0, 35.0)
 
@@ -133,7 +133,7 @@ def test_a_swap_that_was_seen_but_is_not_so_makes_the_scale_tell_of_the_other_cu
 
 
 def test_a_camera_that_misreads_a_cup_is_off_either_way_and_the_others_tell_the_truth():
-    found = supposed(Camera.MISREADS_RIVAL)
+    found = supposed(CameraState.MISREADS_RIVAL)
     assert found.reading(LOOK, RIVAL, 0.0) == [(0.5, 36.0, 1.5), (0.5, 20.0, 1.5)]
     assert found.reading(LOOK, TARGET, 0.0) == [(1.0, 18.0, 0.0)]
     assert shown(found, WEIGH) == (18.0, 28.0, 35.0)
@@ -141,27 +141,27 @@ def test_a_camera_that_misreads_a_cup_is_off_either_way_and_the_others_tell_the_
 
 
 def test_a_frozen_camera_misses_all_that_happened_since():
-    found = supposed(Happened.SWAPPED, Camera.FROZEN, poured_g=20.0)
+    found = supposed(Happening.SWAPPED, CameraState.FROZEN, poured_g=20.0)
     assert shown(found, LOOK) == (18.0 - 20.0, 28.0, 35.0), "less what the robot thinks it has poured into it"
     assert found.seen_at == AS_BELIEVED
     assert not any(found.disturbed(LOOK, role) for role in AS_BELIEVED)
-    assert shown(supposed(Happened.THIRD, Camera.FROZEN), LOOK) == (18.0, 28.0, 35.0)
+    assert shown(supposed(Happening.THIRD, CameraState.FROZEN), LOOK) == (18.0, 28.0, 35.0)
 
 
 def test_a_mixed_up_camera_shows_target_and_rival_for_each_other():
-    found = supposed(Camera.MIXED_UP)
+    found = supposed(CameraState.MIXED_UP)
     assert shown(found, LOOK) == (28.0, 18.0, 35.0)
     assert shown(found, WEIGH) == (18.0, 28.0, 35.0)
 
 
 def test_a_mixed_up_camera_shows_the_pour_in_the_rival():
-    found = supposed(Camera.MIXED_UP, poured_g=20.0)
+    found = supposed(CameraState.MIXED_UP, poured_g=20.0)
     assert shown(found, LOOK) == (28.0 - 20.0, 18.0 + 20.0, 35.0)
     assert [found.disturbed(LOOK, role) for role in AS_BELIEVED] == [False, True, False]
 
 
 def test_a_late_pour_is_in_the_cup_that_stood_at_the_targets_place():
-    found = supposed(Happened.SWAPPED, located=(RIVAL, TARGET, THIRD), poured_g=20.0)
+    found = supposed(Happening.SWAPPED, located=(RIVAL, TARGET, THIRD), poured_g=20.0)
     for sense in (LOOK, WEIGH):
         assert shown(found, sense) == (18.0 - 20.0, 28.0 + 20.0, 35.0)
     assert found.holds(RIVAL).g == 28.0, "what was declared is told without it"
@@ -198,24 +198,24 @@ def steps(*parts):
 
 
 def test_an_amount_that_nobody_knows_is_supposed_in_steps_of_two_thirds_of_the_tolerance():
-    assert list(steps(Happened.RIVAL)) == [32.0, 34.0, 36.0, 38.0, 40.0, 42.0], "30 g would not be wrong"
-    assert list(steps(Happened.LITTLE)) == [23.0, 25.0], "21 g would not be wrong"
-    assert list(steps(Happened.MUCH)) == [29.0, 31.0, 33.0, 35.0, 37.0]
-    for happened in (Happened.RIVAL, Happened.LITTLE, Happened.MUCH):
+    assert list(steps(Happening.RIVAL)) == [32.0, 34.0, 36.0, 38.0, 40.0, 42.0], "30 g would not be wrong"
+    assert list(steps(Happening.LITTLE)) == [23.0, 25.0], "21 g would not be wrong"
+    assert list(steps(Happening.MUCH)) == [29.0, 31.0, 33.0, 35.0, 37.0]
+    for happened in (Happening.RIVAL, Happening.LITTLE, Happening.MUCH):
         assert math.fsum(steps(happened).values()) == pytest.approx(1.0)
-    shares = steps(Happened.RIVAL)
+    shares = steps(Happening.RIVAL)
     assert shares[38.0] / shares[36.0] == pytest.approx(math.exp(-0.5)), "as likely as the normal spread says"
 
 
 def test_much_is_never_less_than_the_rival_holds():
     wide = replace(SHIFTS, beyond_rival=SHIFTS.beyond_rival._replace(sd_g=4.0))
-    found = replace(supposed(Happened.MUCH), shifts=wide).in_steps()
+    found = replace(supposed(Happening.MUCH), shifts=wide).in_steps()
     assert min(each.filled.g for _, each in found) == 29.0
     assert {each.least for _, each in found} == {RIVAL}
 
 
 @pytest.mark.parametrize(
-    "c", [c for c in CONFIGURATIONS if c.happened in (Happened.NOTHING, Happened.SWAPPED)], ids=str
+    "c", [c for c in CONFIGURATIONS if c.happened in (Happening.NOTHING, Happening.SWAPPED)], ids=str
 )
 def test_where_nothing_was_added_there_is_but_one_step(c):
     found = supposed(*c)
@@ -224,7 +224,7 @@ def test_where_nothing_was_added_there_is_but_one_step(c):
 
 @pytest.mark.parametrize("sense", [LOOK, WEIGH])
 def test_readings_of_all_steps_together_are_those_of_the_whole_spread(sense):
-    whole = supposed(Happened.THIRD)
+    whole = supposed(Happening.THIRD)
     ((_, mean, sd),) = whole.reading(sense, THIRD, 0.9)
     parts = [(share, *step.reading(sense, THIRD, 0.9)[0][1:]) for share, step in whole.in_steps()]
     together = math.fsum(share * m for share, m, _ in parts)
@@ -236,13 +236,17 @@ def test_readings_of_all_steps_together_are_those_of_the_whole_spread(sense):
 def test_a_look_misreads_as_often_as_its_error_is_beyond_what_the_task_tolerates():
     assert supposed().misread(TARGET, 3.0) == pytest.approx(1.0 - math.erf(1 / math.sqrt(2)))
     assert supposed().misread(TARGET, 0.01) == pytest.approx(0.0)
-    for _, step in supposed(Happened.MUCH).in_steps():
+    for _, step in supposed(Happening.MUCH).in_steps():
         assert step.misread(TARGET, 0.01) == pytest.approx(0.0), "it reads what is there now"
 
 
 @pytest.mark.parametrize(
     ("parts", "role"),
-    [((Camera.MISREADS_TARGET,), TARGET), ((Camera.FROZEN, Happened.MUCH), TARGET), ((Camera.MIXED_UP,), RIVAL)],
+    [
+        ((CameraState.MISREADS_TARGET,), TARGET),
+        ((CameraState.FROZEN, Happening.MUCH), TARGET),
+        ((CameraState.MIXED_UP,), RIVAL),
+    ],
 )
 def test_a_look_at_something_else_is_hardly_ever_right(parts, role):
     for _, step in supposed(*parts).in_steps():
@@ -250,4 +254,4 @@ def test_a_look_at_something_else_is_hardly_ever_right(parts, role):
 
 
 def test_a_frozen_picture_is_right_of_what_has_not_changed():
-    assert supposed(Camera.FROZEN, Happened.MUCH).misread(THIRD, 0.5) < 0.01
+    assert supposed(CameraState.FROZEN, Happening.MUCH).misread(THIRD, 0.5) < 0.01

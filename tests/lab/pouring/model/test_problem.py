@@ -12,9 +12,9 @@ from aquamend.decision import RollBack
 from aquamend.decision.detection import PowerScreen
 from aquamend.decision.terminal import best_terminal
 from aquamend.policies import policy_named
-from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, Camera, Happened, Scales
+from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState, Happening, Scales
 from aquamend_lab.pouring.model.fitted import uncalibrated
-from aquamend_lab.pouring.model.problem import IN_PLACE, PROBE_S, Heard, Template, arrangements
+from aquamend_lab.pouring.model.problem import IN_PLACE, PROBE_S, AtAlarm, Template, arrangements
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import FAULTY, SAFE_STOP, SOUND, Residuals, Stage, decided
 
@@ -84,35 +84,35 @@ def test_every_report_can_be_heard_and_points_at_beliefs_of_its_cup(report):
 
 def test_hypotheses_carry_the_names_of_the_cups():
     assert hypothesis(model()).name == "nothing happened"
-    assert hypothesis(model(), Happened.SWAPPED).name == "B and A swapped"
-    assert hypothesis(model(located="B and C exchanged"), Happened.SWAPPED).name == "B and C swapped"
-    both = hypothesis(model(), Happened.LITTLE, Camera.MISREADS_THIRD, Scales.OFF)
+    assert hypothesis(model(), Happening.SWAPPED).name == "B and A swapped"
+    assert hypothesis(model(located="B and C exchanged"), Happening.SWAPPED).name == "B and C swapped"
+    both = hypothesis(model(), Happening.LITTLE, CameraState.MISREADS_THIRD, Scales.OFF)
     assert both.name == "a little added to B + camera misreads C + a scale off (quantity_B=23)"
 
 
 def test_what_a_hypothesis_breaks_follows_from_what_it_supposes():
     found = model()
     assert (hypothesis(found).failed, dict(hypothesis(found).truth)) == ((), {})
-    assert dict(hypothesis(found, Happened.LITTLE).truth) == {"quantity_B": 23.0}
-    assert dict(hypothesis(found, Happened.MUCH).truth) == {"quantity_B": 33.0, "target": "A"}
-    assert dict(hypothesis(found, Camera.FROZEN).truth) == {"camera": FAULTY}
+    assert dict(hypothesis(found, Happening.LITTLE).truth) == {"quantity_B": 23.0}
+    assert dict(hypothesis(found, Happening.MUCH).truth) == {"quantity_B": 33.0, "target": "A"}
+    assert dict(hypothesis(found, CameraState.FROZEN).truth) == {"camera": FAULTY}
     assert dict(hypothesis(found, Scales.OFF).truth) == {"scales": FAULTY}
-    misread = hypothesis(found, Camera.MISREADS_TARGET)
+    misread = hypothesis(found, CameraState.MISREADS_TARGET)
     assert dict(misread.truth) == {"camera": FAULTY}, "what was declared before was right"
 
 
 def test_a_target_that_does_not_follow_from_the_amounts_is_wrong_until_they_change():
     found = model(replace(DECLARED, target="A"))
     assert dict(hypothesis(found).truth) == {"target": "B"}
-    assert dict(hypothesis(found, Happened.THIRD).truth) == {"quantity_C": 43.0, "target": "B"}
-    assert dict(hypothesis(found, Camera.FROZEN).truth) == {"target": "B", "camera": FAULTY}
+    assert dict(hypothesis(found, Happening.THIRD).truth) == {"quantity_C": 43.0, "target": "B"}
+    assert dict(hypothesis(found, CameraState.FROZEN).truth) == {"target": "B", "camera": FAULTY}
     stopped = found.problem().plans[0].loss
     assert stopped[likeliest(found)] == pytest.approx(S["put back"] + RESIDUAL.target)
-    assert stopped[likeliest(found, Happened.MUCH)] == pytest.approx(S["put back"] + RESIDUAL.quantity)
+    assert stopped[likeliest(found, Happening.MUCH)] == pytest.approx(S["put back"] + RESIDUAL.quantity)
 
 
 def test_a_swap_breaks_two_places_and_leaves_the_target_right_wherever_it_stands():
-    swapped = hypothesis(model(located="A and C exchanged"), Happened.SWAPPED)
+    swapped = hypothesis(model(located="A and C exchanged"), Happening.SWAPPED)
     assert swapped.failed == ()
     assert dict(swapped.truth) == {"binding_A": 220.0, "binding_C": -220.0}
 
@@ -120,10 +120,10 @@ def test_a_swap_breaks_two_places_and_leaves_the_target_right_wherever_it_stands
 def test_causes_tell_false_alarms_changes_and_own_errors_apart():
     found = model()
     assert hypothesis(found).cause == hypothesis(found, Scales.OFF).cause == "false_alarm"
-    assert hypothesis(found, Happened.THIRD).cause == "external"
-    assert hypothesis(found, Camera.MIXED_UP).cause == "self_error"
-    assert hypothesis(found, Camera.FROZEN, Scales.OFF).cause == "self_error"
-    assert hypothesis(found, Happened.THIRD, Camera.FROZEN).cause == "unknown", "one of two things"
+    assert hypothesis(found, Happening.THIRD).cause == "external"
+    assert hypothesis(found, CameraState.MIXED_UP).cause == "self_error"
+    assert hypothesis(found, CameraState.FROZEN, Scales.OFF).cause == "self_error"
+    assert hypothesis(found, Happening.THIRD, CameraState.FROZEN).cause == "unknown", "one of two things"
 
 
 def test_every_declaration_has_its_value_and_what_it_rests_on():
@@ -163,13 +163,13 @@ def test_two_instruments_that_read_the_same_unknown_amount_agree_on_it():
     found = model()
     for grams in (30.0, 34.0):
         state = heard(found).after(Observation("look_B", grams + 8.0)).after(Observation("weigh_B", grams))
-        assert share(found, state, lambda c: c.camera is Camera.MISREADS_TARGET or c.scales is Scales.OFF) > 0.95
+        assert share(found, state, lambda c: c.camera is CameraState.MISREADS_TARGET or c.scales is Scales.OFF) > 0.95
 
 
 def test_the_nearest_hypothesis_has_the_configuration_and_the_amount():
     found = model()
     held = {"A": 28.0, "B": 34.6, "C": 35.0}
-    nearest = found.problem().model.hypotheses[found.nearest(configuration(Happened.MUCH), held)]
+    nearest = found.problem().model.hypotheses[found.nearest(configuration(Happening.MUCH), held)]
     assert dict(nearest.truth) == {"quantity_B": 35.0, "target": "A"}
     assert found.problem().model.hypotheses[found.nearest(configuration(), held)].name == "nothing happened"
 
@@ -220,7 +220,7 @@ def test_on_the_chain_every_correction_that_an_action_rests_on_undoes_all_that_w
 
 
 def test_what_was_measured_for_the_alarm_is_where_the_cups_stand_and_one_look():
-    own = Heard(located=IN_PLACE, looked={"B": 21.5})
+    own = AtAlarm(located=IN_PLACE, looked={"B": 21.5})
     assert own.measured == (Observation("localise", IN_PLACE), Observation("look_B", 21.5))
 
 
@@ -242,27 +242,27 @@ def test_a_sighting_of_a_swap_is_believed():
     located = "A and B exchanged"
     found = model(located=located)
     state = heard(found).after(Observation("localise", located))
-    assert most_likely(found, state) == configuration(Happened.SWAPPED)
-    assert share(found, state, lambda c: c.happened is Happened.SWAPPED) > 0.9
+    assert most_likely(found, state) == configuration(Happening.SWAPPED)
+    assert share(found, state, lambda c: c.happened is Happening.SWAPPED) > 0.9
 
 
 def test_a_failed_self_test_points_at_a_frozen_or_mixed_up_camera():
     before = heard(model())
     after = before.after(Observation("check_camera", FAULTY))
-    found = among(model(), lambda c: c.camera in (Camera.FROZEN, Camera.MIXED_UP))
+    found = among(model(), lambda c: c.camera in (CameraState.FROZEN, CameraState.MIXED_UP))
     assert after.posterior[found].sum() > 2 * before.posterior[found].sum()
 
 
 def test_a_weight_that_agrees_with_a_far_fuller_look_clears_the_camera():
     state = heard(model()).after(Observation("look_B", 33.0)).after(Observation("weigh_B", 33.0))
-    assert most_likely(model(), state) == configuration(Happened.MUCH)
-    assert share(model(), state, lambda c: c.camera is Camera.SOUND) > 0.9
+    assert most_likely(model(), state) == configuration(Happening.MUCH)
+    assert share(model(), state, lambda c: c.camera is CameraState.SOUND) > 0.9
 
 
 def test_camera_and_scale_that_disagree_leave_it_open_which_of_them_is_wrong():
     state = heard(model()).after(Observation("look_A", 28.0)).after(Observation("weigh_A", 36.5))
     off = share(model(), state, lambda c: c.scales is Scales.OFF)
-    added = share(model(), state, lambda c: c.happened is Happened.RIVAL)
+    added = share(model(), state, lambda c: c.happened is Happening.RIVAL)
     assert 0.02 < off < 0.999
     assert off + added > 0.9
 
@@ -303,26 +303,26 @@ def test_restarting_costs_what_is_undone_and_done_again_and_four_measurements():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("happened", Happened)
+@pytest.mark.parametrize("happened", Happening)
 def test_restarting_with_a_sound_camera_leaves_next_to_nothing_wrong(stage, happened):
     assert restart_loss(stage, happened) == pytest.approx(restart_loss(stage), abs=0.5)
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("camera", [c for c in Camera if c is not Camera.SOUND])
+@pytest.mark.parametrize("camera", [c for c in CameraState if c is not CameraState.SOUND])
 def test_restarting_leaves_every_error_of_the_camera_uncorrected(stage, camera):
     assert restart_loss(stage, camera) > restart_loss(stage) + RESIDUAL.camera - 0.5
 
 
 def test_restarting_with_a_misread_cup_leaves_its_amount_wrong_and_half_the_time_the_target():
-    extra = restart_loss(Stage.DECIDED, Camera.MISREADS_THIRD) - restart_loss(Stage.DECIDED)
+    extra = restart_loss(Stage.DECIDED, CameraState.MISREADS_THIRD) - restart_loss(Stage.DECIDED)
     assert extra == pytest.approx(RESIDUAL.camera + RESIDUAL.quantity, abs=0.2)
-    mixed = restart_loss(Stage.DECIDED, Camera.MIXED_UP) - restart_loss(Stage.DECIDED)
+    mixed = restart_loss(Stage.DECIDED, CameraState.MIXED_UP) - restart_loss(Stage.DECIDED)
     assert mixed == pytest.approx(RESIDUAL.camera + 2 * RESIDUAL.quantity + RESIDUAL.target, abs=0.2)
 
 
 def test_restarting_with_a_frozen_camera_finds_no_swap():
-    extra = restart_loss(Stage.DECIDED, Camera.FROZEN, Happened.SWAPPED) - restart_loss(Stage.DECIDED)
+    extra = restart_loss(Stage.DECIDED, CameraState.FROZEN, Happening.SWAPPED) - restart_loss(Stage.DECIDED)
     assert extra == pytest.approx(RESIDUAL.camera + 2 * RESIDUAL.binding, abs=0.2)
 
 
@@ -336,10 +336,10 @@ def test_a_safe_stop_costs_putting_down_and_all_that_is_wrong(stage, down):
         return only
 
     assert loss() == loss(Scales.OFF) == down
-    assert loss(Happened.MUCH) == down + RESIDUAL.quantity + RESIDUAL.target
-    assert loss(Happened.SWAPPED) == down + 2 * RESIDUAL.binding
+    assert loss(Happening.MUCH) == down + RESIDUAL.quantity + RESIDUAL.target
+    assert loss(Happening.SWAPPED) == down + 2 * RESIDUAL.binding
     unsupported = 3 * RESIDUAL.quantity + RESIDUAL.target
-    assert loss(Camera.FROZEN) == loss(Camera.FROZEN, Happened.THIRD) == down + RESIDUAL.camera + unsupported
+    assert loss(CameraState.FROZEN) == loss(CameraState.FROZEN, Happening.THIRD) == down + RESIDUAL.camera + unsupported
 
 
 # Screening
@@ -382,7 +382,7 @@ def test_the_power_screen_keeps_some_probes_and_drops_others_where_it_covers():
 
 
 def test_a_template_is_the_problem_of_whatever_is_declared():
-    template = Template(DECLARED, FITTED, heard=Heard(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0)))
+    template = Template(DECLARED, FITTED, heard=AtAlarm(Stage.LIFTED, Report(Signal.LEVEL, "B", 9.0)))
     assert template.statement({}) == DECLARED
     changed = template.statement({"quantity_C": 12.5, "target": "C"})
     assert (changed.quantity_g, changed.target, changed.camera) == ((28.0, 18.0, 12.5), "C", SOUND)
@@ -393,7 +393,7 @@ def test_a_template_is_the_problem_of_whatever_is_declared():
 
 
 def test_before_any_alarm_a_template_has_heard_a_routine_check_with_everything_in_place():
-    assert Heard() == Heard(Stage.DECIDED, ROUTINE, IN_PLACE, {}, 0.0, {}, {})
+    assert AtAlarm() == AtAlarm(Stage.DECIDED, ROUTINE, IN_PLACE, {}, 0.0, {}, {})
     assert not Template(DECLARED, uncalibrated())({}).graph.executed
 
 

@@ -11,12 +11,12 @@ from tests.lab.pouring.model.by_hand import FITTED
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.model.fitted import uncalibrated
-from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, drive
-from aquamend_lab.pouring.mujoco.episode import Alarmed, Episode, until_alarm
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, drive
+from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.handling import grasp, lift, move
 from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.mujoco.pouring import pour
-from aquamend_lab.pouring.mujoco.scene import Standing, TableScene
+from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.trouble import Trouble
 from aquamend_lab.pouring.task import Stage
@@ -34,7 +34,7 @@ ALL_SCALES = (True, True, True, True)
 def settled(*grams: int, scales: tuple[bool, ...] = ALL_SCALES) -> Simulation:
     """Return a table at rest with so much water in A, B, C and the pitcher."""
     standing = zip(("A", "B", "C", "pitcher"), range(4), grams, OFFSETS_MM, strict=True)
-    scene = TableScene(tuple(Standing(*vessel) for vessel in standing), reserve_g=2, scales=scales)
+    scene = TableScene(tuple(Placed(*vessel) for vessel in standing), reserve_g=2, scales=scales)
     simulation = Simulation.of(scene)
     for _ in range(100):  # the last beads roll into place
         simulation.tick()
@@ -108,7 +108,7 @@ def _after(body: Body, primitive, *arguments) -> Body:
     return later
 
 
-def perform(body: Body, primitive: Skill, what: str = "it") -> Finding:
+def perform(body: Body, primitive: Skill, what: str = "it") -> Tried:
     """Return what a primitive finds when run to its end; it leaves its receipt."""
     return drive(body, body.perform(what, Charge.CONTINUATION, primitive))
 
@@ -131,20 +131,20 @@ KNOWN = replace(FITTED, alarms=uncalibrated().alarms)
 
 SCENE = TableScene(
     (
-        Standing("A", 0, 28, (3.0, -2.0)),
-        Standing("B", 1, 18, (-4.0, 1.0)),
-        Standing("C", 2, 35, (1.0, 4.0)),
-        Standing("pitcher", 3, 58),
+        Placed("A", 0, 28, (3.0, -2.0)),
+        Placed("B", 1, 18, (-4.0, 1.0)),
+        Placed("C", 2, 35, (1.0, 4.0)),
+        Placed("pitcher", 3, 58),
     ),
     scales=(True, True, False, True),
 )
 """B is the least full cup, A its rival, C the third, which stands on no scale."""
 LIGHT = TableScene(
     (
-        Standing("A", 0, 15, (3.0, -2.0)),
-        Standing("B", 1, 5, (-4.0, 1.0)),
-        Standing("C", 2, 22, (1.0, 4.0)),
-        Standing("pitcher", 3, 0),
+        Placed("A", 0, 15, (3.0, -2.0)),
+        Placed("B", 1, 5, (-4.0, 1.0)),
+        Placed("C", 2, 22, (1.0, 4.0)),
+        Placed("pitcher", 3, 0),
     ),
     reserve_g=17,
     scales=(True, True, False, True),
@@ -159,7 +159,7 @@ def at_rest(scene: TableScene) -> Simulation:
 
 
 @cache
-def _alarmed(episode: tuple[object, ...]) -> Alarmed:
+def _alarmed(episode: tuple[object, ...]) -> AtTheAlarm:
     scene, stage, trouble, seed, off = episode
     # Every alarm over a scene branches from the same table at rest, which is the same to the bit and quicker.
     table = at_rest(scene)
@@ -174,6 +174,6 @@ def alarmed(
     scene: TableScene = LIGHT,
     seed: int = 5,
     off: Mapping[int, float] | None = None,
-) -> Alarmed:
+) -> AtTheAlarm:
     """Return the alarm over a table after some trouble; the same one each time, so branch it or recover on it."""
     return _alarmed((scene, stage, trouble, seed, tuple((off or {}).items())))

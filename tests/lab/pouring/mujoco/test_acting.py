@@ -9,8 +9,8 @@ from tests.lab.pouring.mujoco.tables import GRAMS, beside, carrying, poured, rea
 from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Redo, Undo
 from aquamend_lab.pouring.mujoco import acting
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.acting import Hands
-from aquamend_lab.pouring.mujoco.body import Body, Finding, drive, failed
+from aquamend_lab.pouring.mujoco.acting import RobotHands
+from aquamend_lab.pouring.mujoco.body import Body, Tried, drive, failed
 from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.task import RESTART, SAFE_STOP, SOUND
 
@@ -25,18 +25,18 @@ SAID = {
 }
 
 
-def hands(start=beside, **known) -> Hands:
+def hands(start=beside, **known) -> RobotHands:
     """Return a recovery that begins with a branch of a body."""
     body: Body = start().branch()
     aimed = body.believed_m["B"] if start in (beside, poured) else None
-    return Hands(body, dict(SAID), aimed_m=known.pop("aimed_m", aimed), **known)
+    return RobotHands(body, dict(SAID), aimed_m=known.pop("aimed_m", aimed), **known)
 
 
-def done(found: Hands, act) -> Finding:
+def done(found: RobotHands, act) -> Tried:
     return drive(found.body, found.work(act))
 
 
-def leaves(found: Hands, start=beside) -> list[tuple[str, Charge]]:
+def leaves(found: RobotHands, start=beside) -> list[tuple[str, Charge]]:
     return [(leaf.what, leaf.charge) for leaf in found.body.leaves[len(start().leaves) :]]
 
 
@@ -48,7 +48,7 @@ def quick(monkeypatch):
     def pours(body, vessel, dose_g):
         yield
         made.append((vessel, dose_g))
-        return Finding(True, "poured", dose_g)
+        return Tried(True, "poured", dose_g)
 
     monkeypatch.setattr(acting, "pour", pours)
     return made
@@ -185,7 +185,7 @@ def test_undoing_a_pour_pours_back_what_was_read_out_of_the_cup_it_is_in(monkeyp
     def pours_back(body, cup, grams, charge):
         yield
         made.append((cup, grams, charge))
-        return Finding(True, "back", grams - 1.0)
+        return Tried(True, "back", grams - 1.0)
 
     monkeypatch.setattr(acting, "pour_back", pours_back)
     found = hands(poured, poured_g={"B": 14.6})

@@ -18,7 +18,7 @@ from aquamend_lab.pouring.mujoco.drawing import (
     SCALE_OFF,
     SCALE_OFF_G,
     THIRD_MORE_G,
-    Kind,
+    Mishap,
     draw_scales_off,
     draw_scene,
     draw_trouble,
@@ -47,7 +47,7 @@ def drawn(kind, seed, **options):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_table_has_its_amounts_apart_and_every_cup_on_a_place_of_its_own(seed):
-    scene, _, (target, rival, third) = drawn(Kind.FROZEN, seed)
+    scene, _, (target, rival, third) = drawn(Mishap.FROZEN, seed)
     pitcher = scene.vessels[-1]
     assert LEAST_G[0] <= target.grams <= LEAST_G[1]
     assert RIVAL_MORE_G[0] <= rival.grams - target.grams <= RIVAL_MORE_G[1]
@@ -59,7 +59,7 @@ def test_a_table_has_its_amounts_apart_and_every_cup_on_a_place_of_its_own(seed)
 
 
 def test_on_one_table_in_three_one_cup_cannot_be_weighed_and_the_pitcher_always_can():
-    scales = [drawn(Kind.FROZEN, seed)[0].scales for seed in SEEDS]
+    scales = [drawn(Mishap.FROZEN, seed)[0].scales for seed in SEEDS]
     assert {sum(each[:3]) for each in scales} == {2, 3}
     assert all(each[3] for each in scales)
     assert {place for each in scales for place in range(3) if not each[place]} == {0, 1, 2}
@@ -79,33 +79,33 @@ def test_now_and_then_one_scale_is_off_by_a_lot_and_always_one_that_there_is():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_water_is_added_to_whom_the_kind_says_and_to_the_target_much_or_little(seed):
-    for kind, role in ((Kind.LITTLE, 0), (Kind.MUCH, 0), (Kind.RIVAL, 1), (Kind.THIRD, 2)):
+    for kind, role in ((Mishap.LITTLE, 0), (Mishap.MUCH, 0), (Mishap.RIVAL, 1), (Mishap.THIRD, 2)):
         scene, trouble, cups = drawn(kind, seed)
         assert isinstance(trouble, AddWater)
         assert trouble.cup == cups[role].name
         assert 0 < trouble.grams <= scene.reserve_g
         after = cups[0].grams + (trouble.grams if role == 0 else 0)
-        assert (after > cups[1].grams) == (kind is Kind.MUCH)
+        assert (after > cups[1].grams) == (kind is Mishap.MUCH)
 
 
 def test_swaps_and_mixed_up_crops_are_of_the_cups_that_the_kind_says():
-    for kind, roles in ((Kind.SWAP_RIVAL, (0, 1)), (Kind.SWAP_THIRD, (0, 2)), (Kind.SWAP_OTHERS, (1, 2))):
+    for kind, roles in ((Mishap.SWAP_RIVAL, (0, 1)), (Mishap.SWAP_THIRD, (0, 2)), (Mishap.SWAP_OTHERS, (1, 2))):
         _, trouble, cups = drawn(kind, 4)
         assert trouble == SwapCups(*(cups[role].name for role in roles))
-    _, trouble, cups = drawn(Kind.MIXED_UP, 4)
+    _, trouble, cups = drawn(Mishap.MIXED_UP, 4)
     assert trouble == MixedUpCamera(cups[0].name, cups[1].name)
-    assert drawn(Kind.FROZEN, 4)[1] == FrozenCamera()
+    assert drawn(Mishap.FROZEN, 4)[1] == FrozenCamera()
 
 
 def test_a_bias_is_of_any_cup_and_either_way():
-    found = [drawn(Kind.BIAS, seed)[1] for seed in SEEDS]
+    found = [drawn(Mishap.BIAS, seed)[1] for seed in SEEDS]
     assert all(isinstance(each, BiasedCamera) and BIAS_G[0] <= abs(each.bias_g) <= BIAS_G[1] for each in found)
     assert {each.cup for each in found} == {"A", "B", "C"}
     assert {each.bias_g > 0 for each in found} == {True, False}
 
 
 def test_a_spike_is_in_a_signal_that_there_is():
-    found = [drawn(Kind.SPIKE, seed)[:2] for seed in range(200)]
+    found = [drawn(Mishap.SPIKE, seed)[:2] for seed in range(200)]
     assert {spike.signal for _, spike in found} == {Signal.POSITION, Signal.LEVEL, Signal.LOAD, Signal.STAMP}
     for scene, spike in found:
         assert isinstance(spike, Spike)
@@ -117,13 +117,13 @@ def test_a_spike_is_in_a_signal_that_there_is():
             assert spike.jump > 0, "nothing stands less than nowhere off"
 
 
-@pytest.mark.parametrize("kind", [Kind.OCCLUSION, Kind.BIAS])
+@pytest.mark.parametrize("kind", [Mishap.OCCLUSION, Mishap.BIAS])
 def test_what_is_about_any_cup_can_be_asked_to_be_about_one(kind):
     assert {drawn(kind, seed, cup="C")[1].cup for seed in range(8)} == {"C"}
-    assert isinstance(drawn(Kind.OCCLUSION, 1)[1], Occlusion)
+    assert isinstance(drawn(Mishap.OCCLUSION, 1)[1], Occlusion)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", Mishap)
 def test_the_same_generator_draws_the_same(kind):
     assert drawn(kind, 7)[:2] == drawn(kind, 7)[:2]
 

@@ -13,14 +13,14 @@ from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
 from aquamend_lab.pouring.calibration.fitting import error_g, supposed_exactly
-from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, Camera
+from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
 from aquamend_lab.pouring.model.problem import IN_PLACE
 from aquamend_lab.pouring.mujoco import composing, measuring
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
 from aquamend_lab.pouring.mujoco.body import Body, drive, failed
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, survey, until_alarm
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, survey, until_alarm
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
 from aquamend_lab.pouring.mujoco.monitor import TOLERATED
 from aquamend_lab.pouring.mujoco.trouble import (
@@ -56,7 +56,7 @@ EVERY_KIND = {
 }
 
 
-def record_of(alarm: Alarmed) -> CalibrationRecord:
+def record_of(alarm: AtTheAlarm) -> CalibrationRecord:
     """Return what a calibration run would write down of an alarm, the readings left out."""
     trouble = alarm.episode.trouble
     return CalibrationRecord(
@@ -71,7 +71,7 @@ def record_of(alarm: Alarmed) -> CalibrationRecord:
     )
 
 
-def disagreements(alarm: Alarmed, probes) -> dict[str, object]:
+def disagreements(alarm: AtTheAlarm, probes) -> dict[str, object]:
     """Return the readings that are not what the model predicts where it knows what is the matter."""
     record, robot, found = record_of(alarm), PouringRobot(alarm), {}
     model = record.model(KNOWN)
@@ -84,7 +84,7 @@ def disagreements(alarm: Alarmed, probes) -> dict[str, object]:
     return found
 
 
-def amounts(alarm: Alarmed) -> list[str]:
+def amounts(alarm: AtTheAlarm) -> list[str]:
     """Return the looks and weighings that are possible."""
     measurements = alarm.template.model({}).task.measurements
     return [p for p in alarm.state().legal_probes if measurements[p].sense in (Sense.LOOK, Sense.WEIGH)]
@@ -179,7 +179,7 @@ def test_a_camera_begins_to_drift_after_the_declarations_which_are_right():
 
 
 def test_a_table_that_cannot_be_seen_is_nothing_to_decide_on():
-    body = Body(alarmed(OCCLUSION).body.simulation.branch(), Faults(hidden=("B",)))
+    body = Body(alarmed(OCCLUSION).body.simulation.branch(), SensorFaults(hidden=("B",)))
     with pytest.raises(AquaMendError, match="does not find B"):
         drive(body, survey(body, Charge.CONTINUATION))
 
@@ -273,7 +273,7 @@ def test_somebody_who_listens_hears_of_every_primitive_and_of_what_happened():
 
 
 @cache
-def of_kind(kind: str) -> Alarmed:
+def of_kind(kind: str) -> AtTheAlarm:
     return alarmed(EVERY_KIND[kind])
 
 
@@ -295,7 +295,7 @@ def test_the_true_configuration_says_what_is_wrong_and_what_localisation_and_sel
     robot = PouringRobot(alarm)
     assert answer(robot, LOCALISE) == alarm.heard.located
     assert (alarm.heard.located == IN_PLACE) == ("swap" not in kind)
-    told = FAULTY if truth.camera in (Camera.FROZEN, Camera.MIXED_UP) else SOUND
+    told = FAULTY if truth.camera in (CameraState.FROZEN, CameraState.MIXED_UP) else SOUND
     assert answer(robot, CHECK_CAMERA) == told
 
 

@@ -10,7 +10,7 @@ from tests.lab.pouring.mujoco.tables import GRAMS, LIGHT, alarmed, carrying, rea
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.trouble import AddWater, FrozenCamera, SwapCups
 from aquamend_lab.pouring.task import FAULTY, SOUND
@@ -35,8 +35,8 @@ def test_of_cups_that_were_equally_the_least_full_the_chosen_one_was():
 
 
 def test_a_camera_with_a_fault_is_faulty_and_a_scale_that_is_off_is_nobodys_declaration():
-    faulty = Body(ready().simulation, Faults(bias_g={"A": 8.0}))
-    off = Body(ready().simulation, Faults(scale_off_g={0: 8.0}))
+    faulty = Body(ready().simulation, SensorFaults(bias_g={"A": 8.0}))
+    off = Body(ready().simulation, SensorFaults(scale_off_g={0: 8.0}))
     assert truth_of(faulty, HELD, "A").camera == FAULTY
     assert truth_of(off, HELD, "A") == truth_of(ready(), HELD, "A")
 

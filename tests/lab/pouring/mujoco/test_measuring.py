@@ -10,7 +10,7 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import GRAMS, carrying, ready, seeded, settled
 
 from aquamend_lab.pouring.mujoco.body import Body, Skill, drive
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.measuring import PROBE_S, SELF_TEST_ERR, check_camera, localise, look, weigh
 from aquamend_lab.pouring.task import FAULTY, SOUND
 
@@ -43,7 +43,7 @@ def test_a_look_and_a_weight_are_near_what_is_there() -> None:
 
 def test_a_cup_that_is_hidden_has_no_reading() -> None:
     body = ready().branch()
-    body.faults = Faults(hidden=("B",))
+    body.faults = SensorFaults(hidden=("B",))
     finding = drive(body, look(body, "B"))
     assert (finding.succeeded, finding.note, finding.value) == (False, "B cannot be seen", None)
 
@@ -76,15 +76,15 @@ def test_what_is_in_the_hand_is_not_taken_to_stand_anywhere() -> None:
 @pytest.mark.parametrize(
     ("faults", "told"),
     [
-        (Faults(), SOUND),
-        (Faults(exchanged=("A", "B")), FAULTY),
-        (Faults(frozen=settled(*GRAMS.values())), FAULTY),
-        (Faults(bias_g={"A": 9.0}), SOUND),
-        (Faults(scale_off_g={0: 9.0}), SOUND),
+        (SensorFaults(), SOUND),
+        (SensorFaults(exchanged=("A", "B")), FAULTY),
+        (SensorFaults(frozen=settled(*GRAMS.values())), FAULTY),
+        (SensorFaults(bias_g={"A": 9.0}), SOUND),
+        (SensorFaults(scale_off_g={0: 9.0}), SOUND),
     ],
     ids=["sound", "mixed up", "frozen", "misreads", "scale off"],
 )
-def test_the_self_test_knows_stale_frames_and_wrong_crops_but_no_bias(faults: Faults, told: str) -> None:
+def test_the_self_test_knows_stale_frames_and_wrong_crops_but_no_bias(faults: SensorFaults, told: str) -> None:
     body, rng = Body(ready().simulation, faults), seeded()
     found = [_at_once(check_camera(body, noise=rng)) for _ in range(400)]
     wrong = np.mean([finding != told for finding in found])

@@ -9,9 +9,9 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import LIGHT, at_rest
 
 from aquamend_lab.pouring.mujoco.body import Body, drive
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.measuring import localise
-from aquamend_lab.pouring.mujoco.monitor import TOLERATED, Monitor, conspicuous
+from aquamend_lab.pouring.mujoco.monitor import TOLERATED, RobotMonitor, conspicuous
 from aquamend_lab.pouring.mujoco.motion import wait
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
@@ -34,7 +34,7 @@ HELD = {vessel.name: float(vessel.grams) for vessel in LIGHT.vessels if vessel.n
 def shared():
     body = Body(at_rest(LIGHT).branch())
     drive(body, localise(body))
-    return body, Monitor.at_rest(body, HELD)
+    return body, RobotMonitor.at_rest(body, HELD)
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def test_a_frozen_camera_shows_by_the_age_of_its_frames(watched, monitor):
 @pytest.mark.parametrize("off_g", [11.0, -11.0])
 def test_a_scale_that_was_off_all_along_never_raises_the_load_signal(shared, off_g):
     body = shared[0].branch()
-    body.faults = Faults(scale_off_g={0: off_g})
-    monitor = Monitor.at_rest(body, HELD)
+    body.faults = SensorFaults(scale_off_g={0: off_g})
+    monitor = RobotMonitor.at_rest(body, HELD)
     assert monitor.load_g[0] == pytest.approx(15 + off_g, abs=2)
     found = [r for _ in range(12) for r in monitor._deviations(body, body.faults) if r.signal is LOAD]
     assert {r.cup for r in found} == {"A", "B"}

@@ -7,7 +7,7 @@ from tests.lab.pouring.mujoco.tables import DOSE_G, GRAMS, beside, perform, pour
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco.body import Body, drive
 from aquamend_lab.pouring.mujoco.composing import fetch
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.handling import move
 from aquamend_lab.pouring.mujoco.pouring import DOSE_SD_G, pour
 from aquamend_lab.pouring.mujoco.simulation import Simulation
@@ -115,7 +115,7 @@ def test_where_no_scale_stands_the_hand_alone_tells_when_the_dose_is_out() -> No
 def test_a_scale_that_is_off_all_along_does_not_disturb_a_pour() -> None:
     """It must see the water come, and sees as much more as comes."""
     body = beside().branch()
-    body.faults = Faults(scale_off_g={1: -9.0})
+    body.faults = SensorFaults(scale_off_g={1: -9.0})
     finding = perform(body, pour(body, "B", 8.0))
     assert finding.succeeded
     assert came_g(body) == pytest.approx(8, abs=3)

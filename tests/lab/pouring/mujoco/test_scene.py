@@ -13,11 +13,11 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import settled
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.scene import HULL, PAD, PAN, TABLE, WALL, WATER, Standing, TableScene, mjcf, stacked
+from aquamend_lab.pouring.mujoco.scene import HULL, PAD, PAN, TABLE, WALL, WATER, Placed, TableScene, mjcf, stacked
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 SMALL = TableScene(
-    (Standing("A", 0, 9, (2.0, -3.0)), Standing("B", 1, 4), Standing("C", 2, 0), Standing("pitcher", 3, 12)),
+    (Placed("A", 0, 9, (2.0, -3.0)), Placed("B", 1, 4), Placed("C", 2, 0), Placed("pitcher", 3, 12)),
     reserve_g=3,
 )
 PROGRAM = """
@@ -64,7 +64,7 @@ def test_the_same_scene_gives_the_same_bits_in_another_process(hash_seed: str) -
 
 
 def test_another_offset_gives_another_state() -> None:
-    other = TableScene((Standing("A", 0, 9, (2.0, -2.0)), *SMALL.vessels[1:]), SMALL.reserve_g)
+    other = TableScene((Placed("A", 0, 9, (2.0, -2.0)), *SMALL.vessels[1:]), SMALL.reserve_g)
     assert fingerprint(other) != fingerprint(SMALL)
 
 

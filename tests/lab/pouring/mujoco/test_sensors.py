@@ -6,7 +6,7 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import OFFSETS_MM, hand_at, seeded, settled, spilled
 
 from aquamend.errors import UnknownName
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.sensors import level_g, lifted_g, positions_m, scale_g
 
 TABLE = (12, 25, 40, 60)
@@ -35,7 +35,7 @@ def test_other_seeds_read_levels_about_half_a_gram_apart() -> None:
 
 
 def test_a_bias_shifts_the_level_of_its_cup_by_exactly_that() -> None:
-    faults = Faults(bias_g={"B": 8.0})
+    faults = SensorFaults(bias_g={"B": 8.0})
     sound = {cup: level_g(settled(*TABLE), cup, rng=seeded()) for cup in "AB"}
     read = {cup: level_g(settled(*TABLE), cup, rng=seeded(), faults=faults) for cup in "AB"}
     assert read["A"] == sound["A"]
@@ -46,21 +46,21 @@ def test_a_bias_shifts_the_level_of_its_cup_by_exactly_that() -> None:
 def test_a_frozen_camera_reads_the_past_after_water_moved() -> None:
     before = settled(*TABLE)
     after = spilled(before, "B")
-    frozen = Faults(frozen=before)
+    frozen = SensorFaults(frozen=before)
     assert level_g(after, "B", rng=seeded()) == pytest.approx(0, abs=2.5)
     assert level_g(after, "B", rng=seeded(), faults=frozen) == level_g(before, "B", rng=seeded())
     assert positions_m(after, rng=seeded(), faults=frozen) == positions_m(before, rng=seeded())
 
 
 def test_exchanged_cups_swap_their_levels_but_not_their_positions() -> None:
-    table, faults = settled(*TABLE), Faults(exchanged=("A", "C"))
+    table, faults = settled(*TABLE), SensorFaults(exchanged=("A", "C"))
     for asked, shown in (("A", "C"), ("C", "A"), ("B", "B")):
         assert level_g(table, asked, rng=seeded(), faults=faults) == level_g(table, shown, rng=seeded())
     assert positions_m(table, rng=seeded(), faults=faults) == positions_m(table, rng=seeded())
 
 
 def test_a_hidden_cup_has_no_level_and_no_position() -> None:
-    faults = Faults(hidden=("B",))
+    faults = SensorFaults(hidden=("B",))
     assert level_g(settled(*TABLE), "B", rng=seeded(), faults=faults) is None
     assert sorted(positions_m(settled(*TABLE), rng=seeded(), faults=faults)) == ["A", "C", "pitcher"]
 
@@ -75,7 +75,7 @@ def test_a_cup_under_the_palm_is_not_seen_and_its_neighbour_is() -> None:
 def test_a_level_that_is_not_seen_uses_up_as_much_noise_as_one_that_is() -> None:
     seen, unseen = seeded(), seeded()
     level_g(settled(*TABLE), "B", rng=seen)
-    level_g(settled(*TABLE), "B", rng=unseen, faults=Faults(hidden=("B",)))
+    level_g(settled(*TABLE), "B", rng=unseen, faults=SensorFaults(hidden=("B",)))
     assert seen.random() == unseen.random()
 
 
@@ -103,7 +103,7 @@ def test_a_scale_without_noise_weighs_to_a_tenth_of_a_gram(place: int) -> None:
 
 
 def test_a_scale_that_is_off_is_off_by_exactly_that_each_time_and_the_others_are_not() -> None:
-    faults = Faults(scale_off_g={1: -7.5})
+    faults = SensorFaults(scale_off_g={1: -7.5})
     for place, error in ((0, 0.0), (1, -7.5)):
         for seed in (1, 2):
             sound = scale_g(settled(*TABLE), place, rng=seeded(seed))
@@ -111,12 +111,16 @@ def test_a_scale_that_is_off_is_off_by_exactly_that_each_time_and_the_others_are
 
 
 def test_faults_say_which_instrument_is_sound() -> None:
-    assert (Faults().camera_sound, Faults().scales_sound) == (True, True)
-    assert Faults(scale_off_g={0: 6.0}).camera_sound
-    assert not Faults(scale_off_g={0: 6.0}).scales_sound
-    assert Faults(scale_off_g={0: 0.0}).scales_sound
-    assert Faults(hidden=("A",)).camera_sound, "what is hidden is not misread"
-    for faults in (Faults(bias_g={"A": 6.0}), Faults(exchanged=("A", "B")), Faults(frozen=settled(*TABLE))):
+    assert (SensorFaults().camera_sound, SensorFaults().scales_sound) == (True, True)
+    assert SensorFaults(scale_off_g={0: 6.0}).camera_sound
+    assert not SensorFaults(scale_off_g={0: 6.0}).scales_sound
+    assert SensorFaults(scale_off_g={0: 0.0}).scales_sound
+    assert SensorFaults(hidden=("A",)).camera_sound, "what is hidden is not misread"
+    for faults in (
+        SensorFaults(bias_g={"A": 6.0}),
+        SensorFaults(exchanged=("A", "B")),
+        SensorFaults(frozen=settled(*TABLE)),
+    ):
         assert (faults.camera_sound, faults.scales_sound) == (False, True)
 
 

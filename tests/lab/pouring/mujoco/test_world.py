@@ -36,9 +36,9 @@ from aquamend.recovery import (
     resume,
 )
 from aquamend_lab.pouring.mujoco import acting
-from aquamend_lab.pouring.mujoco.body import Body, Finding, failed
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.body import Body, Tried, failed
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, FrozenCamera, Occlusion, SwapCups
 from aquamend_lab.pouring.mujoco.world import PouringRobot
@@ -181,7 +181,7 @@ def quick_pour(monkeypatch):
 
     def pours(body, vessel, dose_g):
         yield
-        return Finding(True, "poured", dose_g)
+        return Tried(True, "poured", dose_g)
 
     monkeypatch.setattr(acting, "pour", pours)
 
@@ -361,7 +361,7 @@ def test_the_alarm_itself_is_never_driven():
 def test_nothing_public_depends_on_the_truth():
     alarm = alarmed(OCCLUSION)
     body = alarm.body.branch()
-    body.faults = Faults(bias_g={"A": 9.0}, scale_off_g={0: 9.0})
+    body.faults = SensorFaults(bias_g={"A": 9.0}, scale_off_g={0: 9.0})
     other = replace(
         alarm,
         body=body,
@@ -383,7 +383,7 @@ def test_the_public_state_leads_nowhere_near_the_table():
         if id(thing) in seen or isinstance(thing, type | types.ModuleType | types.FunctionType):
             continue
         seen.add(id(thing))
-        assert not isinstance(thing, Simulation | Body | Alarmed | Faults), thing
+        assert not isinstance(thing, Simulation | Body | AtTheAlarm | SensorFaults), thing
         waiting += gc.get_referents(thing)
     assert len(seen) > 500, "the walk went somewhere"
 

@@ -24,7 +24,7 @@ _DASHES: tuple[Dashes, ...] = ("solid", (0, (5, 2)), (0, (2, 1.5)), (0, (6, 2, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Line:
     """Points joined by a line, an interval or certified bounds at each where there are any, and the paper's points."""
 
     policy: str
@@ -38,7 +38,7 @@ class Curve:
 
 
 def curve_plot(
-    name: str, curves: Sequence[Curve], *, axes: tuple[str, str], log: bool = False, whole: bool = False,
+    name: str, curves: Sequence[Line], *, axes: tuple[str, str], log: bool = False, whole: bool = False,
     ticks: Sequence[float] = (),
 ) -> Drawing:  # fmt: skip
     """Return lines over a common axis (logarithmic with ``log``, counted in whole numbers with ``whole``)."""
@@ -68,7 +68,7 @@ def curve_plot(
     return drawing(name, height_in=_HEIGHT_IN + _KEY_ROW_IN * key_rows, draw=draw)
 
 
-def _draw_curve(plane: Axes, curve: Curve, *, dashes: Dashes) -> Line2D:
+def _draw_curve(plane: Axes, curve: Line, *, dashes: Dashes) -> Line2D:
     """Draw a curve, and return its line for the key."""
     look = look_of(curve.policy)
     (line,) = plane.plot(
@@ -88,11 +88,11 @@ def _draw_curve(plane: Axes, curve: Curve, *, dashes: Dashes) -> Line2D:
     return line
 
 
-def _key_columns(curves: Sequence[Curve]) -> int:
+def _key_columns(curves: Sequence[Line]) -> int:
     return 2 if max(len(curve.label) for curve in curves) <= _WIDEST_LABEL else 1
 
 
-def _draw_key(figure: Figure, curves: Sequence[Curve], lines: Sequence[Line2D], *, columns: int) -> None:
+def _draw_key(figure: Figure, curves: Sequence[Line], lines: Sequence[Line2D], *, columns: int) -> None:
     from matplotlib.lines import Line2D
 
     # Handed over, not looked up: matplotlib would pass over a name that begins with an underscore.

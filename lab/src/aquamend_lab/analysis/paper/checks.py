@@ -29,7 +29,7 @@ LOSSES = ("expected_risk", "mean_loss", "normalised_loss")
 """What losses are multiples of: AquaMend's own, of the same kind where there is one."""
 
 
-class Standing(StrEnum):
+class Agreement(StrEnum):
     """How one of the paper's numbers stands."""
 
     REPRODUCED = "reproduced"
@@ -39,7 +39,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PaperNumber:
     """One number of the paper beside ours."""
 
     metric: str
@@ -47,7 +47,7 @@ class Check:
     """As a multiple of AquaMend's where ``multiple``."""
     paper: float
     multiple: bool
-    standing: Standing
+    standing: Agreement
     why: str = ""
 
     @property
@@ -62,7 +62,7 @@ class CheckedRow:
 
     policy: str
     group: Group
-    checks: tuple[Check, ...]
+    checks: tuple[PaperNumber, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class CheckedTable:
     suite: str
     rows: tuple[CheckedRow, ...]
 
-    def count(self, standing: Standing) -> int:
+    def count(self, standing: Agreement) -> int:
         """Return how many numbers stand so."""
         return sum(check.standing is standing for row in self.rows for check in row.checks)
 
@@ -99,7 +99,7 @@ def _checked(table: PaperTable, suite: str, summaries: Mapping[str, Sequence[Sum
     return CheckedTable(table, suite, tuple(row for row in rows if row.checks))
 
 
-def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterable[Check]:
+def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterable[PaperNumber]:
     found = next((s for s in ours if table.row(s.policy, s.group) is row), None)
     for key, printed in row.values.items():
         if key in NOT_COMPARED:
@@ -115,11 +115,11 @@ def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterab
             whole = reference[_kind(key, base)]
             value = value / whole if whole else None
         if value is None:
-            yield Check(key, None, paper, multiple, Standing.ABSENT)
+            yield PaperNumber(key, None, paper, multiple, Agreement.ABSENT)
             continue
         why = "" if _near(key, value, paper, multiple=multiple) else reason_for(table.family, row.policy, key)
-        standing = Standing.REPRODUCED if _near(key, value, paper, multiple=multiple) else Standing.OPEN
-        yield Check(key, value, paper, multiple, Standing.DIFFERS if why else standing, why)
+        standing = Agreement.REPRODUCED if _near(key, value, paper, multiple=multiple) else Agreement.OPEN
+        yield PaperNumber(key, value, paper, multiple, Agreement.DIFFERS if why else standing, why)
 
 
 def _base(table: PaperTable, group: Group, key: str) -> PaperRow | None:

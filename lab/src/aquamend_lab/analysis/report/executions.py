@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.arrays import Floats
-from aquamend_lab.analysis.figures import Curve, curve_plot
+from aquamend_lab.analysis.figures import Line, curve_plot
 from aquamend_lab.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
 from aquamend_lab.analysis.probabilities import Doubt, EventQuality, doubts, event_qualities
 from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
@@ -87,10 +87,10 @@ def doubt_curves(name: str, table: RunTable) -> Figure | None:
     return Figure(name, caption, drawn)
 
 
-def _curves(one: Doubt) -> Sequence[Curve]:
+def _curves(one: Doubt) -> Sequence[Line]:
     kinds = (("failed", one.failed), ("sound", one.sound))
     return [
-        Curve(one.policy, f"{label_of(one.policy)}, {kind}", tuple((float(k), q) for k, q in enumerate(path, start=1)))
+        Line(one.policy, f"{label_of(one.policy)}, {kind}", tuple((float(k), q) for k, q in enumerate(path, start=1)))
         for kind, path in kinds
         if path
     ]

@@ -12,36 +12,36 @@ from aquamend_lab.analysis.paper import PaperPair, PaperTable, family_order, hol
 from aquamend_lab.analysis.report.document import Cell, Column, Table
 from aquamend_lab.analysis.report.wording import DASH, count, decimal, interval, policy_name, signed
 from aquamend_lab.analysis.table import RunTable, knows_the_truth
-from aquamend_lab.analysis.verdict import Finding, Verdict, verdict_of
+from aquamend_lab.analysis.verdict import ComparisonVerdict, Conclusion, verdict_of
 
 _BRIEF = {
-    Finding.NO_PAIRS: "nothing to compare",
-    Finding.TIE: "tie on every scenario",
-    Finding.BOTH_INFINITE: "each infinite where the other is not",
-    Finding.EXACT: "{lower}, exactly",
-    Finding.CLEAR: "{lower}",
-    Finding.MEAN_ONLY: "{lower} on average only",
-    Finding.RANKS_ONLY: "{lower} scenario by scenario only",
-    Finding.OPPOSED: "{lower} on average, {higher} scenario by scenario",
-    Finding.OPEN: "no difference established",
+    Conclusion.NO_PAIRS: "nothing to compare",
+    Conclusion.TIE: "tie on every scenario",
+    Conclusion.BOTH_INFINITE: "each infinite where the other is not",
+    Conclusion.EXACT: "{lower}, exactly",
+    Conclusion.CLEAR: "{lower}",
+    Conclusion.MEAN_ONLY: "{lower} on average only",
+    Conclusion.RANKS_ONLY: "{lower} scenario by scenario only",
+    Conclusion.OPPOSED: "{lower} on average, {higher} scenario by scenario",
+    Conclusion.OPEN: "no difference established",
 }
 
 _SENTENCES = {
-    Finding.NO_PAIRS: "No scenario has a number of both {first} and {others}",
-    Finding.TIE: "{first} ties on every scenario with {others}",
-    Finding.EXACT: "{first} has exactly {lower} {measure} than {others}",
-    Finding.CLEAR: "{first} has {lower} {measure} than {others}",
-    Finding.MEAN_ONLY: (
+    Conclusion.NO_PAIRS: "No scenario has a number of both {first} and {others}",
+    Conclusion.TIE: "{first} ties on every scenario with {others}",
+    Conclusion.EXACT: "{first} has exactly {lower} {measure} than {others}",
+    Conclusion.CLEAR: "{first} has {lower} {measure} than {others}",
+    Conclusion.MEAN_ONLY: (
         "On average {first} has {lower} {measure} than {others}, but scenario by scenario no difference is established"
     ),
-    Finding.RANKS_ONLY: (
+    Conclusion.RANKS_ONLY: (
         "Scenario by scenario {first} has {lower} {measure} than {others}, but on average no difference is established"
     ),
-    Finding.OPPOSED: "On average {first} has {lower} {measure} than {others}, but scenario by scenario {higher}",
-    Finding.BOTH_INFINITE: (
+    Conclusion.OPPOSED: "On average {first} has {lower} {measure} than {others}, but scenario by scenario {higher}",
+    Conclusion.BOTH_INFINITE: (
         "On some scenarios {measure} is infinite for {first} but not for {others}, on some the other way round"
     ),
-    Finding.OPEN: "No difference is established between {first} and {others}",
+    Conclusion.OPEN: "No difference is established between {first} and {others}",
 }
 
 
@@ -82,15 +82,15 @@ def over_all(found: Sequence[Comparison]) -> list[Comparison]:
     return [one for one in found if one.group is None]
 
 
-def brief(verdict: Verdict) -> str:
+def brief(verdict: ComparisonVerdict) -> str:
     """Return in a few words what a comparison shows of its first side."""
-    if verdict.finding is Finding.INFINITE:
+    if verdict.finding is Conclusion.INFINITE:
         first_is = verdict.better == "first"
         return "finite where the other is infinite" if first_is else "infinite where the other is not"
     return _BRIEF[verdict.finding].format_map(_direction(verdict))
 
 
-def _direction(verdict: Verdict) -> dict[str, str]:
+def _direction(verdict: ComparisonVerdict) -> dict[str, str]:
     lower, higher = ("lower", "higher") if verdict.better == "first" else ("higher", "lower")
     return {"lower": lower, "higher": higher}
 
@@ -167,10 +167,10 @@ def _columns(
 
 def in_words(found: Sequence[Comparison]) -> str:
     """Return comparisons of one policy as one sentence a verdict; said of fewer scenarios where not all have a pair."""
-    said: dict[tuple[Verdict, int | None], list[str]] = {}
+    said: dict[tuple[ComparisonVerdict, int | None], list[str]] = {}
     for one in found:
         said.setdefault((verdict_of(one), one.pairs if one.unpaired else None), []).append(policy_name(one.second))
-    order = list(Finding)
+    order = list(Conclusion)
     sentences = []
     for verdict, pairs in sorted(said, key=lambda key: (order.index(key[0].finding), key[0].better or "", key[1] or 0)):
         names = {"first": policy_name(found[0].first), "others": _listed(said[verdict, pairs])}
@@ -180,8 +180,8 @@ def in_words(found: Sequence[Comparison]) -> str:
     return " ".join(sentences)
 
 
-def _sentence(verdict: Verdict) -> str:
-    if verdict.finding is not Finding.INFINITE:
+def _sentence(verdict: ComparisonVerdict) -> str:
+    if verdict.finding is not Conclusion.INFINITE:
         return _SENTENCES[verdict.finding]
     better, worse = ("{first}", "{others}") if verdict.better == "first" else ("{others}", "{first}")
     return f"On some scenarios {{measure}} is infinite for {worse} but not for {better}"

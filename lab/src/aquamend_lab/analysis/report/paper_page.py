@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aquamend_lab.analysis.metrics import METRICS
-from aquamend_lab.analysis.paper.checks import Check, CheckedRow, CheckedTable, Standing, checked_tables
+from aquamend_lab.analysis.paper.checks import Agreement, CheckedRow, CheckedTable, PaperNumber, checked_tables
 from aquamend_lab.analysis.report.as_markdown import escaped
 from aquamend_lab.analysis.report.wording import count, decimal, policy_name
 from aquamend_lab.analysis.summary import summarise, summarise_together
@@ -29,22 +29,22 @@ def paper_markdown(tables: Sequence[CheckedTable]) -> str:
 
 def _verdict(tables: Sequence[CheckedTable]) -> str:
     run = [table for table in tables if table.suite]
-    stand = {standing: sum(table.count(standing) for table in run) for standing in Standing}
+    stand = {standing: sum(table.count(standing) for table in run) for standing in Agreement}
     absent = [f"`{table.table.family}`" for table in tables if not table.suite]
     waiting = f" Not in `results/`: {', '.join(absent)}." if absent else ""
-    partly = f", {count(stand[Standing.ABSENT])} are of policies that were not run" if stand[Standing.ABSENT] else ""
+    partly = f", {count(stand[Agreement.ABSENT])} are of policies that were not run" if stand[Agreement.ABSENT] else ""
     return (
         f"**Of {count(sum(table.numbers for table in run))} numbers in {len(run)} of the paper's tables, "
-        f"{count(stand[Standing.REPRODUCED])} are reproduced, {count(stand[Standing.DIFFERS])} differ for a reason "
-        f"that is given, and {count(stand[Standing.OPEN])} are not explained{partly}.**{waiting}"
+        f"{count(stand[Agreement.REPRODUCED])} are reproduced, {count(stand[Agreement.DIFFERS])} differ for a reason "
+        f"that is given, and {count(stand[Agreement.OPEN])} are not explained{partly}.**{waiting}"
     )
 
 
 def _overview(tables: Sequence[CheckedTable]) -> str:
-    head = ["the paper's table", "suite", "numbers", *(str(standing) for standing in Standing)]
+    head = ["the paper's table", "suite", "numbers", *(str(standing) for standing in Agreement)]
     lines = [_line(head), _line(["---", "---", *["---:"] * (len(head) - 2)])]
     for table in tables:
-        counts = [count(table.count(standing)) for standing in Standing] if table.suite else ["–"] * len(Standing)
+        counts = [count(table.count(standing)) for standing in Agreement] if table.suite else ["–"] * len(Agreement)
         suite = f"`{table.suite}`" if table.suite else f"`{table.table.family}`, not run"
         lines.append(_line([escaped(table.table.label), suite, count(table.numbers), *counts]))
     return "\n".join(lines)
@@ -65,11 +65,11 @@ def _name(row: CheckedRow) -> str:
     return escaped(f"{policy_name(row.policy)}, {group}" if group else policy_name(row.policy))
 
 
-def _number(check: Check) -> str:
+def _number(check: PaperNumber) -> str:
     times = "×" if check.multiple else ""
     ours, paper = (f"{times}{decimal(value, decimals=2)}" for value in (check.ours, check.paper))
     text = f"{METRICS[check.metric].title} {ours} ({paper})"
-    mark = {Standing.OPEN: "**", Standing.DIFFERS: "*"}.get(check.standing, "")
+    mark = {Agreement.OPEN: "**", Agreement.DIFFERS: "*"}.get(check.standing, "")
     return f"{mark}{escaped(text)}{mark}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend_lab.analysis.comparison import Comparison
-from aquamend_lab.analysis.figures import Curve, Dot, Panel, curve_plot, dot_plot
+from aquamend_lab.analysis.figures import Dot, Line, Panel, curve_plot, dot_plot
 from aquamend_lab.analysis.groups import group_name
 from aquamend_lab.analysis.metrics import COMPARABLE, METRICS
 from aquamend_lab.analysis.paper import PaperTable
@@ -140,12 +140,12 @@ def risk_by_size(name: str, summaries: Sequence[Summary], table: RunTable, paper
     return Figure(name, f"Mean expected risk against {key}{extra}.", drawn)
 
 
-def _by_size(policy: str, key: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Curve:
+def _by_size(policy: str, key: str, summaries: Sequence[Summary], table: RunTable, paper: PaperTable | None) -> Line:
     own = [(float(s.group[key]), s) for s in summaries if s.policy == policy]
     printed = [(size, paper.row(policy, s.group) if paper else None) for size, s in own]
     points = tuple((size, risk) for size, s in own if (risk := s["expected_risk"]) is not None)
     hollow = tuple((size, risk) for size, row in printed if row and (risk := row.get("expected_risk")) is not None)
-    return Curve(policy, label_of(policy), points, _certified(policy, key, table), hollow)
+    return Line(policy, label_of(policy), points, _certified(policy, key, table), hollow)
 
 
 def _certified(policy: str, key: str, table: RunTable) -> tuple[tuple[float, float, float], ...]:
@@ -188,13 +188,13 @@ def gap_distribution(name: str, table: RunTable) -> Figure | None:
     return Figure(name, caption, drawn)
 
 
-def _distribution(policy: str, gaps: Floats, *, end: float) -> Curve:
+def _distribution(policy: str, gaps: Floats, *, end: float) -> Line:
     sizes = np.sort(np.maximum(gaps, 0.0))
     at = np.concatenate([[SMALLEST_GAP], sizes[(sizes > SMALLEST_GAP) & (sizes < end)], [end]])
     within = np.searchsorted(sizes, at, side="right") / sizes.size
     none = float((sizes == 0.0).mean())
     points = tuple(zip(at.tolist(), within.tolist(), strict=True))
-    return Curve(policy, f"{label_of(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
+    return Line(policy, f"{label_of(policy)} ({share(none, decimals=0)})", _thinned(points), stepped=True)
 
 
 def _thinned(points: tuple[tuple[float, float], ...], most: int = 300) -> tuple[tuple[float, float], ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aquamend_lab.analysis.figures import Curve, curve_plot
+from aquamend_lab.analysis.figures import Line, curve_plot
 from aquamend_lab.analysis.report.document import Figure
 from aquamend_lab.analysis.report.plots import label_of, mean_dots
 from aquamend_lab.analysis.summary import Summary
@@ -71,7 +71,7 @@ def _against_level(name: str, axis: str, rungs: Sequence[Summary]) -> Figure | N
     return Figure(name, caption, drawn)
 
 
-def _curve(policy: str, rungs: Sequence[Summary]) -> Curve:
+def _curve(policy: str, rungs: Sequence[Summary]) -> Line:
     points, bounds = [], []
     for rung in rungs:
         level, loss = level_of(rung), rung["mean_loss"]
@@ -80,4 +80,4 @@ def _curve(policy: str, rungs: Sequence[Summary]) -> Curve:
         points.append((level.amount, loss))
         if policy == OURS and (ends := rung.interval("mean_loss")):  # those of all would cover each other
             bounds.append((level.amount, *ends))
-    return Curve(policy, label_of(policy), tuple(points), tuple(bounds))
+    return Line(policy, label_of(policy), tuple(points), tuple(bounds))

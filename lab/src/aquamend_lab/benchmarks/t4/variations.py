@@ -9,7 +9,7 @@ from aquamend_lab.benchmarks.scenario import Scenario
 from aquamend_lab.benchmarks.t4.episodes import Setting, episode, poured, table_of
 from aquamend_lab.pouring.discrete import Assumptions, Noise, Shares
 from aquamend_lab.pouring.discrete.events import standard_events
-from aquamend_lab.pouring.discrete.monitor import Monitor
+from aquamend_lab.pouring.discrete.monitor import DiscreteMonitor
 from aquamend_lab.pouring.task import Residuals
 
 
@@ -25,7 +25,7 @@ class Variation:
     """How readings scatter in the world."""
     known_noise: bool = True
     """Whether the robot knows it."""
-    monitor: Monitor = field(default_factory=Monitor)
+    monitor: DiscreteMonitor = field(default_factory=DiscreteMonitor)
     shares: Shares = field(default_factory=Shares)
     """How events share in the world."""
     assumed_shares: Shares | None = None
@@ -91,8 +91,8 @@ _POOR = Shares(swap=0.2, add=0.2, drift=0.1, false_alarm=0.5)
 SWEEP = (
     *(Variation(f"{n} cups", n_cups=n) for n in range(3, 9)),
     *(Variation(f"noise × {factor:g}", noise=louder(factor)) for factor in (0.5, 2.0, 4.0, 8.0)),
-    Variation("good alarm", monitor=Monitor(points_right=0.95), shares=_GOOD),
-    Variation("poor alarm", monitor=Monitor(points_right=0.4), shares=_POOR),
+    Variation("good alarm", monitor=DiscreteMonitor(points_right=0.95), shares=_GOOD),
+    Variation("poor alarm", monitor=DiscreteMonitor(points_right=0.4), shares=_POOR),
     Variation("prior: four times the false alarms", assumed_shares=Shares(false_alarm=0.8)),
     Variation("prior: a quarter of the false alarms", assumed_shares=Shares(false_alarm=0.05)),
     Variation("prior: no camera faults to speak of", assumed_shares=Shares(drift=0.01)),

@@ -13,24 +13,24 @@ from aquamend.learning import Record
 from aquamend.problem import Problem
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord
 from aquamend_lab.pouring.calibration.fitting import amounts, order_of, swapped_roles
-from aquamend_lab.pouring.model.configurations import ROLES, Camera, Happened, Scales
+from aquamend_lab.pouring.model.configurations import ROLES, CameraState, Happening, Scales
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
 from aquamend_lab.pouring.model.problem import IN_PLACE, arrangements
 from aquamend_lab.pouring.reports import OF_A_CUP
 from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE
 
 HAPPENED = {
-    Happened.LITTLE: "little",
-    Happened.MUCH: "much",
-    Happened.RIVAL: "rival_filled",
-    Happened.THIRD: "third_filled",
+    Happening.LITTLE: "little",
+    Happening.MUCH: "much",
+    Happening.RIVAL: "rival_filled",
+    Happening.THIRD: "third_filled",
 }
 CAMERA = {
-    Camera.MISREADS_TARGET: "misreads_target",
-    Camera.MISREADS_RIVAL: "misreads_rival",
-    Camera.MISREADS_THIRD: "misreads_third",
-    Camera.FROZEN: "frozen",
-    Camera.MIXED_UP: "mixed_up",
+    CameraState.MISREADS_TARGET: "misreads_target",
+    CameraState.MISREADS_RIVAL: "misreads_rival",
+    CameraState.MISREADS_THIRD: "misreads_third",
+    CameraState.FROZEN: "frozen",
+    CameraState.MIXED_UP: "mixed_up",
 }
 
 
@@ -53,11 +53,11 @@ def found_by_role(record: CalibrationRecord) -> str:
     """Return what was the matter, in the words of ``examples/learning/pouring_by_role.yaml``."""
     happened, camera, scales = record.configuration
     found = []
-    if happened is Happened.SWAPPED:
+    if happened is Happening.SWAPPED:
         found.append("trouble=swap_" + "_".join(ROLES[role] for role in swapped_roles(record)))
-    elif happened is not Happened.NOTHING:
+    elif happened is not Happening.NOTHING:
         found.append(f"trouble={HAPPENED[happened]}")
-    if camera is not Camera.SOUND:
+    if camera is not CameraState.SOUND:
         found.append(f"trouble={CAMERA[camera]}")
     if scales is Scales.OFF:
         found.append("scale_off")

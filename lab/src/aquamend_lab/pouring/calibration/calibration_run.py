@@ -18,24 +18,24 @@ from aquamend_lab.pouring.model.configurations import (
     Shifts,
 )
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
-from aquamend_lab.pouring.model.problem import AlarmModel, Heard
+from aquamend_lab.pouring.model.problem import AlarmModel, AtAlarm
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, Skill, drive, nearest_place
 from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
-from aquamend_lab.pouring.mujoco.drawing import Kind, draw_scales_off, draw_scene, draw_trouble
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, located_as, until_alarm
+from aquamend_lab.pouring.mujoco.drawing import Mishap, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, located_as, until_alarm
 from aquamend_lab.pouring.mujoco.handling import draw_back, move
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend_lab.pouring.mujoco.pouring import pour
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera
-from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, Stage, Statement
+from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, CupValues, Stage
 from aquamend_lab.pouring.task import look as looking
 from aquamend_lab.pouring.task import weigh as weighing
 
 SEED = 7_270_003
 """Seeds of calibration begin with this number, which no suite uses."""
-KINDS = tuple(Kind)
+KINDS = tuple(Mishap)
 STAGES = (
     *(Stage.DECIDED, Stage.LIFTED, Stage.LIFTED, Stage.BESIDE),
     *(Stage.LIFTED, Stage.POURED, Stage.LIFTED, Stage.POURED),
@@ -58,8 +58,8 @@ class CalibrationRecord:
 
     run: int
     kind: str
-    declared: Statement
-    heard: Heard
+    declared: CupValues
+    heard: AtAlarm
     configuration: Configuration
     added_g: float = 0.0
     bias_g: float = 0.0
@@ -121,7 +121,7 @@ def calibrate_once(run: int) -> CalibrationRecord:
 Timed = list[tuple[str, float, bool]]
 
 
-def _use(alarmed: Alarmed) -> Generator[None, None, tuple[dict[str, float | str], Timed]]:
+def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | str], Timed]]:
     """Take every reading once, then do what a recovery might do next, so that it is timed."""
     body, target, heard = alarmed.body, alarmed.declared.target, alarmed.heard
     poured = {target: heard.poured_g}

@@ -19,8 +19,8 @@ from aquamend_lab.pouring.model.configurations import (
     CAMERA_KINDS,
     ROLES,
     Amount,
-    Camera,
-    Happened,
+    CameraState,
+    Happening,
     Shifts,
     Supposed,
     camera_kind,
@@ -29,9 +29,9 @@ from aquamend_lab.pouring.model.fitted import (
     TIMED,
     Duration,
     Fitted,
+    FittedReadings,
     Group,
     InvalidModel,
-    Readings,
     uncalibrated,
 )
 from aquamend_lab.pouring.model.problem import IN_PLACE, AlarmModel
@@ -87,7 +87,7 @@ def error_g(supposed: Supposed, sense: Sense, role: int, reading: float) -> floa
     return reading - min(means, key=lambda mean: abs(reading - mean))
 
 
-def _readings(records: Sequence[CalibrationRecord], fitted: Fitted) -> Readings:
+def _readings(records: Sequence[CalibrationRecord], fitted: Fitted) -> FittedReadings:
     errors: dict[tuple[Sense, bool], list[float]] = {}
     right: list[bool] = []
     faulty: dict[str, list[bool]] = {kind: [] for kind in CAMERA_KINDS}
@@ -100,7 +100,7 @@ def _readings(records: Sequence[CalibrationRecord], fitted: Fitted) -> Readings:
         for noted in (record.heard.located, record.readings[LOCALISE]):
             right.append((noted == IN_PLACE) == (supposed.seen_at == AS_BELIEVED))
         faulty[camera_kind(record.configuration.camera)].append(record.readings[CHECK_CAMERA] == FAULTY)
-    return Readings(
+    return FittedReadings(
         look_same_sd_g=_rms(errors[Sense.LOOK, False]),
         look_new_sd_g=_rms(errors[Sense.LOOK, True]),
         weigh_sd_g=_rms(errors[Sense.WEIGH, False]),
@@ -134,13 +134,13 @@ def _shifts(records: Sequence[CalibrationRecord]) -> Shifts:
             raise InvalidModel("too few calibration records to tell how large changes and errors are; make more runs")
         return Amount(round(float(np.mean(found)), 2), max(0.1, round(float(np.std(found)), 2)))
 
-    def happened(*kinds: Happened) -> Callable[[CalibrationRecord], bool]:
+    def happened(*kinds: Happening) -> Callable[[CalibrationRecord], bool]:
         return lambda record: record.configuration.happened in kinds
 
     return Shifts(
-        little=amount(lambda s: s.little, happened(Happened.LITTLE)),
-        beyond_rival=amount(lambda s: s.beyond_rival, happened(Happened.MUCH)),
-        elsewhere=amount(lambda s: s.elsewhere, happened(Happened.RIVAL, Happened.THIRD)),
+        little=amount(lambda s: s.little, happened(Happening.LITTLE)),
+        beyond_rival=amount(lambda s: s.beyond_rival, happened(Happening.MUCH)),
+        elsewhere=amount(lambda s: s.elsewhere, happened(Happening.RIVAL, Happening.THIRD)),
         bias=amount(lambda s: s.bias, lambda record: record.bias_g > 0),
         scale=amount(lambda s: s.scale, lambda record: record.scale_off_g > 0),
     )
@@ -156,7 +156,7 @@ def _alarms(records: Sequence[CalibrationRecord]) -> Mapping[str, Mapping[str, f
         found[kind][cell_of(record.heard.report, affected, order)] += 1
     tables = {}
     for kind, counts in found.items():
-        possible = cells(some_affected=kind not in (Happened.NOTHING, Camera.FROZEN))
+        possible = cells(some_affected=kind not in (Happening.NOTHING, CameraState.FROZEN))
         alike = [1.0] * len(possible)
         estimates = shares([counts[cell] for cell in possible], alike, strength=SMOOTHING * len(possible))
         tables[kind] = {cell: round(each.value, 6) for cell, each in zip(possible, estimates, strict=True)}

@@ -6,22 +6,22 @@ from aquamend.belief import InformationState
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
     MISREADS,
-    Camera,
+    CameraState,
     Configuration,
-    Happened,
+    Happening,
     Scales,
 )
 from aquamend_lab.pouring.model.problem import AlarmModel
 
 _ALONE = {
-    Happened.LITTLE: "water added to {target}, still the least full",
-    Happened.MUCH: "water added to {target}, no longer the least full",
-    Happened.RIVAL: "water added to {rival}",
-    Happened.THIRD: "water added to {third}",
-    Happened.SWAPPED: "{one} and {other} swapped",
+    Happening.LITTLE: "water added to {target}, still the least full",
+    Happening.MUCH: "water added to {target}, no longer the least full",
+    Happening.RIVAL: "water added to {rival}",
+    Happening.THIRD: "water added to {third}",
+    Happening.SWAPPED: "{one} and {other} swapped",
 }
 _NOTHING, _SCALE, _BOTH = "nothing is wrong", "only a scale is off", "two things at once"
-_CAMERA = {Camera.FROZEN: "the camera is frozen", Camera.MIXED_UP: "the camera mixes up {target} and {rival}"}
+_CAMERA = {CameraState.FROZEN: "the camera is frozen", CameraState.MIXED_UP: "the camera mixes up {target} and {rival}"}
 _MISREAD = "the camera misreads a cup"
 NAMES = (_NOTHING, *_ALONE.values(), _MISREAD, *_CAMERA.values(), _BOTH, _SCALE)
 
@@ -42,10 +42,10 @@ def explanations(state: InformationState, model: AlarmModel) -> dict[str, float]
 
 def _which(configuration: Configuration) -> str:
     happened, camera, scales = configuration
-    if happened is Happened.NOTHING and camera is Camera.SOUND:
+    if happened is Happening.NOTHING and camera is CameraState.SOUND:
         return _NOTHING if scales is Scales.SOUND else _SCALE
-    if happened is not Happened.NOTHING and camera is not Camera.SOUND:
+    if happened is not Happening.NOTHING and camera is not CameraState.SOUND:
         return _BOTH
-    if happened in ADDED_TO or happened is Happened.SWAPPED:
+    if happened in ADDED_TO or happened is Happening.SWAPPED:
         return _ALONE[happened]
     return _MISREAD if camera in MISREADS else _CAMERA[camera]

@@ -12,12 +12,12 @@ from aquamend.story.story import Hindsight
 from aquamend_lab.pouring.demonstration.wording import PROBES, UNDOING
 from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.model.problem import PROBE_S
-from aquamend_lab.pouring.mujoco.episode import Alarmed
+from aquamend_lab.pouring.mujoco.episode import AtTheAlarm
 from aquamend_lab.pouring.mujoco.judging import configuration_of
 from aquamend_lab.pouring.task import LIFT, MOVE, POUR
 
 
-def hindsight(alarmed: Alarmed, recovery: Recovery, failed: Collection[str]) -> Hindsight:
+def hindsight(alarmed: AtTheAlarm, recovery: Recovery, failed: Collection[str]) -> Hindsight:
     """Return it for one recovery; ``failed`` is what was really wrong at the alarm."""
     start, graph = recovery.start, recovery.start.problem.graph
     useful, rested = set(_useful(recovery, failed)), set(graph.closure(failed))

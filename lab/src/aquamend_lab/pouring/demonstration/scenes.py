@@ -7,7 +7,7 @@ from typing import assert_never
 import numpy as np
 
 from aquamend.errors import UnknownName
-from aquamend_lab.pouring.mujoco.drawing import Kind, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.drawing import Mishap, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.episode import Episode
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
@@ -21,12 +21,12 @@ from aquamend_lab.pouring.mujoco.trouble import (
 from aquamend_lab.pouring.task import Stage
 
 SCENES = {
-    "swap": Kind.SWAP_RIVAL,
-    "add-water": Kind.MUCH,
-    "drift": Kind.BIAS,
-    "false-alarm": Kind.SPIKE,
-    "frozen": Kind.FROZEN,
-    "mixed-up": Kind.MIXED_UP,
+    "swap": Mishap.SWAP_RIVAL,
+    "add-water": Mishap.MUCH,
+    "drift": Mishap.BIAS,
+    "false-alarm": Mishap.SPIKE,
+    "frozen": Mishap.FROZEN,
+    "mixed-up": Mishap.MIXED_UP,
 }
 STAGES = {"t0": Stage.DECIDED, "early": Stage.LIFTED, "late": Stage.BESIDE, "poured": Stage.POURED}
 SEED = 4_200_001

@@ -26,13 +26,13 @@ from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
 from aquamend_lab.pouring.model.problem import AlarmModel
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed, Episode, until_alarm
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
 from aquamend_lab.pouring.mujoco.picture import still_address
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.replay.recording import Recording
-from aquamend_lab.pouring.task import POUR, SAFE_STOP, Statement, quantity
+from aquamend_lab.pouring.task import POUR, SAFE_STOP, CupValues, quantity
 
 MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 
@@ -51,7 +51,7 @@ class Shown:
 class Beginning:
     """An episode told up to its alarm; any number of policies can take it from there."""
 
-    alarmed: Alarmed
+    alarmed: AtTheAlarm
     moments: tuple[Moment, ...]
     onlooker: Onlooker
     """Branch it, never go on with this one."""
@@ -105,7 +105,7 @@ def begin(episode: Episode, told: Told) -> Beginning:
     teller = _Teller(told)
     onlooker = teller.onlooker
 
-    def notice(body: Body, declared: Statement) -> None:
+    def notice(body: Body, declared: CupValues) -> None:
         if not teller.moments:  # the first time it is what was declared, then what somebody has done
             teller.declared_g = dict(zip(dim.CUPS, declared.quantity_g, strict=True))
             onlooker.body, onlooker.held_g = body, lambda: teller.declared_g
@@ -139,7 +139,7 @@ def begin(episode: Episode, told: Told) -> Beginning:
     return Beginning(alarmed, tuple(teller.moments), onlooker, measured, tuple(readings), wrong_at_alarm(alarmed))
 
 
-def _last_pour(alarmed: Alarmed) -> Receipt | None:
+def _last_pour(alarmed: AtTheAlarm) -> Receipt | None:
     named = f"{POUR} into {alarmed.declared.target}"
     return next((leaf for leaf in reversed(alarmed.body.leaves) if leaf.what == named), None)
 

@@ -21,7 +21,7 @@ STEP_G = STEP_SHARE * QUANTITY_TOLERANCE_G
 """How far apart the sizes are that hypotheses tell apart."""
 
 
-class Family(StrEnum):
+class EventFamily(StrEnum):
     """Perturbation families, and the attribution each has by right."""
 
     SWAP = "swap"
@@ -34,9 +34,9 @@ class Family(StrEnum):
     def cause(self) -> Cause:
         """What the family is rightly attributed to."""
         match self:
-            case Family.DRIFT:
+            case EventFamily.DRIFT:
                 return Cause.SELF_ERROR
-            case Family.FALSE_ALARM:
+            case EventFamily.FALSE_ALARM:
                 return Cause.FALSE_ALARM
             case _:
                 return Cause.EXTERNAL
@@ -47,7 +47,7 @@ class Nothing:
     """The monitor was wrong: an arm passed before the camera, or a spike of noise."""
 
     kind: str = "occlusion"
-    family: ClassVar[Family] = Family.FALSE_ALARM
+    family: ClassVar[EventFamily] = EventFamily.FALSE_ALARM
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class Swap:
 
     first: int
     second: int
-    family: ClassVar[Family] = Family.SWAP
+    family: ClassVar[EventFamily] = EventFamily.SWAP
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ class Add:
     amount_g: float
     either_way_g: float = 0.0
     """How much more or less it may be, all alike."""
-    family: ClassVar[Family] = Family.ADD
+    family: ClassVar[EventFamily] = EventFamily.ADD
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ class CameraFault:
     either_way_g: float = 0.0
     """How much more or less a bias may be, all alike."""
     other: int | None = None
-    family: ClassVar[Family] = Family.DRIFT
+    family: ClassVar[EventFamily] = EventFamily.DRIFT
 
     @property
     def name(self) -> str:
@@ -168,7 +168,7 @@ class Together:
 
     parts: tuple[Swap | Add | CameraFault, ...]
     why: str
-    family: ClassVar[Family] = Family.COMMON_CAUSE
+    family: ClassVar[EventFamily] = EventFamily.COMMON_CAUSE
 
     @property
     def name(self) -> str:

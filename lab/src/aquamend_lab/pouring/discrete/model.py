@@ -16,8 +16,8 @@ import numpy as np
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.model import Alarm, Cause, Discrete, Hypothesis, JointModel
-from aquamend_lab.pouring.discrete.events import Event, Family, cause_of, involves_camera, steps_of
-from aquamend_lab.pouring.discrete.monitor import Monitor
+from aquamend_lab.pouring.discrete.events import Event, EventFamily, cause_of, involves_camera, steps_of
+from aquamend_lab.pouring.discrete.monitor import DiscreteMonitor
 from aquamend_lab.pouring.discrete.scene import Scene
 from aquamend_lab.pouring.discrete.sensing import Noise, outcomes, probabilities
 from aquamend_lab.pouring.task import (
@@ -46,15 +46,15 @@ class Shares:
     def of(self, event: Event) -> float:
         """Return the share of an event's family."""
         match event.family:
-            case Family.SWAP:
+            case EventFamily.SWAP:
                 return self.swap
-            case Family.ADD:
+            case EventFamily.ADD:
                 return self.add
-            case Family.DRIFT:
+            case EventFamily.DRIFT:
                 return self.drift
-            case Family.FALSE_ALARM:
+            case EventFamily.FALSE_ALARM:
                 return self.false_alarm
-            case Family.COMMON_CAUSE:
+            case EventFamily.COMMON_CAUSE:
                 return self.common_cause_with_camera if involves_camera(event) else self.common_cause
 
 
@@ -65,7 +65,7 @@ class Assumptions:
     events: tuple[Event, ...]
     shares: Shares = field(default_factory=Shares)
     noise: Noise = field(default_factory=Noise)
-    monitor: Monitor = field(default_factory=Monitor)
+    monitor: DiscreteMonitor = field(default_factory=DiscreteMonitor)
 
     def possible(self) -> Assumptions:
         """Return the same without the events that never happen."""

@@ -8,7 +8,7 @@ from aquamend_lab.pouring.discrete.events import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Monitor:
+class DiscreteMonitor:
     """How well an alarm points at where something happened. Only what raises an alarm ever becomes an episode."""
 
     points_right: float = 0.8

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aquamend.problem.graph import Value
-from aquamend_lab.pouring.task import FAULTY, SOUND, PouringTask, Statement, decided
+from aquamend_lab.pouring.task import FAULTY, SOUND, CupValues, PouringTask, decided
 
 PLACE_MM = 150.0
 """How far apart the places are, in a row."""
@@ -26,7 +26,7 @@ def fresh_task(declared_g: tuple[float, ...]) -> PouringTask:
     What the camera has read is believed as long as the camera is.
     """
     at = positions_mm(tuple(range(len(declared_g))))
-    return PouringTask(Statement(declared_g, at, "A"))
+    return PouringTask(CupValues(declared_g, at, "A"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ class Scene:
         """Return what the scale under a place reads, without noise: whatever stands there."""
         return self.amount_g[self.place.index(place)]
 
-    def true(self, task: PouringTask) -> Statement:
+    def true(self, task: PouringTask) -> CupValues:
         """Return what is true; the target is the cup that is really the least full."""
         camera = SOUND if self.camera_sound else FAULTY
         return decided(task.cups, self.amount_g, positions_mm(self.place), camera)
 
-    def after_restart(self, task: PouringTask) -> Statement:
+    def after_restart(self, task: PouringTask) -> CupValues:
         """Return what is declared once everything was measured again by the same camera, as carefully as at first."""
         readings = [self.camera_reading_g(cup) for cup in range(self.n_cups)]
         return task.restarted(readings, positions_mm(self.place))

@@ -10,16 +10,16 @@ from aquamend_lab.pouring.model.configurations import (
     RIVAL,
     ROLES,
     TARGET,
-    Camera,
+    CameraState,
     Configuration,
-    Happened,
+    Happening,
 )
 from aquamend_lab.pouring.reports import OF_A_CUP, SIGNED, Report, Signal
 
 SMOOTHING = 0.5
 """Added to every count (Jeffreys), so that no report is impossible for not having been seen."""
 MISREADING = "camera misreads a cup"
-KINDS = (*(h.value for h in Happened), MISREADING, Camera.FROZEN.value, Camera.MIXED_UP.value)
+KINDS = (*(h.value for h in Happening), MISREADING, CameraState.FROZEN.value, CameraState.MIXED_UP.value)
 """What one thing may be the matter; which cup it is about is told apart by what is affected."""
 
 
@@ -44,10 +44,10 @@ def cell_of(report: Report, affected: Sequence[int], order: Sequence[str]) -> st
 def affected_by(configuration: Configuration, swapped: Sequence[int] = ()) -> tuple[int, ...]:
     """Return the roles that something is the matter with; ``swapped`` are the two that would have been."""
     happened, camera = configuration.happened, configuration.camera
-    roles = set(swapped) if happened is Happened.SWAPPED else set()
+    roles = set(swapped) if happened is Happening.SWAPPED else set()
     roles |= {ADDED_TO[happened]} if happened in ADDED_TO else set()
     roles |= {MISREADS[camera]} if camera in MISREADS else set()
-    roles |= {TARGET, RIVAL} if camera is Camera.MIXED_UP else set()
+    roles |= {TARGET, RIVAL} if camera is CameraState.MIXED_UP else set()
     return tuple(sorted(roles))
 
 
@@ -55,9 +55,9 @@ def kinds_of(configuration: Configuration) -> dict[str, Configuration]:
     """Return the things that are the matter, each as a configuration of its own."""
     happened, camera = configuration.happened, configuration.camera
     found = {}
-    if happened is not Happened.NOTHING or camera is Camera.SOUND:
+    if happened is not Happening.NOTHING or camera is CameraState.SOUND:
         found[happened.value] = Configuration(happened)
-    if camera is not Camera.SOUND:
+    if camera is not CameraState.SOUND:
         found[MISREADING if camera in MISREADS else camera.value] = Configuration(camera=camera)
     return found
 

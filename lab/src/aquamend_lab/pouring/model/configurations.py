@@ -29,7 +29,7 @@ TARGET, RIVAL, THIRD = range(3)
 AS_BELIEVED = tuple(range(3))
 
 
-class Happened(StrEnum):
+class Happening(StrEnum):
     """What somebody may have done."""
 
     NOTHING = "nothing happened"
@@ -42,7 +42,7 @@ class Happened(StrEnum):
     """Those that were located in each other's place; target and rival, where none were."""
 
 
-class Camera(StrEnum):
+class CameraState(StrEnum):
     """What may be wrong with the camera since."""
 
     SOUND = "camera sound"
@@ -60,44 +60,44 @@ class Scales(StrEnum):
     OFF = "a scale off"
 
 
-ADDED_TO = {Happened.LITTLE: TARGET, Happened.MUCH: TARGET, Happened.RIVAL: RIVAL, Happened.THIRD: THIRD}
-MISREADS = {Camera.MISREADS_TARGET: TARGET, Camera.MISREADS_RIVAL: RIVAL, Camera.MISREADS_THIRD: THIRD}
+ADDED_TO = {Happening.LITTLE: TARGET, Happening.MUCH: TARGET, Happening.RIVAL: RIVAL, Happening.THIRD: THIRD}
+MISREADS = {CameraState.MISREADS_TARGET: TARGET, CameraState.MISREADS_RIVAL: RIVAL, CameraState.MISREADS_THIRD: THIRD}
 
 
-def camera_kind(camera: Camera) -> str:
+def camera_kind(camera: CameraState) -> str:
     """Return the kind of a fault of the camera: which cup it is about aside."""
     return "misreads" if camera in MISREADS else camera.name.lower()
 
 
-CAMERA_KINDS = tuple(dict.fromkeys(camera_kind(camera) for camera in Camera))
+CAMERA_KINDS = tuple(dict.fromkeys(camera_kind(camera) for camera in CameraState))
 
 
 class Configuration(NamedTuple):
     """One joint explanation."""
 
-    happened: Happened = Happened.NOTHING
-    camera: Camera = Camera.SOUND
+    happened: Happening = Happening.NOTHING
+    camera: CameraState = CameraState.SOUND
     scales: Scales = Scales.SOUND
 
 
-CONFIGURATIONS = tuple(Configuration(*parts) for parts in product(Happened, Camera, Scales))
+CONFIGURATIONS = tuple(Configuration(*parts) for parts in product(Happening, CameraState, Scales))
 
 
 TWO_AT_ONCE = 0.02
 """Prior probability that somebody has changed something and the camera has gone wrong, both."""
 
 
-def share_of_change(happened: Happened) -> float:
+def share_of_change(happened: Happening) -> float:
     """Return the prior probability that somebody did this, whatever the camera does.
 
     Four families are equally likely: nothing at all, water added, cups swapped, a fault of the camera; so are the kinds
     within a family. Two of them come seldom at once: half of that is water added, half cups swapped.
     """
-    kinds = 1 if happened is Happened.SWAPPED else len(ADDED_TO)
+    kinds = 1 if happened is Happening.SWAPPED else len(ADDED_TO)
     return (1.0 + TWO_AT_ONCE) / 4 / kinds
 
 
-def share_of_fault(camera: Camera, *, changed: bool) -> float:
+def share_of_fault(camera: CameraState, *, changed: bool) -> float:
     """Return the prior probability of a fault of the camera, if somebody changed something and if nobody did."""
     one_of = (len(CAMERA_KINDS) - 1) * (len(MISREADS) if camera in MISREADS else 1)
     return (2.0 * TWO_AT_ONCE / (1.0 + TWO_AT_ONCE) if changed else 0.5) / one_of
@@ -126,7 +126,7 @@ class Shifts:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CupsByRole:
     """What is public about the table at an alarm, by role."""
 
     declared_g: tuple[float, ...]
@@ -145,7 +145,7 @@ class Table:
         return (moved[0], moved[1]) if len(moved) == 2 else (TARGET, RIVAL)
 
 
-class Part(NamedTuple):
+class WeightedReading(NamedTuple):
     """One way in which a reading may come about: what some cup holds, or nothing that changes, plus an error."""
 
     weight: float
@@ -159,7 +159,7 @@ class Supposed:
     """The table as it would be under a configuration."""
 
     configuration: Configuration
-    table: Table
+    table: CupsByRole
     shifts: Shifts
     filled: Amount | None = None
     """What the cup holds that water was added to, in one step of what that may be; None: anything that it may be."""
@@ -172,7 +172,7 @@ class Supposed:
         role = ADDED_TO[happened]
         belief = Belief("amount", declared=declared[role], tolerance=QUANTITY_TOLERANCE_G)
         steps = steps_of(Normal(*self.holds(role)), belief)
-        beyond = declared[RIVAL] if happened is Happened.MUCH else -math.inf
+        beyond = declared[RIVAL] if happened is Happening.MUCH else -math.inf
         kept = {float(g): share for g, share in zip(steps.values, steps.shares, strict=True) if float(g) > beyond}
         if not kept:  # so little is added that nothing has failed
             return [(1.0, self)]
@@ -182,7 +182,7 @@ class Supposed:
     @property
     def stands_at(self) -> tuple[int, ...]:
         """On whose declared place each cup would stand."""
-        if self.configuration.happened is not Happened.SWAPPED:
+        if self.configuration.happened is not Happening.SWAPPED:
             return AS_BELIEVED
         one, other = self.table.exchanged
         return tuple(other if role == one else one if role == other else role for role in AS_BELIEVED)
@@ -190,7 +190,7 @@ class Supposed:
     @property
     def seen_at(self) -> tuple[int, ...]:
         """On whose declared place the camera would show each."""
-        return AS_BELIEVED if self.configuration.camera is Camera.FROZEN else self.stands_at
+        return AS_BELIEVED if self.configuration.camera is CameraState.FROZEN else self.stands_at
 
     def holds(self, role: int) -> Amount:
         """Return what a cup would hold, without what the robot has poured."""
@@ -199,9 +199,9 @@ class Supposed:
             return Amount(declared[role])
         if self.filled is not None:
             return self.filled
-        if happened is Happened.MUCH:
+        if happened is Happening.MUCH:
             return Amount(declared[RIVAL] + self.shifts.beyond_rival.g, self.shifts.beyond_rival.sd_g)
-        added = self.shifts.little if happened is Happened.LITTLE else self.shifts.elsewhere
+        added = self.shifts.little if happened is Happening.LITTLE else self.shifts.elsewhere
         return Amount(declared[role] + added.g, added.sd_g)
 
     @property
@@ -214,27 +214,27 @@ class Supposed:
         """The role that would be the least full."""
         return min(AS_BELIEVED, key=lambda role: self.holds(role).g)
 
-    def parts(self, sense: Sense, role: int) -> Iterator[Part]:
+    def parts(self, sense: Sense, role: int) -> Iterator[WeightedReading]:
         """Yield how a reading of a cup comes about, net of what the robot believes it has poured into it."""
         none, camera = Amount(0.0), self.configuration.camera
         if sense is Sense.LOOK:
-            if camera is Camera.FROZEN:
-                yield Part(1.0, None, none)
-            elif camera is Camera.MIXED_UP and role in (TARGET, RIVAL):
-                yield Part(1.0, TARGET if role == RIVAL else RIVAL, none)
+            if camera is CameraState.FROZEN:
+                yield WeightedReading(1.0, None, none)
+            elif camera is CameraState.MIXED_UP and role in (TARGET, RIVAL):
+                yield WeightedReading(1.0, TARGET if role == RIVAL else RIVAL, none)
             elif MISREADS.get(camera) == role:
                 yield from _either_way(1.0, role, self.shifts.bias)
             else:
-                yield Part(1.0, role, none)
+                yield WeightedReading(1.0, role, none)
             return
         there = self.stands_at.index(self.table.located[role])  # it is weighed where it was seen
         if sense is Sense.WEIGH and self.configuration.scales is Scales.OFF:
             share = 1.0 / max(1, sum(self.table.scales))
             if share < 1.0:
-                yield Part(1.0 - share, there, none)
+                yield WeightedReading(1.0 - share, there, none)
             yield from _either_way(share, there, self.shifts.scale)
         else:
-            yield Part(1.0, there, none)
+            yield WeightedReading(1.0, there, none)
 
     def reading(self, sense: Sense, role: int, sd_g: float) -> list[tuple[float, float, float]]:
         """Return the weight, mean and standard deviation of every part of a reading; ``sd_g`` is the sensor's own."""
@@ -266,9 +266,9 @@ class Supposed:
         return any(part.role is not None and part.role in fresh for part in self.parts(sense, role))
 
 
-def _either_way(weight: float, role: int, error: Amount) -> Iterator[Part]:
+def _either_way(weight: float, role: int, error: Amount) -> Iterator[WeightedReading]:
     for sign in (1, -1):
-        yield Part(weight / 2, role, Amount(sign * error.g, error.sd_g))
+        yield WeightedReading(weight / 2, role, Amount(sign * error.g, error.sd_g))
 
 
 def _within(off: float, sd: float, tolerance: float) -> float:

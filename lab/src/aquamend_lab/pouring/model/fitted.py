@@ -36,7 +36,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
+class FittedReadings:
     """How far readings scatter about what a configuration predicts, and how often camera routines are right."""
 
     look_same_sd_g: float
@@ -77,7 +77,7 @@ class Group:
 class Fitted:
     """Everything that was learned from calibration runs, and nothing else."""
 
-    readings: Readings
+    readings: FittedReadings
     shifts: Shifts
     alarms: Mapping[str, Mapping[str, float]]
     """By kind of perturbation: probability of every report."""
@@ -109,7 +109,7 @@ def uncalibrated() -> Fitted:
     """
     alike = {kind: cells(some_affected=True) for kind in KINDS}
     return Fitted(
-        readings=Readings(1.0, 1.0, 1.0, 0.9, dict.fromkeys(CAMERA_KINDS, 0.5), 0.1),
+        readings=FittedReadings(1.0, 1.0, 1.0, 0.9, dict.fromkeys(CAMERA_KINDS, 0.5), 0.1),
         shifts=Shifts(*[Amount(8.0, 3.0)] * 5),
         alarms={kind: {cell: 1 / len(all_) for cell in all_} for kind, all_ in alike.items()},
         durations={what: Duration(10.0, 5.0, 0) for what in TIMED},
@@ -152,7 +152,7 @@ def _parsed(data: dict[str, Any]) -> Fitted:
         return tuple(float(v) for v in values)
 
     return Fitted(
-        readings=Readings(**data["readings"]),
+        readings=FittedReadings(**data["readings"]),
         shifts=Shifts(**{name: Amount(*pair(amount)) for name, amount in data["shifts"].items()}),
         alarms={kind: dict(reports) for kind, reports in data["alarms"].items()},
         durations={what: Duration(**duration) for what, duration in data["durations"].items()},

@@ -35,12 +35,12 @@ from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
     CONFIGURATIONS,
     ROLES,
-    Camera,
+    CameraState,
     Configuration,
-    Happened,
+    CupsByRole,
+    Happening,
     Scales,
     Supposed,
-    Table,
     camera_kind,
     share_of_change,
     share_of_fault,
@@ -61,13 +61,13 @@ from aquamend_lab.pouring.task import (
     SCALES,
     SOUND,
     TARGET,
+    CupValues,
     Instruments,
     Measurement,
     PouringTask,
     Prices,
     Sense,
     Stage,
-    Statement,
     binding,
     look,
     quantity,
@@ -83,7 +83,7 @@ PROBE_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AtAlarm:
     """What else is public when an alarm comes, beside what was declared and done."""
 
     stage: Stage = Stage.DECIDED
@@ -126,7 +126,7 @@ def prices(fitted: Fitted) -> Prices:
     )
 
 
-def task_of(declared: Statement, heard: Heard, fitted: Fitted, *, linear_chain: bool = False) -> PouringTask:
+def task_of(declared: CupValues, heard: AtAlarm, fitted: Fitted, *, linear_chain: bool = False) -> PouringTask:
     """Return the task as it stands: what can be weighed in place follows from where the cups were located."""
     cups = PouringTask(declared).cups
     pair = arrangements(cups)[heard.located]
@@ -148,8 +148,8 @@ class AlarmModel:
     Its losses are what comes on top of finishing the task, which is due after every decision but a safe stop.
     """
 
-    declared: Statement
-    heard: Heard
+    declared: CupValues
+    heard: AtAlarm
     fitted: Fitted
     restarts: bool = False
     """Whether starting over is a way to end; it is for who does nothing else."""
@@ -165,7 +165,7 @@ class AlarmModel:
             one, other = (order.index(cup) for cup in pair)
             located[one], located[other] = other, one
         amounts = dict(zip(task.cups, self.declared.quantity_g, strict=True))
-        table = Table(
+        table = CupsByRole(
             tuple(amounts[cup] for cup in order),
             tuple(located),
             tuple(self.heard.scale_at.get(cup, True) for cup in order),
@@ -180,7 +180,7 @@ class AlarmModel:
     task: PouringTask = field(init=False)
     order: tuple[str, ...] = field(init=False)
     """The cups by what was declared, least full first."""
-    table: Table = field(init=False)
+    table: CupsByRole = field(init=False)
     supposed: tuple[Supposed, ...] = field(init=False)
     """One for every hypothesis."""
     shares: tuple[float, ...] = field(init=False)
@@ -209,9 +209,9 @@ class AlarmModel:
         """Return what a configuration says is the matter, with the cups' own names in it."""
         happened, camera, scales = configuration
         one, other = (self.order[role] for role in self.table.exchanged)
-        words = f"{one} and {other} swapped" if happened is Happened.SWAPPED else happened.value
-        parts = [] if happened is Happened.NOTHING else [words]
-        parts += [] if camera is Camera.SOUND else [camera.value]
+        words = f"{one} and {other} swapped" if happened is Happening.SWAPPED else happened.value
+        parts = [] if happened is Happening.NOTHING else [words]
+        parts += [] if camera is CameraState.SOUND else [camera.value]
         parts += [] if scales is Scales.SOUND else [scales.value]
         text = " + ".join(parts or [words])
         for role, cup in zip(ROLES, self.order, strict=True):
@@ -229,16 +229,16 @@ class AlarmModel:
         """Return what may be the matter, each with its probability; what a change makes true follows from its size."""
         changes = {
             happened.value: CauseState(share_of_change(happened))
-            for happened in Happened
-            if happened is not Happened.NOTHING
+            for happened in Happening
+            if happened is not Happening.NOTHING
         }
         faults = {
             camera.value: CauseState(
                 {"default": share_of_fault(camera, changed=False), CHANGE: share_of_fault(camera, changed=True)},
                 truth={CAMERA: FAULTY},
             )
-            for camera in Camera
-            if camera is not Camera.SOUND
+            for camera in CameraState
+            if camera is not CameraState.SOUND
         }
         # A scale that is off was so before anything was declared: no alarm is about it.
         often = self.fitted.readings.scale_off
@@ -328,7 +328,7 @@ class AlarmModel:
         for role in AS_BELIEVED:
             left += kind.quantity * poured_back.misread(role, self._sd_g(look, supposed, role))
         left += kind.binding * sum(a != b for a, b in zip(supposed.seen_at, supposed.stands_at, strict=True))
-        return left + kind.camera * float(supposed.configuration.camera is not Camera.SOUND)
+        return left + kind.camera * float(supposed.configuration.camera is not CameraState.SOUND)
 
     def _left_by_stopping(self, beliefs: Sequence[Belief], hypothesis: Hypothesis) -> float:
         """Return what stopping safely leaves wrong or without support."""
@@ -361,26 +361,26 @@ class Template:
     What is heard is written down when the alarm comes.
     """
 
-    start: Statement
+    start: CupValues
     """What is assumed before anything is declared."""
     fitted: Fitted
-    heard: Heard = field(default_factory=Heard)
+    heard: AtAlarm = field(default_factory=AtAlarm)
     restarts: bool = False
     linear_chain: bool = False
-    _made: dict[tuple[tuple[str, Value], ...], tuple[Heard, Problem]] = field(default_factory=dict, init=False)
+    _made: dict[tuple[tuple[str, Value], ...], tuple[AtAlarm, Problem]] = field(default_factory=dict, init=False)
     """By the values declared: the problem that was made for them, and what had been heard by then."""
 
     def model(self, values: Mapping[str, Value]) -> AlarmModel:
         """Return the model for these values."""
         return AlarmModel(self.statement(values), self.heard, self.fitted, self.restarts, self.linear_chain)
 
-    def statement(self, values: Mapping[str, Value]) -> Statement:
+    def statement(self, values: Mapping[str, Value]) -> CupValues:
         """Return what is declared, with what is assumed where nothing is yet."""
         task = PouringTask(self.start, instruments=Instruments(scales_may_be_off=True))
         said = task.values(self.start) | dict(values)
         grams = tuple(float(said[quantity(cup)]) for cup in task.cups)
         at = tuple(float(said[binding(cup)]) for cup in task.cups)
-        return Statement(grams, at, str(said[TARGET]), str(said[CAMERA]), str(said[SCALES]))
+        return CupValues(grams, at, str(said[TARGET]), str(said[CAMERA]), str(said[SCALES]))
 
     def __call__(self, values: Mapping[str, Value]) -> Problem:
         """Return the problem for these values."""

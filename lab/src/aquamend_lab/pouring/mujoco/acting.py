@@ -36,7 +36,7 @@ SAME_AIM_M = 0.012
 
 
 @dataclass(eq=False, slots=True)
-class Hands:
+class RobotHands:
     """A recovery under way on the table: what is declared by now, what was poured, and where the hand waits."""
 
     body: Body
@@ -51,7 +51,7 @@ class Hands:
     surveyed: bool = False
     """Whether the target follows from looks at every cup since the alarm."""
 
-    def of(self, body: Body, guard: Callable[[str], str | None]) -> Hands:
+    def of(self, body: Body, guard: Callable[[str], str | None]) -> RobotHands:
         """Return the same recovery under way on another branch of the table, under another robot's guard."""
         return replace(self, body=body, guard=guard, said=dict(self.said), poured_g=dict(self.poured_g))
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from aquamend.recovery import Charge, Receipt
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation, Watcher
 
 _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Tried:
     """How a primitive ended, as its own sensing tells."""
 
     succeeded: bool
@@ -28,15 +28,15 @@ class Finding:
     """What was measured or moved, in grams, where there is such a thing."""
 
 
-Skill = Generator[None, None, Finding]
+Skill = Generator[None, None, Tried]
 """A primitive, or several of them one after another: it waits for the table's next tick wherever it yields."""
 
-NOTHING_TO_DO = Finding(True, "nothing was to be done")
+NOTHING_TO_DO = Tried(True, "nothing was to be done")
 
 
-def failed(note: str, value: float | None = None) -> Finding:
+def failed(note: str, value: float | None = None) -> Tried:
     """Return an honest failure."""
-    return Finding(False, note, value)
+    return Tried(False, note, value)
 
 
 def known_at_first() -> dict[str, tuple[float, float]]:
@@ -49,7 +49,7 @@ class Body:
     """Everything the robot has and knows of where things are. It reaches the world by its hand and its sensors only."""
 
     simulation: Simulation
-    faults: Faults = field(default_factory=Faults)
+    faults: SensorFaults = field(default_factory=SensorFaults)
     """What is wrong with its instruments, which it does not know."""
     seed: tuple[int, ...] = (0,)
     """Of the noise in its readings."""

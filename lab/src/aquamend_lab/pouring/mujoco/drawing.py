@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.scene import Standing, TableScene
+from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -40,7 +40,7 @@ JUMP = (1.2, 2.0)
 SPIKES = (Signal.POSITION, Signal.LEVEL, Signal.LOAD, Signal.STAMP)
 
 
-class Kind(StrEnum):
+class Mishap(StrEnum):
     """Every kind of trouble."""
 
     OCCLUSION = "a cup out of sight for a moment"
@@ -57,7 +57,7 @@ class Kind(StrEnum):
     MIXED_UP = "the camera mixes up target and rival"
 
 
-class Severity(StrEnum):
+class MishapSize(StrEnum):
     """How bad it is, where a suite asks for more than one."""
 
     MILD = "mild"
@@ -73,10 +73,10 @@ def draw_scene(rng: Generator) -> TableScene:
     places = rng.permutation(len(dim.CUPS))
     offsets = rng.uniform(-OFFSET_MM, OFFSET_MM, (len(dim.VESSELS), 2))
     cups = [
-        Standing(cup, int(places[i]), int(grams[i]), (float(offsets[i][0]), float(offsets[i][1])))
+        Placed(cup, int(places[i]), int(grams[i]), (float(offsets[i][0]), float(offsets[i][1])))
         for i, cup in enumerate(dim.CUPS)
     ]
-    pitcher = Standing(dim.PITCHER, len(dim.CUPS), int(rng.integers(*PITCHER_G, endpoint=True)))
+    pitcher = Placed(dim.PITCHER, len(dim.CUPS), int(rng.integers(*PITCHER_G, endpoint=True)))
     lacking, bare = rng.random() < WITHOUT_SCALE, int(rng.integers(len(dim.CUPS)))
     scales = tuple(not lacking or place != bare for place in range(len(dim.PLACES_X)))
     return TableScene((*cups, pitcher), scales=scales)
@@ -90,7 +90,7 @@ def draw_scales_off(scene: TableScene, rng: Generator) -> dict[int, float]:
 
 
 def draw_trouble(
-    kind: Kind, scene: TableScene, rng: Generator, *, cup: str | None = None, severity: Severity | None = None
+    kind: Mishap, scene: TableScene, rng: Generator, *, cup: str | None = None, severity: MishapSize | None = None
 ) -> Trouble:
     """Return trouble of a kind for a table; what is about any one cup is about ``cup``, or about any.
 
@@ -104,36 +104,36 @@ def draw_trouble(
         return int(rng.integers(*bounds, endpoint=True))
 
     match kind:
-        case Kind.OCCLUSION:
+        case Mishap.OCCLUSION:
             return Occlusion(some)
-        case Kind.SPIKE:
+        case Mishap.SPIKE:
             weighed = {vessel.name for vessel in scene.vessels if scene.scales[vessel.place]}
             signal = Signal(rng.choice([s for s in SPIKES if s is not Signal.LOAD or some in weighed]))
             sign = int(rng.choice([-1, 1])) if signal in SIGNED else 1
             jump = float(np.round(rng.uniform(*_half(JUMP, severity)), 2))
             return Spike(signal, some if signal in OF_A_CUP else "", sign * jump)
-        case Kind.LITTLE:
+        case Mishap.LITTLE:
             return AddWater(target, whole(LITTLE_G))
-        case Kind.MUCH:
+        case Mishap.MUCH:
             return AddWater(target, held[rival] - held[target] + whole(BEYOND_RIVAL_G))
-        case Kind.RIVAL | Kind.THIRD:
-            return AddWater(rival if kind is Kind.RIVAL else third, whole(ELSEWHERE_G))
-        case Kind.SWAP_RIVAL:
+        case Mishap.RIVAL | Mishap.THIRD:
+            return AddWater(rival if kind is Mishap.RIVAL else third, whole(ELSEWHERE_G))
+        case Mishap.SWAP_RIVAL:
             return SwapCups(target, rival)
-        case Kind.SWAP_THIRD:
+        case Mishap.SWAP_THIRD:
             return SwapCups(target, third)
-        case Kind.SWAP_OTHERS:
+        case Mishap.SWAP_OTHERS:
             return SwapCups(rival, third)
-        case Kind.FROZEN:
+        case Mishap.FROZEN:
             return FrozenCamera()
-        case Kind.MIXED_UP:
+        case Mishap.MIXED_UP:
             return MixedUpCamera(target, rival)
-        case Kind.BIAS:
+        case Mishap.BIAS:
             bias = float(np.round(rng.uniform(*_half(BIAS_G, severity)), 1))
             return BiasedCamera(some, int(rng.choice([-1, 1])) * bias)
 
 
-def _half(bounds: tuple[float, float], severity: Severity | None) -> tuple[float, float]:
+def _half(bounds: tuple[float, float], severity: MishapSize | None) -> tuple[float, float]:
     low, high = bounds
     middle = (low + high) / 2
-    return {None: bounds, Severity.MILD: (low, middle), Severity.SEVERE: (middle, high)}[severity]
+    return {None: bounds, MishapSize.MILD: (low, middle), MishapSize.SEVERE: (middle, high)}[severity]

@@ -13,14 +13,14 @@ from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge, Receipt, Tracker
 from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
-from aquamend_lab.pouring.model.problem import IN_PLACE, Heard, Template, arrangements
+from aquamend_lab.pouring.model.problem import IN_PLACE, AtAlarm, Template, arrangements
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, drive, nearest_place
 from aquamend_lab.pouring.mujoco.composing import fetch
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.handling import move
 from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look
-from aquamend_lab.pouring.mujoco.monitor import CHECK_S, MOST_CHECKS, Monitor, conspicuous
+from aquamend_lab.pouring.mujoco.monitor import CHECK_S, MOST_CHECKS, RobotMonitor, conspicuous
 from aquamend_lab.pouring.mujoco.motion import wait
 from aquamend_lab.pouring.mujoco.pouring import pour
 from aquamend_lab.pouring.mujoco.scene import TableScene
@@ -35,8 +35,8 @@ from aquamend_lab.pouring.task import (
     MOVE,
     POUR,
     TARGET,
+    CupValues,
     Stage,
-    Statement,
     binding,
     decided,
     quantity,
@@ -61,7 +61,7 @@ class Episode:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Alarmed:
+class AtTheAlarm:
     """A table with an alarm raised over it. Branch the body, never drive this one."""
 
     episode: Episode
@@ -72,12 +72,12 @@ class Alarmed:
     """What every cup really held before anything was poured. For judges alone."""
 
     @property
-    def declared(self) -> Statement:
+    def declared(self) -> CupValues:
         """What the robot declared before the alarm."""
         return self.template.statement({name: self.tracker.value(name) for name in _DECLARED})
 
     @property
-    def heard(self) -> Heard:
+    def heard(self) -> AtAlarm:
         """What is public about the alarm."""
         return self.template.heard
 
@@ -97,14 +97,14 @@ class Alarmed:
             state = state.after(said)
         return state
 
-    def posed(self, *, restarts: bool = False, linear_chain: bool = False) -> Alarmed:
+    def posed(self, *, restarts: bool = False, linear_chain: bool = False) -> AtTheAlarm:
         """Return the same alarm as others face it: who only starts over, or who knows the order of things alone."""
         return replace(self, template=replace(self.template, restarts=restarts, linear_chain=linear_chain))
 
 
 _DECLARED = (*(quantity(cup) for cup in dim.CUPS), *(binding(cup) for cup in dim.CUPS), TARGET, CAMERA)
 
-Notice = Callable[[Body, Statement], None]
+Notice = Callable[[Body, CupValues], None]
 
 
 def until_alarm(
@@ -114,27 +114,27 @@ def until_alarm(
     fitted: Fitted | None = None,
     notice: Notice = lambda body, declared: None,
     listener: Callable[[Receipt], None] | None = None,
-) -> Alarmed:
+) -> AtTheAlarm:
     """Simulate an episode up to its alarm; the same episode gives the same bits.
 
     ``notice`` is called when the robot has measured and declared, and when somebody has meddled; ``listener`` is told
     of every primitive that ends.
     """
     simulation = Simulation.of(episode.scene, watcher)
-    faults = Faults(scale_off_g=dict(episode.scale_off_g))
+    faults = SensorFaults(scale_off_g=dict(episode.scale_off_g))
     body = Body(simulation, faults, episode.seed, listener=listener)
     return drive(body, _prefix(body, episode, fitted or load_fitted(), notice))
 
 
-def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Generator[None, None, Alarmed]:
+def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Generator[None, None, AtTheAlarm]:
     declared = yield from survey(body, Charge.CONTINUATION)
     yield from body.perform("test camera", Charge.CONTINUATION, check_camera(body))
-    template = Template(declared, fitted, heard=Heard(scale_at=_scale_at(body), offset_mm=_offsets_mm(body)))
+    template = Template(declared, fitted, heard=AtAlarm(scale_at=_scale_at(body), offset_mm=_offsets_mm(body)))
     tracker = Tracker(template)
     _declare(tracker, declared)
     notice(body, declared)
     target = str(tracker.value(TARGET))
-    monitor = Monitor.at_rest(body, dict(zip(dim.CUPS, declared.quantity_g, strict=True)))
+    monitor = RobotMonitor.at_rest(body, dict(zip(dim.CUPS, declared.quantity_g, strict=True)))
     goes_well = True
     if LIFT in episode.stage.executed:
         with tracker.action(LIFT):
@@ -169,10 +169,10 @@ def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Gen
         looked={} if seen.value is None else {conspicuous_cup: round(seen.value - own_g, 1)},
         poured_g=poured_g,
     )
-    return Alarmed(episode, body, tracker, template, before)
+    return AtTheAlarm(episode, body, tracker, template, before)
 
 
-def _watch(body: Body, monitor: Monitor, trouble: Trouble) -> Generator[None, None, Report]:
+def _watch(body: Body, monitor: RobotMonitor, trouble: Trouble) -> Generator[None, None, Report]:
     """Let the monitor watch until something is conspicuous; what passes in a moment, passes at the first check."""
     for number in range(MOST_CHECKS):
         yield from wait(CHECK_S)
@@ -182,7 +182,7 @@ def _watch(body: Body, monitor: Monitor, trouble: Trouble) -> Generator[None, No
     return ROUTINE
 
 
-def survey(body: Body, charge: Charge) -> Generator[None, None, Statement]:
+def survey(body: Body, charge: Charge) -> Generator[None, None, CupValues]:
     """Find the cups, look at each, and return what follows."""
     yield from body.perform("localise", charge, localise(body))
     lost = [cup for cup in dim.CUPS if cup not in body.believed_m]
@@ -197,7 +197,7 @@ def survey(body: Body, charge: Charge) -> Generator[None, None, Statement]:
     return decided(dim.CUPS, levels, [round(1000 * body.believed_m[cup][0], 1) for cup in dim.CUPS])
 
 
-def _declare(tracker: Tracker, declared: Statement) -> None:
+def _declare(tracker: Tracker, declared: CupValues) -> None:
     for cup, grams, mm in zip(dim.CUPS, declared.quantity_g, declared.position_mm, strict=True):
         tracker.declare(quantity(cup), grams, evidence=[looking(cup)])
         tracker.declare(binding(cup), mm, evidence=[LOCALISE])
@@ -230,7 +230,7 @@ def _offsets_mm(body: Body) -> dict[str, float]:
     return found
 
 
-def located_as(body: Body, declared: Statement) -> str:
+def located_as(body: Body, declared: CupValues) -> str:
     """Return what finding the cups said, told relative to where they are declared to stand."""
     home = {cup: nearest_place(mm / 1000) for cup, mm in zip(dim.CUPS, declared.position_mm, strict=True)}
     owner = {place: cup for cup, place in home.items()}

@@ -9,7 +9,7 @@ from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Faults:
+class SensorFaults:
     """Every fault there is now; by default none. They persist: to read again shows the same."""
 
     bias_g: Mapping[str, float] = field(default_factory=dict)
@@ -45,5 +45,5 @@ class Faults:
         return second if cup == first else first
 
 
-SOUND = Faults()
+SOUND = SensorFaults()
 """Instruments with nothing wrong."""

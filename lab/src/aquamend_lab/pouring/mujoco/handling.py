@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, failed
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, failed
 from aquamend_lab.pouring.mujoco.motion import BACK_Y, BESIDE_X, CAREFUL_M_S, GRIP_Z, TRAVEL_Z, fingers, go, wait
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G, lifted_g, scale_g
 
@@ -33,7 +33,7 @@ def grasp(body: Body, vessel: str) -> Skill:
         yield from _let_go(body, y)
         return failed(f"nothing between the pads at {1000 * x:.0f} mm")
     body.holding = vessel
-    return Finding(True, f"{vessel} gripped")
+    return Tried(True, f"{vessel} gripped")
 
 
 def lift(body: Body) -> Skill:
@@ -46,7 +46,7 @@ def lift(body: Body) -> Skill:
     if held is None or gross < VESSEL_G / 2:
         body.holding = None
         return failed(f"only {gross:.0f} g hang on the hand: it slipped", gross)
-    return Finding(True, f"{held} lifted, it feels like {gross - VESSEL_G:.0f} g", gross - VESSEL_G)
+    return Tried(True, f"{held} lifted, it feels like {gross - VESSEL_G:.0f} g", gross - VESSEL_G)
 
 
 def felt_g(body: Body) -> Generator[None, None, float]:
@@ -64,7 +64,7 @@ def draw_back(body: Body) -> Skill:
     if body.holding is None:
         return failed("the hand is empty")
     yield from go(simulation, (dim.PITCHER_PLACE_X, 0.0, TRAVEL_Z, 0.0))
-    return Finding(True, f"{body.holding} is above its own place")
+    return Tried(True, f"{body.holding} is above its own place")
 
 
 def move(body: Body, vessel: str) -> Skill:
@@ -80,7 +80,7 @@ def move(body: Body, vessel: str) -> Skill:
     if lifted_g(simulation, rng=body.noise("hand")) < VESSEL_G / 2:
         dropped, body.holding = body.holding, None
         return failed(f"{dropped} was dropped on the way")
-    return Finding(True, f"beside {vessel}")
+    return Tried(True, f"beside {vessel}")
 
 
 def place(body: Body, at: int) -> Skill:
@@ -100,11 +100,11 @@ def place(body: Body, at: int) -> Skill:
     yield from _let_go(body, 0.0)
     yield from wait(0.3)
     if not body.has_scale(at):
-        return Finding(True, f"{held} is set down on place {at + 1}")
+        return Tried(True, f"{held} is set down on place {at + 1}")
     net = scale_g(simulation, at, faults=body.faults, rng=body.noise(f"scale {at}"))
     if net < -VESSEL_G / 2:
         return failed(f"the scale of place {at + 1} does not feel {held}", net)
-    return Finding(True, f"{held} stands on place {at + 1}")
+    return Tried(True, f"{held} stands on place {at + 1}")
 
 
 def retreat(body: Body) -> Skill:
@@ -118,7 +118,7 @@ def retreat(body: Body) -> Skill:
     x, y, _, _ = (float(v) for v in simulation.hand)
     yield from go(simulation, (x, min(y, BACK_Y), TRAVEL_Z, 0.0))
     yield from go(simulation, dim.HOME)
-    return Finding(True, "the hand is home")
+    return Tried(True, "the hand is home")
 
 
 def _let_go(body: Body, y: float) -> Skill:
@@ -128,4 +128,4 @@ def _let_go(body: Body, y: float) -> Skill:
     yield from wait(0.4)
     x, _, z, roll = (float(v) for v in simulation.hand)
     yield from go(simulation, (x, min(y, 0.0) + BACK_Y, z, roll), speed_m_s=CAREFUL_M_S)
-    return Finding(True, "let go")
+    return Tried(True, "let go")

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
     MISREADS,
-    Camera,
+    CameraState,
     Configuration,
-    Happened,
+    Happening,
     Scales,
 )
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, Alarmed
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -30,14 +30,14 @@ from aquamend_lab.pouring.task import (
     FAULTY,
     QUANTITY_TOLERANCE_G,
     SOUND,
-    Statement,
+    CupValues,
     decided,
 )
 
 SPILL_TOLERANCE_G = 0
 
 
-def truth_of(body: Body, before_pouring_g: Mapping[str, float], chosen: str) -> Statement:
+def truth_of(body: Body, before_pouring_g: Mapping[str, float], chosen: str) -> CupValues:
     """Return what is true of a table; where two cups were equally the least full, the chosen one was.
 
     Whether a scale is off is nobody's declaration, so nothing is said of it.
@@ -46,10 +46,10 @@ def truth_of(body: Body, before_pouring_g: Mapping[str, float], chosen: str) -> 
     at = [1000 * float(body.simulation.position(cup)[0]) for cup in dim.CUPS]
     true = decided(dim.CUPS, held, at, SOUND if body.faults.camera_sound else FAULTY)
     least = chosen if before_pouring_g[chosen] == min(held) else true.target
-    return Statement(true.quantity_g, true.position_mm, least, true.camera)
+    return CupValues(true.quantity_g, true.position_mm, least, true.camera)
 
 
-def wrong_at_alarm(alarmed: Alarmed) -> tuple[str, ...]:
+def wrong_at_alarm(alarmed: AtTheAlarm) -> tuple[str, ...]:
     """Return the declarations that were really wrong when the alarm came."""
     declared = alarmed.declared
     task = alarmed.template.model({}).task
@@ -57,11 +57,11 @@ def wrong_at_alarm(alarmed: Alarmed) -> tuple[str, ...]:
     return task.wrong(said, truth_of(alarmed.body, alarmed.before_pouring_g, declared.target))
 
 
-def configuration_of(alarmed: Alarmed) -> Configuration:
+def configuration_of(alarmed: AtTheAlarm) -> Configuration:
     """Return which of the 72 configurations an episode is."""
     declared, trouble = alarmed.declared, alarmed.episode.trouble
     order = sorted(dim.CUPS, key=lambda cup: (declared.quantity_g[dim.CUPS.index(cup)], cup))
-    happened, camera = Happened.NOTHING, Camera.SOUND
+    happened, camera = Happening.NOTHING, CameraState.SOUND
     match trouble:
         case AddWater(cup=cup):
             held = alarmed.before_pouring_g
@@ -69,13 +69,13 @@ def configuration_of(alarmed: Alarmed) -> Configuration:
             crossed = any(held[other] < held[cup] for other in dim.CUPS)
             happened = to[-1] if crossed or len(to) == 1 else to[0]
         case SwapCups():
-            happened = Happened.SWAPPED
+            happened = Happening.SWAPPED
         case BiasedCamera(cup=cup):
             camera = next(kind for kind, role in MISREADS.items() if role == order.index(cup))
         case MixedUpCamera():
-            camera = Camera.MIXED_UP
+            camera = CameraState.MIXED_UP
         case FrozenCamera():
-            camera = Camera.FROZEN
+            camera = CameraState.FROZEN
         case Occlusion() | Spike():
             pass
     return Configuration(happened, camera, Scales.OFF if alarmed.episode.scale_off_g else Scales.SOUND)
@@ -116,7 +116,7 @@ class Quality:
         return not self.faults
 
 
-def quality_of(body: Body, said_mm: Mapping[str, float], truth: Statement) -> Quality:
+def quality_of(body: Body, said_mm: Mapping[str, float], truth: CupValues) -> Quality:
     """Return how the pour turned out; ``said_mm`` is where every cup is declared to stand."""
     simulation, before = body.simulation, dict(zip(dim.CUPS, truth.quantity_g, strict=True))
     return Quality(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.random import Generator
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, failed
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, failed
 from aquamend_lab.pouring.mujoco.motion import wait
 from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m, scale_g
 from aquamend_lab.pouring.task import FAULTY, SOUND
@@ -20,7 +20,7 @@ def look(body: Body, cup: str, *, noise: Generator | None = None) -> Skill:
     """Read how full a cup is from above; the camera finds it by its colour wherever it stands."""
     yield from wait(PROBE_S)
     level = level_g(body.simulation, cup, faults=body.faults, rng=noise or body.noise(f"look {cup}"))
-    return failed(f"{cup} cannot be seen") if level is None else Finding(True, f"{cup} looks like {level:.1f} g", level)
+    return failed(f"{cup} cannot be seen") if level is None else Tried(True, f"{cup} looks like {level:.1f} g", level)
 
 
 def weigh(body: Body, place: int, *, noise: Generator | None = None) -> Skill:
@@ -29,7 +29,7 @@ def weigh(body: Body, place: int, *, noise: Generator | None = None) -> Skill:
     if not body.has_scale(place):
         return failed(f"place {place + 1} has no scale")
     grams = scale_g(body.simulation, place, faults=body.faults, rng=noise or body.noise(f"scale {place}"))
-    return Finding(True, f"the scale of place {place + 1} reads {grams:.1f} g", grams)
+    return Tried(True, f"the scale of place {place + 1} reads {grams:.1f} g", grams)
 
 
 def check_camera(body: Body, *, noise: Generator | None = None) -> Skill:
@@ -40,7 +40,7 @@ def check_camera(body: Body, *, noise: Generator | None = None) -> Skill:
     yield from wait(PROBE_S)
     wrong = body.faults.frozen is not None or body.faults.exchanged is not None
     err = (noise or body.noise("self test")).random() < SELF_TEST_ERR
-    return Finding(True, FAULTY if wrong != err else SOUND)
+    return Tried(True, FAULTY if wrong != err else SOUND)
 
 
 def localise(body: Body, *, believe: bool = True, noise: Generator | None = None) -> Skill:
@@ -53,4 +53,4 @@ def localise(body: Body, *, believe: bool = True, noise: Generator | None = None
     body.seen_m = {vessel: xy for vessel, xy in found.items() if vessel != body.holding}
     if believe:
         body.believed_m.update({cup: xy for cup, xy in body.seen_m.items() if cup in dim.CUPS})
-    return Finding(True, f"{len(found)} vessels found")
+    return Tried(True, f"{len(found)} vessels found")

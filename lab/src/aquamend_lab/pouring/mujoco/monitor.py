@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.faults import Faults
+from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m, scale_g
 from aquamend_lab.pouring.mujoco.trouble import Occlusion, Spike, Trouble
 from aquamend_lab.pouring.reports import Report, Signal
@@ -26,7 +26,7 @@ MOST_CHECKS = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Monitor:
+class RobotMonitor:
     """What was there when everything was declared: deviations from it are conspicuous."""
 
     quantity_g: Mapping[str, float]
@@ -36,7 +36,7 @@ class Monitor:
     """By place, what its scale carried then, right or wrong."""
 
     @classmethod
-    def at_rest(cls, body: Body, quantity_g: Mapping[str, float]) -> Monitor:
+    def at_rest(cls, body: Body, quantity_g: Mapping[str, float]) -> RobotMonitor:
         """Return the monitor of what has just been declared."""
         noise, faults = body.noise("monitor"), body.faults
         place = {cup: body.place_of(cup) for cup in dim.CUPS}
@@ -44,7 +44,7 @@ class Monitor:
         load = {at: scale_g(body.simulation, at, rng=noise, faults=faults) for at in weighed}
         return cls(dict(quantity_g), place, load)
 
-    def after_pouring(self, cup: str, grams: float) -> Monitor:
+    def after_pouring(self, cup: str, grams: float) -> RobotMonitor:
         """Return the monitor that expects what the robot has poured itself."""
         load, at = dict(self.load_g), self.place[cup]
         if at in load:
@@ -58,7 +58,7 @@ class Monitor:
         found = [_jumped(r, trouble) if isinstance(trouble, Spike) else r for r in deviations]
         return max(found, key=lambda report: abs(report.excess) / TOLERATED[report.signal])
 
-    def _deviations(self, body: Body, faults: Faults) -> Iterator[Report]:
+    def _deviations(self, body: Body, faults: SensorFaults) -> Iterator[Report]:
         noise, simulation = body.noise("monitor"), body.simulation
         seen = positions_m(simulation, faults=faults, rng=noise)
         for cup in dim.CUPS:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, failed
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, failed
 from aquamend_lab.pouring.mujoco.motion import BESIDE_X, CAREFUL_M_S, TRAVEL_Z, go, holding_lip_at, wait
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G, lifted_g, scale_g
 from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G
@@ -182,4 +182,4 @@ def pour(body: Body, vessel: str, dose_g: float) -> Skill:
         return failed(work.stopped, poured_g)
     off_g = poured_g - dose_g
     good = abs(off_g) <= QUANTITY_TOLERANCE_G
-    return Finding(good, f"{poured_g:.1f} g poured" + ("" if good else f", {off_g:+.1f} g off"), poured_g)
+    return Tried(good, f"{poured_g:.1f} g poured" + ("" if good else f", {off_g:+.1f} g off"), poured_g)

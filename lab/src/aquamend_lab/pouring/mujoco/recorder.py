@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WATER_RGBA
 from aquamend_lab.pouring.mujoco.simulation import Compiled, Simulation
-from aquamend_lab.pouring.replay.recording import Body, Geom, InvalidRecording, Recording, Shape
+from aquamend_lab.pouring.replay.recording import Geom, InvalidRecording, RecordedBody, Recording, Shape
 
 PARKED_M = (0.0, 0.0, -1.0)
 """Where water is shown that nobody has added yet: below the table, out of sight."""
@@ -98,11 +98,11 @@ def _visible_geoms(model: Any) -> list[int]:
     return [i for i in range(model.ngeom) if model.geom_group[i] != HIDDEN_GROUP]
 
 
-def _body(model: Any, number: int) -> Body:
+def _body(model: Any, number: int) -> RecordedBody:
     """Return a body of the model as a recording has it."""
     name = model.body(number).name
     solids = tuple(_geom(model, i) for i in _visible_geoms(model) if model.geom_bodyid[i] == number)
-    return Body(f"cup_{name}" if name in dim.CUPS else name, solids)
+    return RecordedBody(f"cup_{name}" if name in dim.CUPS else name, solids)
 
 
 def _geom(model: Any, number: int) -> Geom:

@@ -26,7 +26,7 @@ WALL_GROUP, HIDDEN_GROUP = 1, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Placed:
     """A vessel as it stands on the table at the start."""
 
     name: str
@@ -46,7 +46,7 @@ class Standing:
 class TableScene:
     """Everything on the table before the robot does anything."""
 
-    vessels: tuple[Standing, ...]
+    vessels: tuple[Placed, ...]
     reserve_g: int = 26
     """Water that somebody may add later; until then it lies out of sight."""
     scales: tuple[bool, ...] = (True,) * len(dim.PLACES_X)
@@ -125,7 +125,7 @@ def _place(world: ElementTree.Element, place: int, x: float, scale: bool) -> Non
     )  # fmt: skip
 
 
-def _vessel(world: ElementTree.Element, vessel: Standing) -> None:
+def _vessel(world: ElementTree.Element, vessel: Placed) -> None:
     """Add eight walls and a floor that hold water, and a box around them that hands and tables meet."""
     body = _add(world, "body", name=vessel.name, pos=(*vessel.xy, dim.SCALE_TOP_Z + 0.001))
     _add(body, "freejoint", name=vessel.name)

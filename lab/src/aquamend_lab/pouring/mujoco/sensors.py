@@ -16,7 +16,7 @@ from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.camera import Camera, Vector, cast, of_colour
-from aquamend_lab.pouring.mujoco.faults import SOUND, Faults
+from aquamend_lab.pouring.mujoco.faults import SOUND, SensorFaults
 from aquamend_lab.pouring.mujoco.scene import APPEARANCE
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
@@ -58,7 +58,7 @@ class Seen:
     """Height of the highest point of its rim."""
 
 
-def level_g(simulation: Simulation, cup: str, *, rng: Generator, faults: Faults = SOUND) -> float | None:
+def level_g(simulation: Simulation, cup: str, *, rng: Generator, faults: SensorFaults = SOUND) -> float | None:
     """Return how much water the camera sees in a cup, or None if it cannot see into it."""
     table, crop = faults.shown(simulation), faults.crop_of(cup)
     if crop not in APPEARANCE:
@@ -73,7 +73,9 @@ def level_g(simulation: Simulation, cup: str, *, rng: Generator, faults: Faults 
     return float(clean_g + noise_g + faults.bias_g.get(cup, 0.0))
 
 
-def positions_m(simulation: Simulation, *, rng: Generator, faults: Faults = SOUND) -> dict[str, tuple[float, float]]:
+def positions_m(
+    simulation: Simulation, *, rng: Generator, faults: SensorFaults = SOUND
+) -> dict[str, tuple[float, float]]:
     """Return where the camera sees every vessel stand, x and y; a vessel hidden even in part is left out."""
     noise = dict(zip(APPEARANCE, rng.normal(0.0, POSITION_SD_M, (len(APPEARANCE), 2)), strict=True))
     return {
@@ -84,7 +86,7 @@ def positions_m(simulation: Simulation, *, rng: Generator, faults: Faults = SOUN
 
 
 def scale_g(
-    simulation: Simulation, place: int, *, rng: Generator, faults: Faults = SOUND, sd_g: float = SCALE_SD_G
+    simulation: Simulation, place: int, *, rng: Generator, faults: SensorFaults = SOUND, sd_g: float = SCALE_SD_G
 ) -> float:
     """Return the water on a place: how far its spring is pressed, less pan and vessel; an empty place reads -80 g."""
     pressed_m = -float(simulation.data.qpos[simulation.compiled.scales[place]])

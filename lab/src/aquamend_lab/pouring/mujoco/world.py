@@ -25,16 +25,16 @@ from aquamend.recovery import (
 )
 from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.acting import Hands
-from aquamend_lab.pouring.mujoco.body import Body, Finding, Skill, drive, nearest_place
-from aquamend_lab.pouring.mujoco.episode import Alarmed, located_as
+from aquamend_lab.pouring.mujoco.acting import RobotHands
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, drive, nearest_place
+from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, located_as
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of
 from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
 from aquamend_lab.pouring.mujoco.simulation import Watcher
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, TARGET, Measurement, Sense, binding
 
-Moment = tuple[Body, Hands, Finding]
+Moment = tuple[Body, RobotHands, Tried]
 """The table, and the recovery under way on it, just after an act; and how that act ended."""
 
 PROBE_NOISE = 911
@@ -45,7 +45,7 @@ PROBE_NOISE = 911
 class PouringRobot:
     """One alarm over one table. Robots of the same alarm branch from the moment it was raised, bit for bit alike."""
 
-    alarmed: Alarmed
+    alarmed: AtTheAlarm
     fitted: Fitted | None = None
     """What calibration taught; what the alarm was heard with unless another is given."""
     watcher: Watcher | None = None
@@ -67,7 +67,7 @@ class PouringRobot:
         self.task = self.alarmed.template.model({}).task
         declared, poured_g = self.alarmed.declared, self.alarmed.heard.poured_g
         executed = {action.name for action in self._start.problem.graph.executed}
-        self.hands = Hands(
+        self.hands = RobotHands(
             self.body,
             self.task.values(declared),
             {declared.target: poured_g} if POUR in executed else {},
@@ -112,7 +112,7 @@ class PouringRobot:
                 skill = weigh(seen, nearest_place(at[0]), noise=noise)
         return self.body.perform(measurement.name, Charge.SENSING, skill)
 
-    def _answer(self, measurement: Measurement, finding: Finding) -> float | str:
+    def _answer(self, measurement: Measurement, finding: Tried) -> float | str:
         if measurement.sense is Sense.LOCALISE:
             self.body.seen_m = dict(self._seen.seen_m)
             return located_as(self._seen, self.alarmed.declared)
@@ -135,7 +135,7 @@ class PouringRobot:
             return act.failed(finding.note, cost=cost, start_s=start, end_s=end, parts=parts)
         return act.done(cost=cost, start_s=start, end_s=end, parts=parts)
 
-    def _worked(self, act: Act) -> Finding:
+    def _worked(self, act: Act) -> Tried:
         """Carry an act out, or go on from where another robot of this alarm was after it."""
         self._asked += (act,)
         if self.known is not None and self._asked in self.known:
@@ -146,7 +146,7 @@ class PouringRobot:
         try:
             finding = drive(self.body, self.hands.work(act))
         except AquaMendError as error:
-            finding = Finding(False, str(error))
+            finding = Tried(False, str(error))
         if self.known is not None:
             kept = self.body.branch()
             self.known[self._asked] = kept, self.hands.of(kept, self.unsupported), finding

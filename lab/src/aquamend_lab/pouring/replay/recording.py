@@ -71,7 +71,7 @@ class Geom:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class RecordedBody:
     """Something that moves as one piece; cups are called ``cup_A``, ``cup_B`` …"""
 
     name: str
@@ -82,7 +82,7 @@ class Body:
 class Recording:
     """Where every body and every drop of water was, frame by frame; z is up."""
 
-    bodies: tuple[Body, ...]
+    bodies: tuple[RecordedBody, ...]
     particle_radius_m: float
     particle_rgba: tuple[float, float, float, float]
     times_s: Floats
@@ -140,7 +140,7 @@ def from_bytes(data: bytes) -> Recording:
     try:
         arrays = dict(_unpacked(header["arrays"], stream))
         return Recording(
-            bodies=tuple(Body(str(b["name"]), tuple(_geom(g) for g in b["geoms"])) for b in header["bodies"]),
+            bodies=tuple(RecordedBody(str(b["name"]), tuple(_geom(g) for g in b["geoms"])) for b in header["bodies"]),
             particle_radius_m=float(header["particle_radius_m"]),
             particle_rgba=_four(header["particle_rgba"]),
             times_s=arrays["times_s"],
