@@ -84,6 +84,11 @@ def test_a_combination_breaks_what_its_causes_break_and_has_their_kind_if_they_a
     ]
 
 
+def test_a_cause_may_be_certain_or_impossible():
+    made = generated([RootCause.single("sure", 1.0), RootCause.single("never", 0.0)], [])
+    assert {h.name: h.prior for h in made.hypotheses if h.prior > 0.0} == {"sure": 1.0}
+
+
 def test_what_is_none_of_the_alarm_s_business_does_not_change_the_kind_of_a_combination():
     shadow = RootCause.single("shadow", 0.3, kind=Cause.FALSE_ALARM)
     bumped = RootCause.single("bumped", 0.1, failed=["pose"], kind=Cause.EXTERNAL)
