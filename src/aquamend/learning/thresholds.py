@@ -372,8 +372,8 @@ def _priced(setting: _Setting, at: float, rings: Mapping[str, Estimate], numbers
     if chance > 0.0:
         loss += chance * _after(setting, numbers)
     calm, wrong = prior * setting.calm, prior * ~setting.calm
-    false_alarms = float(calm @ likelihood / calm.sum()) if calm.sum() > 0.0 else 0.0
-    missed = 1.0 - float(wrong @ likelihood / wrong.sum()) if wrong.sum() > 0.0 else 0.0
+    false_alarms = float((calm * likelihood).sum() / calm.sum()) if calm.sum() > 0.0 else 0.0
+    missed = 1.0 - float((wrong * likelihood).sum() / wrong.sum()) if wrong.sum() > 0.0 else 0.0
     return Threshold(at, rings, false_alarms, missed, chance, loss)
 
 
