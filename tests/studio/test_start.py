@@ -44,7 +44,7 @@ def test_every_state_in_the_page_is_decided_as_if_it_were_asked_for(start):
     for key, view in start.states.items():
         state = InformationState.alarmed(problem)
         for probe, outcome in json.loads(key):
-            state = state.after(Observation(probe, outcome))
+            state = state.after(Observation(probe, outcome if isinstance(outcome, str) else float(outcome)))
         wanted = decision_report(state, AquaMend(), name="aquamend")
         assert view["choice"]["options"][0]["loss"] == pytest.approx(wanted.loss_of(wanted.least))
         assert view["doubts"]["lid"] == pytest.approx(float(state.failure_probabilities[0]))

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from aquamend import InformationState, load_problem
+from aquamend import AquaMend, InformationState, load_problem
 from aquamend.decision import Escalate
 from aquamend.recovery import Journal, Session
+from aquamend.studio.start import offline, studio_html
 from tests.browser import browser, page_at, requests, said_wrong, until
 
 __all__ = ["browser"]
@@ -185,6 +186,26 @@ def test_a_session_is_approved_in_the_studio(browser, studio, tmp_path):
         expect(page.locator(".moment.asked", has_text="Ada allows it")).to_have_count(1)
     with Journal.open(path, read_only=True) as journal:
         assert any(getattr(entry.event, "by", "") == "Ada" for entry in journal.read("<i>cell-7"))
+
+
+def test_an_offline_page_answers_what_if_and_says_what_needs_the_service(browser, tmp_path):
+    text = WAREHOUSE.read_text(encoding="utf-8")
+    start = offline(text, file="warehouse.yaml", policy=AquaMend(), name="aquamend", most=60)
+    path = tmp_path / "warehouse.html"
+    path.write_text(studio_html(start), encoding="utf-8")
+    with page_at(browser, path.as_uri(), width=1280, height=800) as page:
+        first = step(page).inner_text()
+        page.locator(".node.probe", has_text="weigh_again").click()
+        page.locator(".densities .answer").click()
+        expect(page.locator(".chip")).to_contain_text("weigh_again = ")
+        page.get_by_role("button", name="back to the beginning").click()
+        page.locator(".node.probe", has_text="ask_stock").click()
+        page.get_by_role("button", name="move_booked").click()
+        expect(step(page)).not_to_have_text(first)
+        assert page.locator(".knob input").first.is_disabled()
+        assert "need the service" in page.locator(".knobs").inner_text()
+        assert [url for url in requests(page) if not url.startswith("data:")] == [path.as_uri()]
+        assert said_wrong(page) == []
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="`npm ci` in viewer/ brings axe")

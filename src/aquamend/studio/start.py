@@ -76,10 +76,10 @@ def offline(
     """Return a start with the likeliest states in it, each with its decision; ``seen`` hears how many there are."""
     root = InformationState.alarmed(read_problem(text))
     states, grid = dict[str, Any](), dict[str, list[float]]()
-    waiting: list[tuple[float, int, InformationState, tuple[Observation, ...]]] = [(-1.0, 0, root, ())]
+    waiting: list[tuple[float, int, float, InformationState, tuple[Observation, ...]]] = [(0.0, 0, 1.0, root, ())]
     order, followed, mass = itertools.count(1), dict[str, float](), {"[]": 1.0}
     while waiting and len(states) < min(most, MOST_STATES):
-        weight, _, state, path = heapq.heappop(waiting)
+        _, _, chance, state, path = heapq.heappop(waiting)
         report = decision_report(state, policy, name=name)
         view = view_of(report, with_flips=not path, with_knobs=not path)
         states[_key(path)] = view.to_data() if not path else _brief(view)
@@ -93,17 +93,22 @@ def offline(
                     longer = (*path, observation)
                     if getattr(report.step, "probe", None) == probe:
                         mass[_key(longer)] = followed[_key(path)] * p
-                    # Probes are all alike to whoever clicks; the policy's own is followed before the others.
-                    liked = 1.0 if getattr(report.step, "probe", None) == probe else 0.2
-                    heapq.heappush(waiting, (weight * p * liked, next(order), after, longer))
+                    # Whoever clicks may begin with any probe; after that, the policy's own is followed first.
+                    likely = chance * p * (1.0 if getattr(report.step, "probe", None) == probe else 0.2)
+                    rank = -likely - (1.0 if not path else 0.0)
+                    heapq.heappush(waiting, (rank, next(order), likely, after, longer))
     beyond = math.fsum(p for key, p in mass.items() if key not in states)
     return Start(text, file, name, states["[]"], states=states, beyond=beyond, grid=grid)
 
 
 def _key(path: tuple[Observation, ...]) -> str:
     """Return what the page finds a state by: the answers so far, written as JavaScript writes them."""
-    answers = [[o.probe, o.outcome] for o in path]
+    answers = [[o.probe, _as_in_javascript(o.outcome)] for o in path]
     return json.dumps(answers, separators=(",", ":"), ensure_ascii=False)
+
+
+def _as_in_javascript(outcome: str | float) -> str | float:
+    return int(outcome) if isinstance(outcome, float) and outcome.is_integer() else outcome
 
 
 def _brief(view: View) -> dict[str, Any]:

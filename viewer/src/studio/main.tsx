@@ -45,8 +45,10 @@ function Studio() {
     if (!text.trim()) return;
     if (!online) {
       const found = stored(observed);
-      setWrong(found ? "" : "This state is not among those in the page; open the file with `aquamend studio`.");
-      if (found) setView({ ...found, edges: start.view!.edges, corrections: start.view!.corrections, knobs: start.view!.knobs });
+      if (!found) {
+        setWrong("The state after that answer is not among those in this page; open the file with “aquamend studio”.");
+        setObserved(observed.slice(0, -1));
+      } else setView({ ...found, edges: start.view!.edges, corrections: start.view!.corrections, knobs: start.view!.knobs });
       return;
     }
     flight.current?.abort();
@@ -100,6 +102,10 @@ function Studio() {
     setText(next);
     setTurned((known) => (Object.keys(known).length ? {} : known));
   };
+  const observe = (seen: Observation) => {
+    setWrong("");
+    setObserved([...observed, seen]);
+  };
   const edit = (next: string) => {
     type(next);
     setRevision((count) => count + 1);
@@ -134,7 +140,7 @@ function Studio() {
                 <Weighed view={view} />
               </div>
               <div class="right">
-                <Picture view={view} picked={picked} pick={setPicked} observe={(seen) => setObserved([...observed, seen])} />
+                <Picture view={view} picked={picked} pick={setPicked} observe={observe} />
                 <Knobs {...{ knobs: view.knobs, turned, ticks, unit: view.unit, online, turn, wanted }} />
               </div>
             </div>

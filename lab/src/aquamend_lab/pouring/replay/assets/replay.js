@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources c888074fcdc288b0a1dd1a0ff91f4e85d3eeeb2c2fae18018d4f92a79493272f.
+Built from viewer/ by `npm run build`; sources 70ede986c365397d06547598705d1fdd29a7a602bf1c23eb5b27c144324c605c.
 Contains
 
 three 0.187.0 (MIT):
