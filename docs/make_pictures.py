@@ -1,9 +1,10 @@
-"""Draw the README's picture from the real output: `.venv/bin/python docs/make_pictures.py`."""
+"""Draw the README's pictures from the real output: `.venv/bin/python docs/make_pictures.py`; the studio's needs Chromium."""
 
 from __future__ import annotations
 
 import io
 import re
+import shutil
 from pathlib import Path
 
 from rich.console import Console
@@ -29,5 +30,29 @@ def decide() -> str:
     return svg.replace("Fira Code, monospace", "DejaVu Sans Mono, Menlo, Consolas, monospace")
 
 
+STUDIO = ROOT / "docs" / "images" / "studio.png"
+
+
+def studio() -> bytes:
+    """Return what `aquamend studio examples/worked/warehouse.yaml` shows first, as a picture."""
+    from playwright.sync_api import sync_playwright
+
+    from aquamend.policies import policy_named
+    from aquamend.studio.start import opened, studio_html
+
+    text = (ROOT / "examples" / "worked" / "warehouse.yaml").read_text(encoding="utf-8")
+    html = studio_html(opened(text, file="warehouse.yaml", policy=policy_named("best"), name="best"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_content(html)
+        page.locator("body[data-ready=yes]").wait_for(state="attached")
+        picture = page.screenshot()
+        browser.close()
+    return picture
+
+
 if __name__ == "__main__":
     DECIDE.write_text(decide(), encoding="utf-8")
+    if shutil.which("chromium"):
+        STUDIO.write_bytes(studio())

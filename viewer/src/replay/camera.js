@@ -4,7 +4,9 @@ import { PerspectiveCamera, Vector3 } from "three";
 const UP = new Vector3(0, 0, 1);
 const ELEVATION = (35 * Math.PI) / 180;
 const ASIDE = (14 * Math.PI) / 180;
-const MARGIN_M = 0.1; // room for the names below the vessels
+const MARGIN_M = 0.06;
+const NAMES_M = 0.06; // room for the names below the vessels
+const CAPTION_M = 0.04; // and for the caption above
 const EVERY = 10; // frames; nothing moves far in between
 
 export function makeCamera() {
@@ -23,7 +25,7 @@ export function overview(tracks, frames) {
   for (const track of vessels.length ? vessels : solid) {
     for (let frame = 0; frame < frames; frame += EVERY) {
       const foot = track.at(frame);
-      points.push(foot, foot.clone().setZ(foot.z + track.top));
+      points.push(foot.clone().setZ(foot.z - NAMES_M), foot.clone().setZ(foot.z + track.top + CAPTION_M));
     }
   }
   if (!points.length) points.push(new Vector3(-0.3, -0.3, 0), new Vector3(0.3, 0.3, 0.3));

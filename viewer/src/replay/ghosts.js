@@ -54,7 +54,7 @@ export class Ghosts {
     for (const { group, label, track } of this.ghosts) {
       const apart = Math.hypot(group.position.x - track.group.position.x, group.position.y - track.group.position.y);
       label.hidden = !group.visible || apart < APART_M;
-      if (!label.hidden) project(label, group.position.clone(), "translate(-50%, calc(15% + 3.1rem))");
+      if (!label.hidden) project(label, group.position.clone(), "translate(-50%, calc(15% + 2.4rem))");
     }
   }
 }

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 70ede986c365397d06547598705d1fdd29a7a602bf1c23eb5b27c144324c605c.
+Built from viewer/ by `npm run build`; sources 6020bbf0761f2ea2696c622256f78eb5aa5689cdde1b78de9000834ffc916cf4.
 Contains
 
 @dagrejs/dagre 3.1.3 (MIT):
