@@ -1,4 +1,4 @@
-"""Draw the README's pictures from the real output: `.venv/bin/python docs/make_pictures.py`; the studio's needs Chromium."""
+"""Draw the README's pictures from the real output: `.venv/bin/python docs/make_pictures.py`, with Chromium at hand."""
 
 from __future__ import annotations
 
