@@ -3,6 +3,8 @@
 import math
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +21,7 @@ from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGra
 from aquamend.problem.model import Alarm, Cause, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel
 from tests.reference.generator import valued_problem as valued_data
 from tests.tiers import QUICK, cases
+from tests.waiting import PATIENCE_S
 
 TESTS = Path(__file__).parent
 OUTER = ("results", "examples")
@@ -54,6 +57,15 @@ def pytest_configure(config: pytest.Config) -> None:
     rules = {"derandomize": True, "deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("repeatable", max_examples=cases(40, 100), **rules)
     settings.load_profile(config.getoption("--hypothesis-profile") or "repeatable")
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the product as users get it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=TESTS.parent, capture_output=True, check=True, timeout=PATIENCE_S)
+    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture

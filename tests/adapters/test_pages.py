@@ -1,21 +1,16 @@
 """Extras: each page runs as it is printed and gets to a recovery in one screen, and the table of them is true."""
 
-import os
 import re
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import metadata
-from pathlib import Path
 
 import pytest
+from tests.adapters.alone import EXTRAS, PROJECT, ROOT, UV, run_alone
 from tests.pages import BLOCK, DOCS, run_page
 from tests.waiting import PATIENCE_S
 
-ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = PROJECT["optional-dependencies"]
-UV = Path(sys.executable).with_name("uv")
 PAGES = {
     "behaviour-trees.md": "trees", "gymnasium.md": "gym", "recordings.md": "recordings", "service.md": "serve",
     "agents.md": "mcp",
@@ -23,6 +18,29 @@ PAGES = {
 """Page and extra."""
 ALL = {**PAGES, "fleets.md": "postgres"}
 """Also those that need a server."""
+USES = {
+    "learn": """
+from pathlib import Path
+from pyarrow import parquet, table
+from aquamend.learning.sources import bytes_of, table_in
+parquet.write_table(table({"truth": ["on", "off"]}), "records.parquet")
+path = Path("records.parquet")
+assert [str(row.cells["truth"]) for row in table_in(path, bytes_of(path)).rows] == ["on", "off"]
+""",
+    "networks": """
+from pathlib import Path
+from aquamend.networks.network import load_network
+Path("one.bif").write_text(
+    "network one {}\\nvariable lid { type discrete [ 2 ] { on, off }; }\\n"
+    "probability ( lid ) { table 0.9, 0.1; }\\n"
+)
+assert load_network(Path("one.bif")).states["lid"] == ("on", "off")
+""",
+}
+"""Code for extras that have no page of their own."""
+MODULES = {"trees": "trees", "gym": "gym", "recordings": "recordings", "agents": "mcp", "postgres": "postgres"}
+"""Adapter and extra."""
+FLEET = ("--journal", "postgresql:///fleet")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -85,42 +103,16 @@ def test_nothing_is_imported_until_it_is_used():
     assert not names & set(done.stdout.split())
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """Return the product as users get it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=PATIENCE_S)
-    return next(folder.glob("*.whl"))
-
-
 @pytest.mark.outer
 @pytest.mark.parametrize(("page", "extra"), PAGES.items())
 def test_an_extra_alone_beside_the_product_is_all_that_its_page_needs(page, extra, wheel, tmp_path):
-    environment = tmp_path / "environment"
-    python = environment / "bin" / "python"
-    locked = ROOT / "requirements" / "runtime.txt"
-    for command in (
-        ["venv", "--python", sys.executable, environment],
-        ["pip", "install", "--python", python, "--constraints", locked, f"aquamend[{extra}] @ file://{wheel}"],
-    ):
-        subprocess.run([UV, *command, "--quiet"], check=True, timeout=PATIENCE_S)
-    code = "from importlib.metadata import distributions; print(*{d.name.lower() for d in distributions()})"
-    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-    needed = {re.match(r"[\w-]+", need)[0].lower() for need in EXTRAS[extra]}
-    others = {re.match(r"[\w-]+", need)[0].lower() for needs in EXTRAS.values() for need in needs} - needed
-    others -= {"starlette", "uvicorn"} if extra == "mcp" else set()  # which it brings itself
-    there = {name.replace("_", "-") for name in said.stdout.split()}
-    assert {name.replace("_", "-") for name in needed} <= there
-    assert not {name.replace("_", "-") for name in others} & there
-    work = tmp_path / "work"
-    work.mkdir()
-    alone = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
-    done = subprocess.run(
-        [python, "-m", "tests.pages", page], cwd=work, env={**alone, "PYTHONPATH": str(ROOT)}, text=True,
-        stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    run_alone(extra, ["-m", "tests.pages", page], wheel, tmp_path)
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize(("extra", "code"), USES.items())
+def test_an_extra_alone_beside_the_product_does_what_it_is_for(extra, code, wheel, tmp_path):
+    run_alone(extra, ["-c", code], wheel, tmp_path)
 
 
 @pytest.mark.outer
@@ -131,12 +123,13 @@ def test_without_an_extra_everything_says_what_to_install(wheel, tmp_path):
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True, timeout=PATIENCE_S)
     command = [UV, "pip", "install", "--quiet", "--python", python, "--constraints", locked, wheel]
     subprocess.run(command, check=True, timeout=PATIENCE_S)
-    done = subprocess.run(
-        [program, "serve"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    assert (done.returncode, "pip install 'aquamend[serve]'" in done.stderr) == (2, True)
-    assert not (tmp_path / "aquamend.journal").exists()
-    for module in ("trees", "gym", "recordings"):
+    for command, extra in (["serve"], "serve"), (["mcp"], "mcp"), (["session", "list", *FLEET], "postgres"):
+        done = subprocess.run(
+            [program, *command], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+        assert (done.returncode, f"pip install 'aquamend[{extra}]'" in done.stderr) == (2, True), done.stderr
+        assert not (tmp_path / "aquamend.journal").exists()
+    for module, extra in MODULES.items():
         code = f"""
 from aquamend.errors import MissingLibrary
 try:
@@ -145,4 +138,4 @@ except MissingLibrary as error:
     print(error)
 """
         said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-        assert f"pip install 'aquamend[{module}]'" in said.stdout
+        assert f"pip install 'aquamend[{extra}]'" in said.stdout
