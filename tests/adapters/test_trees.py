@@ -15,7 +15,7 @@ from aquamend.adapters.trees import BeliefsToBlackboard, Guarded, RecoverBeliefs
 from aquamend.errors import BadArgument, BadJournal, ForeignSession
 from aquamend.policies import policy_named
 from aquamend.recovery import Journal, MemoryLog, Rules, Tracker, Wait, recover
-from aquamend.testing import FakeRobot, Stopping, TimesOut
+from aquamend.testing import FakeRobot, StopBehaviour, TimesOut
 
 ALONE = Rules(ask_before_irreversible=False)
 FOREVER = TimesOut("undo: grasp", seconds=math.inf)
@@ -195,7 +195,7 @@ def test_preempting_stops_the_act_and_going_on_begins_nothing_while_it_moves(tra
         tracker.alarm(),
         truth="more",
         failures=[TimesOut("undo: grasp", seconds=math.inf)],
-        stops=Stopping.AT_ONCE,
+        stops=StopBehaviour.AT_ONCE,
     )
     node = RecoverBeliefs("recover", tracker, robot, rules=ALONE)
     ticked(node, says("undo: grasp"))
@@ -308,7 +308,7 @@ class Stubborn(MemoryLog):
 
 def test_no_tick_waits_for_the_log(tracker):
     log = Stubborn()
-    robot = FakeRobot(tracker.alarm(), truth="more", failures=[FOREVER], stops=Stopping.AT_ONCE)
+    robot = FakeRobot(tracker.alarm(), truth="more", failures=[FOREVER], stops=StopBehaviour.AT_ONCE)
     node = RecoverBeliefs("recover", tracker, robot, rules=ALONE, log=log)
     log.free.clear()
     for _ in range(20):
@@ -336,7 +336,7 @@ def test_no_tick_waits_for_the_log(tracker):
 )
 def test_where_the_log_fails_what_moves_is_stopped_and_the_tree_goes_on(tracker, hands, error, said):
     log = Stubborn()
-    robot = FakeRobot(tracker.alarm(), truth="more", failures=[FOREVER], stops=Stopping.AT_ONCE)
+    robot = FakeRobot(tracker.alarm(), truth="more", failures=[FOREVER], stops=StopBehaviour.AT_ONCE)
     acts = behaviours(**{"undo: grasp": Takes("undo grasp", ticks=10**9)})
     node = RecoverBeliefs(
         "recover", tracker, robot if hands == "robot" else acts, rules=ALONE, log=log,

@@ -26,7 +26,7 @@ from aquamend.recovery import (
 from aquamend.recovery.events import Done, Intended, Resumed, Stopping
 from aquamend.recovery.log import followed
 from aquamend.testing import FakeRobot, TimesOut
-from aquamend.testing import Stopping as Stops
+from aquamend.testing import StopBehaviour as Stops
 
 FOREVER = TimesOut("undo: grasp", seconds=math.inf)
 SOON_S = 0.4

@@ -49,7 +49,7 @@ from aquamend.testing import (
     PartlyDone,
     Raises,
     SaysNothing,
-    Stopping,
+    StopBehaviour,
     TimesOut,
     check_robot,
     sample_problems,
@@ -275,7 +275,7 @@ def test_it_judges():
 STUCK = TimesOut("undo: pour", math.inf)
 QUICK_S = 0.02
 """For what is never over by itself: it may be as short as one likes."""
-NOT_STOPPED = (Stopping.SAYS_NOTHING, Stopping.RAISES, Stopping.HANGS, None)
+NOT_STOPPED = (StopBehaviour.SAYS_NOTHING, StopBehaviour.RAISES, StopBehaviour.HANGS, None)
 
 
 class CorrectsOrCalls:
@@ -335,20 +335,20 @@ VERIFYING = pytest.mark.parametrize("verifies", [False, True])
 
 def hurried(how):
     """Rules by which only what is stuck is late."""
-    hangs = how in (Stopping.HANGS, Stopping.LATE)
+    hangs = how in (StopBehaviour.HANGS, StopBehaviour.LATE)
     return replace(UNATTENDED, timeouts={"pour": QUICK_S}, stop_s=QUICK_S if hangs else PATIENCE_S)
 
 
 def test_it_can_stop_where_it_is_said_how():
-    assert isinstance(robot(stops=Stopping.AT_ONCE), Stoppable)
+    assert isinstance(robot(stops=StopBehaviour.AT_ONCE), Stoppable)
     assert not isinstance(robot(), Stoppable)
 
 
 @DRIVERS
 @VERIFYING
 def test_an_act_that_is_stopped_is_decided_upon_again(driver, verifies):
-    fake = robot(STUCK, stops=Stopping.AT_ONCE, verifies=verifies)
-    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(Stopping.AT_ONCE))
+    fake = robot(STUCK, stops=StopBehaviour.AT_ONCE, verifies=verifies)
+    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(StopBehaviour.AT_ONCE))
     assert recovery.ending is Ending.HANDED_OVER
     assert texts(fake.asked) == ["undo: pour", "hand over to a person"]
     assert recovery.receipts[0].finding == "it was stopped half-way"
@@ -379,8 +379,8 @@ def test_the_same_holds_in_an_event_loop(how, verifies):
 
 @DRIVERS
 def test_a_receipt_that_comes_after_its_act_was_stopped_changes_nothing(driver):
-    fake = robot(HoldsReceipt("undo: pour"), stops=Stopping.AT_ONCE)
-    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(Stopping.AT_ONCE))
+    fake = robot(HoldsReceipt("undo: pour"), stops=StopBehaviour.AT_ONCE)
+    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(StopBehaviour.AT_ONCE))
     assert recovery.ending is Ending.FINISHED
     assert texts(fake.asked).count("undo: pour") == 1, "stop() has said that it was done by then"
     receipts = recovery.receipts
@@ -390,8 +390,8 @@ def test_a_receipt_that_comes_after_its_act_was_stopped_changes_nothing(driver):
 
 @DRIVERS
 def test_a_receipt_kept_back_and_verified_is_not_waited_for(driver):
-    fake = robot(HoldsReceipt("undo: pour"), stops=Stopping.SAYS_NOTHING)
-    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(Stopping.SAYS_NOTHING))
+    fake = robot(HoldsReceipt("undo: pour"), stops=StopBehaviour.SAYS_NOTHING)
+    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(StopBehaviour.SAYS_NOTHING))
     assert recovery.ending is Ending.FINISHED
     assert texts(fake.asked).count("undo: pour") == 1
     nothing_moved_twice(fake)
@@ -400,8 +400,8 @@ def test_a_receipt_kept_back_and_verified_is_not_waited_for(driver):
 @DRIVERS
 @VERIFYING
 def test_a_stop_whose_own_receipt_is_late_lets_nothing_move_meanwhile(driver, verifies):
-    fake = robot(STUCK, stops=Stopping.LATE, verifies=verifies)
-    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(Stopping.LATE))
+    fake = robot(STUCK, stops=StopBehaviour.LATE, verifies=verifies)
+    recovery = through(driver, CorrectsOrCalls(), fake, rules=hurried(StopBehaviour.LATE))
     assert recovery.ending in (Ending.STOPPED, Ending.HANDED_OVER)  # whether verifying was quick enough
     assert texts(fake.motions.all and [motion.act for motion in fake.motions.all]) == ["undo: pour"]
     nothing_moved_twice(fake)
@@ -410,7 +410,7 @@ def test_a_stop_whose_own_receipt_is_late_lets_nothing_move_meanwhile(driver, ve
 @DRIVERS
 @VERIFYING
 def test_a_robot_that_says_nothing_is_verified_or_handed_over(driver, verifies):
-    fake = robot(SaysNothing("undo: pour"), stops=Stopping.AT_ONCE, verifies=verifies)
+    fake = robot(SaysNothing("undo: pour"), stops=StopBehaviour.AT_ONCE, verifies=verifies)
     recovery = through(driver, CorrectsOrCalls(), fake, rules=UNATTENDED)
     assert recovery.ending is (Ending.FINISHED if verifies else Ending.HANDED_OVER)
     assert texts(fake.did).count("undo: pour") == 1
@@ -424,8 +424,8 @@ def test_a_robot_that_lies_about_stopping_is_seen_to_move_twice(driver):
             step = super().next_step(state)
             return Continue() if isinstance(step, Escalate) else step
 
-    fake = robot(STUCK, stops=Stopping.LIES)
-    through(driver, Goes(), fake, rules=hurried(Stopping.LIES))
+    fake = robot(STUCK, stops=StopBehaviour.LIES)
+    through(driver, Goes(), fake, rules=hurried(StopBehaviour.LIES))
     fake.let_go()
     assert texts(fake.motions.at_once[0]) == ["undo: pour", "finish the task"]
 
@@ -442,7 +442,7 @@ def begun(fake):
 
 
 def test_calling_a_recovery_off_stops_what_moves_and_begins_nothing_else():
-    fake = robot(STUCK, stops=Stopping.AT_ONCE)
+    fake = robot(STUCK, stops=StopBehaviour.AT_ONCE)
     thread = driven(fake, session := begun(fake))
     fake.motions.wait_for("undo: pour", timeout_s=PATIENCE_S)
     session.cancel("the shift is over")
@@ -454,7 +454,7 @@ def test_calling_a_recovery_off_stops_what_moves_and_begins_nothing_else():
     nothing_moved_twice(fake)
 
 
-@pytest.mark.parametrize("how", [None, Stopping.SAYS_NOTHING], ids=str)
+@pytest.mark.parametrize("how", [None, StopBehaviour.SAYS_NOTHING], ids=str)
 def test_where_it_cannot_be_stopped_whoever_calls_it_off_has_to_wait_for_its_end(how):
     fake = robot(STUCK, stops=how)
     rules = replace(UNATTENDED, timeout_s=PATIENCE_S)  # a thread of its own also for a robot without stop()
@@ -475,7 +475,7 @@ def test_an_alarm_in_the_middle_of_an_act_stops_it_before_anything_else_begins()
         {"nothing": 0.2, "water added": 0.9, "camera off": 0.7}, again=dict.fromkeys(PROBLEM.model.names, 0.5)
     )
     problem = replace(PROBLEM, model=replace(PROBLEM.model, alarm=again))
-    fake = FakeRobot(problem, truth="water added", failures=[STUCK], stops=Stopping.AT_ONCE)
+    fake = FakeRobot(problem, truth="water added", failures=[STUCK], stops=StopBehaviour.AT_ONCE)
     thread = driven(fake, session := begun(fake))
     fake.motions.wait_for("undo: pour", timeout_s=PATIENCE_S)
     session.alarm()
@@ -491,7 +491,7 @@ def anything(dice):
     acts = ["undo", "redo", "finish", "measure", "pour", "grasp", "declare"]
     ways = [lambda what: TimesOut(what, math.inf), HoldsReceipt, SaysNothing, Raises, LosesReceipt, Fails, AlarmsAgain]
     failures = [dice.choice(ways)(what) for what in dice.sample(acts, dice.randrange(4))]
-    stops = dice.choice([how for how in Stopping if how is not Stopping.LIES] + [None])
+    stops = dice.choice([how for how in StopBehaviour if how is not StopBehaviour.LIES] + [None])
     return FakeRobot(
         dice.choice(sample_problems()), seed=dice.randrange(99), failures=failures, verifies=dice.random() < 0.5,
         stops=stops,

@@ -10,7 +10,7 @@ import pytest
 from tests.waiting import PATIENCE_S
 
 from aquamend.recovery import Finish, Measure, Redo, Undo
-from aquamend.testing import Failure, FakeRobot, RobotFault, Stopping, check_robot, sample_problems
+from aquamend.testing import Failure, FakeRobot, RobotFault, StopBehaviour, check_robot, sample_problems
 from aquamend.testing.robot_check import NEVER_CAUGHT, NO_STOP, NO_VERIFY
 
 PROBLEM = sample_problems()[0]
@@ -34,7 +34,7 @@ class Robot(FakeRobot):
 
     made: ClassVar[list[FakeRobot]] = []
 
-    def __init__(self, *failures, stops=Stopping.AT_ONCE, **options):
+    def __init__(self, *failures, stops=StopBehaviour.AT_ONCE, **options):
         slow = failures or [MovesOnElsewhere(kind, times=math.inf) for kind in ("measure", "undo", "redo", "finish")]
         super().__init__(PROBLEM, truth="water added", failures=slow, stops=stops, **options)
         self.made.append(self)
@@ -111,11 +111,15 @@ def test_a_robot_too_quick_to_be_stopped_hears_that():
 @pytest.mark.parametrize(
     ("stops", "stop_s", "told"),
     [
-        (Stopping.LIES, PATIENCE_S, "says that 'look' is stopped, and still moves"),
-        (Stopping.HANGS, SHORT_S, "has not returned from stop() of 'look' within 0.05 s; return None"),
-        (Stopping.LATE, SHORT_S, "has not returned from stop() of 'look' within 0.05 s; return None"),
-        (Stopping.SAYS_NOTHING, LONG_S, "does not stop 'look': stop() has returned no receipt within 1 s, and the act"),
-        (Stopping.RAISES, LONG_S, "does not stop 'look'"),
+        (StopBehaviour.LIES, PATIENCE_S, "says that 'look' is stopped, and still moves"),
+        (StopBehaviour.HANGS, SHORT_S, "has not returned from stop() of 'look' within 0.05 s; return None"),
+        (StopBehaviour.LATE, SHORT_S, "has not returned from stop() of 'look' within 0.05 s; return None"),
+        (
+            StopBehaviour.SAYS_NOTHING,
+            LONG_S,
+            "does not stop 'look': stop() has returned no receipt within 1 s, and the act",
+        ),
+        (StopBehaviour.RAISES, LONG_S, "does not stop 'look'"),
     ],
     ids=str,
 )
@@ -124,14 +128,14 @@ def test_each_way_not_to_stop_is_told(stops, stop_s, told):
 
 
 def test_a_lie_is_found_without_a_witness_too():
-    told = fault(lambda: Robot(stops=Stopping.LIES), moving=None, stop_s=LONG_S)
+    told = fault(lambda: Robot(stops=StopBehaviour.LIES), moving=None, stop_s=LONG_S)
     assert "says that 'look' is stopped, but the call for it goes on for 1 s after that" in told
     assert "return from stop() once nothing moves any more, or return None" in told
 
 
 @pytest.mark.parametrize("kind", ["measure", "undo", "redo", "finish"])
 def test_every_kind_of_act_is_checked(kind):
-    told = fault(lambda: Robot(MovesOnElsewhere(kind, times=math.inf), stops=Stopping.LIES))
+    told = fault(lambda: Robot(MovesOnElsewhere(kind, times=math.inf), stops=StopBehaviour.LIES))
     first = {"measure": "look", "undo": "undo: pour", "redo": "redo: grasp", "finish": "finish the task"}[kind]
     assert f"says that '{first}' is stopped" in told
 
@@ -139,13 +143,13 @@ def test_every_kind_of_act_is_checked(kind):
 def stopping(stop):
     """Return a robot that stops as it should, and then says this instead."""
 
-    class Stopping(Robot):
+    class StopBehaviour(Robot):
         def __init__(self):
             super().__init__()
             honest = self.stop
             self.stop = lambda act: stop(self, act, honest)
 
-    return Stopping
+    return StopBehaviour
 
 
 @pytest.mark.parametrize(
@@ -204,7 +208,7 @@ def test_an_act_that_was_stopped_may_raise_what_a_robot_runs_into():
 
 
 def test_after_a_fault_the_robot_is_not_asked_for_anything_else():
-    fault(lambda: Robot(stops=Stopping.LIES))
+    fault(lambda: Robot(stops=StopBehaviour.LIES))
     assert [str(act) for act in Robot.made[-1].asked] == ["look"]
 
 

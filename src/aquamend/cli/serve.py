@@ -65,7 +65,7 @@ def serve(
         from aquamend.files.text import text_at
         from aquamend.serve.running import Place
         from aquamend.serve.running import serve as run
-        from aquamend.serve.service import Limits
+        from aquamend.serve.service import ServiceLimits
 
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
@@ -78,7 +78,7 @@ def serve(
                 kept[Path(file).stem] = text_at(file)
         refusals.exit()
         with log_at(journal) as opened:
-            run(opened, place, limits=Limits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
+            run(opened, place, limits=ServiceLimits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
     refusals.exit()
 
 

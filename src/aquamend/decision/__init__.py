@@ -14,7 +14,7 @@ from aquamend.decision.steps import (
     step_from_data,
     step_to_data,
 )
-from aquamend.decision.terminal import Stop, best_terminal, correction, price
+from aquamend.decision.terminal import PricedEnding, best_terminal, correction, price
 
 __all__ = [
     "TIE",
@@ -22,12 +22,12 @@ __all__ = [
     "Decision",
     "Escalate",
     "NewDeclaration",
+    "PricedEnding",
     "ProbeValues",
     "Reprobe",
     "Restart",
     "RollBack",
     "Step",
-    "Stop",
     "best_terminal",
     "correction",
     "price",

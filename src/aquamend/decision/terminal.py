@@ -33,7 +33,7 @@ SAME_PROBABILITY = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class PricedEnding:
     """A way of ending the recovery now, with its expected remaining loss and what that is made of."""
 
     decision: Decision
@@ -76,7 +76,7 @@ def _here(state: InformationState) -> _Here:
 
 
 @computed_once
-def best_terminal(state: InformationState) -> Stop:
+def best_terminal(state: InformationState) -> PricedEnding:
     """Return the terminal decision of least expected loss; ties go to the smallest correction set, then file order.
 
     Last resorts count only where nothing else is admissible. Once evidence contradicts the model no posterior is left
@@ -84,17 +84,17 @@ def best_terminal(state: InformationState) -> Stop:
     worst case.
     """
     here = _here(state)
-    candidates: list[Stop] = [_best_correction(state, here)] if here.endings.corrections else []
+    candidates: list[PricedEnding] = [_best_correction(state, here)] if here.endings.corrections else []
     candidates += [price(state, ending.decision) for ending in here.endings.others.usual]
     if not any(math.isfinite(stop.loss) for stop in candidates):
         candidates = [price(state, ending.decision) for ending in here.endings.others.last_resorts]
     best = min((stop.loss for stop in candidates), default=math.inf)
     if math.isinf(best):
-        return Stop(Escalate(), math.inf, 0.0)
+        return PricedEnding(Escalate(), math.inf, 0.0)
     return next(stop for stop in candidates if stop.loss <= best + TIE)
 
 
-def price(state: InformationState, decision: Decision) -> Stop:
+def price(state: InformationState, decision: Decision) -> PricedEnding:
     """Return what a terminal decision costs at this state, whether or not it is the best; infinite if inadmissible.
 
     A rollback pays for all that it undoes, the closure of what it corrects included. Where its values are not said, the
@@ -103,15 +103,15 @@ def price(state: InformationState, decision: Decision) -> Stop:
     here = _here(state)
     match decision:
         case Continue() | RollBack(plan=None) if not here.endings.corrections:  # correcting nothing is a set, too
-            return Stop(decision, math.inf, 0.0)
+            return PricedEnding(decision, math.inf, 0.0)
         case Continue():
-            return Stop(decision, 0.0, _residual(state, here, RollBack(())))
+            return PricedEnding(decision, 0.0, _residual(state, here, RollBack(())))
         case RollBack(correct, undo, _, None):
             graph = state.problem.graph
             undone = {*graph.closure(correct), *undo}
             recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
             recovery = math.inf if any(name in graph.fixed for name in correct) else recovery
-            return Stop(decision, recovery, _residual(state, here, decision))
+            return PricedEnding(decision, recovery, _residual(state, here, decision))
         case RollBack():
             state.problem.plan_named(str(decision.plan))
         case Restart() | Escalate():
@@ -119,12 +119,12 @@ def price(state: InformationState, decision: Decision) -> Stop:
     endings = (*here.endings.others.usual, *here.endings.others.last_resorts)
     for ending in endings:  # most often it is asked of one of these itself, and comparing them takes longer
         if ending.decision is decision:
-            return Stop(decision, expected_loss(state, ending.loss), 0.0)
+            return PricedEnding(decision, expected_loss(state, ending.loss), 0.0)
     for ending in endings:
         same = isinstance(decision, RollBack) and decision.plan == getattr(ending.decision, "plan", None)
         if ending.decision == decision or same:
-            return Stop(decision, expected_loss(state, ending.loss), 0.0)
-    return Stop(decision, math.inf, 0.0)
+            return PricedEnding(decision, expected_loss(state, ending.loss), 0.0)
+    return PricedEnding(decision, math.inf, 0.0)
 
 
 def expected_loss(state: InformationState, loss: Floats) -> float:
@@ -150,7 +150,7 @@ def _residual(state: InformationState, here: _Here, decision: RollBack) -> float
     return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
 
 
-def correction(state: InformationState, beliefs: Iterable[str]) -> Stop:
+def correction(state: InformationState, beliefs: Iterable[str]) -> PricedEnding:
     """Return the decision that corrects these beliefs and no others, with its price; correcting none is to continue."""
     graph = state.problem.graph
     names = tuple(graph.beliefs[i].name for i in sorted(set(graph.positions(beliefs))))
@@ -234,7 +234,7 @@ def left_by_correcting(state: InformationState, belief: int) -> float:
     return float(here.local.correct[at[0], 0]) if len(at) else 0.0
 
 
-def _best_correction(state: InformationState, here: _Here) -> Stop:
+def _best_correction(state: InformationState, here: _Here) -> PricedEnding:
     groups, gain = here.endings.groups, here.gain
     corrected = [int(i) for i, cost in zip(groups.solo, groups.solo_cost, strict=True) if cost + TIE < gain[i]]
     # A free correction changes no loss unless the belief is at risk; the tie rule leaves it out.
@@ -274,7 +274,7 @@ def _smallest_cut(cut: CutGroup, gain: Floats) -> list[int]:
     return _smallest(cut.members, ~chosen[:, which], gain, TIE - float(above[which]))
 
 
-def correction_stops(state: InformationState, *, most: int = 16) -> list[Stop]:
+def correction_stops(state: InformationState, *, most: int = 16) -> list[PricedEnding]:
     """Return the correction sets worth showing, best first: for each closure, all beliefs that gain by it.
 
     Where the closures are too many to list, those reached from the best one by adding or dropping one belief.

@@ -15,7 +15,7 @@ from aquamend.belief.support import evidence_on
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step, but_for_numbers
-from aquamend.decision.terminal import Stop, best_terminal, correction_stops, declarable, may_be_kept, price
+from aquamend.decision.terminal import PricedEnding, best_terminal, correction_stops, declarable, may_be_kept, price
 from aquamend.explanation.report import DecisionReport
 from aquamend.problem import Plan
 from aquamend.problem.graph import RecoveryGraph
@@ -77,10 +77,10 @@ def weighed(report: DecisionReport, *, most: int = MOST_ROWS) -> list[tuple[Step
     return [(step, loss) for loss, step, _ in ranked]
 
 
-_Ranked = tuple[float, Step, Stop | None]
+_Ranked = tuple[float, Step, PricedEnding | None]
 
 
-def _best(report: DecisionReport, stops: Sequence[Stop], values: ProbeValues, most: int) -> list[_Ranked]:
+def _best(report: DecisionReport, stops: Sequence[PricedEnding], values: ProbeValues, most: int) -> list[_Ranked]:
     """Return the alternatives of least loss; the chosen one, and the best way of stopping, are always among them."""
     steps: list[_Ranked] = [(stop.loss, stop.decision, stop) for stop in stops]
     steps += [(float(v), Reprobe(p), None) for p, v in zip(values.branches.probes, values.expected_loss, strict=True)]
@@ -101,14 +101,14 @@ def _rows(report: DecisionReport, kept: Sequence[_Ranked]) -> Iterator[Alternati
         yield Alternative(step, loss, sensing, *parts, step == report.step)
 
 
-def parts_of(state: InformationState, stop: Stop) -> Parts:
+def parts_of(state: InformationState, stop: PricedEnding) -> Parts:
     """Return what a way of stopping costs in recovery and in residual, as far as the problem tells them apart."""
     planned = isinstance(stop.decision, RollBack) and stop.decision.plan is not None
     started_over = isinstance(stop.decision, Restart) and isinstance(state.problem.restart, Plan)
     return (None, None) if planned or started_over else (stop.recovery, stop.residual)
 
 
-def _stops(report: DecisionReport) -> list[Stop]:
+def _stops(report: DecisionReport) -> list[PricedEnding]:
     state = report.state
     found = [report.stop, *([] if report.chosen is None else [report.chosen])]
     corrections = correction_stops(state, most=MANY_CORRECTIONS + 1)
@@ -120,7 +120,7 @@ def _stops(report: DecisionReport) -> list[Stop]:
     return list({stop.decision: stop for stop in reversed(found)}.values())[::-1]
 
 
-def _all_corrections(report: DecisionReport, stops: Sequence[Stop]) -> bool:
+def _all_corrections(report: DecisionReport, stops: Sequence[PricedEnding]) -> bool:
     """Whether every set of beliefs that could be corrected is among the stops."""
     at_risk = sum(b.residual > 0 and b.failure_probability != 0.0 for b in report.beliefs)
     sets = sum(isinstance(stop.decision, RollBack | Continue) for stop in stops)
@@ -133,7 +133,7 @@ class Branch:
 
     label: str
     probability: float
-    stop: Stop
+    stop: PricedEnding
     above: float | None = None
     """This and the next are the ends of the interval, None where it has none."""
     below: float | None = None
@@ -185,7 +185,7 @@ def _joined(every: Sequence[Branch], cuts: Floats, sharpest: float) -> Iterator[
     for label, run in zip(interval_labels(cuts[starts - 1], sharpest), runs, strict=True):
         whole = math.fsum(answer.probability for answer in run)
         decision = _from_to(run[0].stop.decision, run[-1].stop.decision)
-        stop = Stop(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole)
+        stop = PricedEnding(decision, _average(run, "recovery") / whole, _average(run, "residual") / whole)
         yield Branch(label, whole, stop, run[0].above, run[-1].below)
 
 

@@ -11,7 +11,7 @@ from aquamend.belief.causes import UNRESOLVED
 from aquamend.codec import json_number
 from aquamend.decision.standings import Standing
 from aquamend.decision.steps import Reprobe, step_to_data
-from aquamend.decision.terminal import Stop
+from aquamend.decision.terminal import PricedEnding
 from aquamend.explanation.alternatives import answers_to, weighed
 from aquamend.explanation.report import CONTRADICTED, DecisionReport, ProbeLine, labels
 from aquamend.policies.policy import Considered
@@ -67,7 +67,7 @@ def _counts(found: Considered) -> dict[str, int]:
     return {"screened_out" if key == "screened" else key: count for key, count in counts.items()}
 
 
-def _stop(stop: Stop) -> dict[str, Any]:
+def _stop(stop: PricedEnding) -> dict[str, Any]:
     return {**step_to_data(stop.decision), "loss": json_number(stop.loss)}
 
 

@@ -17,7 +17,7 @@ from aquamend.decision.endings import TIE
 from aquamend.decision.probe_value import ProbeValues, best_probe, probe_values
 from aquamend.decision.standings import DeclarationStanding, standings
 from aquamend.decision.steps import Advice, Reprobe, RollBack, Step, advice
-from aquamend.decision.terminal import Stop, best_terminal, completed, price
+from aquamend.decision.terminal import PricedEnding, best_terminal, completed, price
 from aquamend.errors import BadStep, IllegalProbe
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.policies.myopic import AquaMend
@@ -106,12 +106,12 @@ class DecisionReport(KeepsResults):
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
     @cached_property
-    def stop(self) -> Stop:
+    def stop(self) -> PricedEnding:
         """The best way of ending the recovery now."""
         return best_terminal(self.state)
 
     @cached_property
-    def chosen(self) -> Stop | None:
+    def chosen(self) -> PricedEnding | None:
         """What the step costs where it ends the recovery; None for a probe."""
         return None if isinstance(self.step, Reprobe) else price(self.state, self.step)
 

@@ -27,8 +27,8 @@ from aquamend.codec.records import entries
 from aquamend.recovery.plain import from_json, to_json
 from aquamend.serve.description import LARGEST_IN_QUERY, description
 from aquamend.serve.faults import MEDIA_TYPE, Refusal, Refused, malformed, refusal, refusal_of
-from aquamend.serve.guarding import MOST_DRAINED, Door, Guard
-from aquamend.serve.routes import ROUTES, Asked, Route
+from aquamend.serve.guarding import MOST_DRAINED, Door, DoorKeeper
+from aquamend.serve.routes import ROUTES, RequestRead, Route
 from aquamend.serve.service import Service
 from aquamend.serve.work import NotAnswered
 
@@ -66,7 +66,7 @@ def application(service: Service, own: Door, *, more: Pages = ()) -> ASGIApp:
         routes=[Path("/api/openapi.json", openapi), *paths, *more], lifespan=running, exception_handlers=handlers
     )
     app.router.redirect_slashes = False
-    return Guard(app, own)
+    return DoorKeeper(app, own)
 
 
 class _Endpoint:
@@ -95,7 +95,7 @@ class _Endpoint:
                 query = _query(route.query, request)
             except InvalidData as error:
                 return _refused(malformed(error))
-            answer = await route.handle(Asked(self._service, request, body, data, query, request.path_params))
+            answer = await route.handle(RequestRead(self._service, request, body, data, query, request.path_params))
             if isinstance(answer, Response):
                 return answer
             return Response(to_json(answer), route.status, media_type="application/json")

@@ -114,7 +114,7 @@ def _bears(headers: Headers, token: str) -> bool:
     return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
 
 
-class Guard:
+class DoorKeeper:
     """An application that lets in what a door lets in."""
 
     def __init__(self, app: ASGIApp, own: Door) -> None:

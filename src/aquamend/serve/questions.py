@@ -70,7 +70,7 @@ _Nodes = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class AnswerReceived:
     """An answer received since the alarm."""
 
     probe: Name
@@ -89,7 +89,7 @@ class Situation:
     """Monitors that have rung; null: the only one of the problem has. An empty list: none has."""
     silent: tuple[Name, ...] = ()
     """Monitors that were watching and have not rung."""
-    observed: tuple[Observed, ...] = ()
+    observed: tuple[AnswerReceived, ...] = ()
     """Answers since the alarm, in their order."""
     before: Name | None = None
     """Ask, without an alarm, whether this action may be done now."""
@@ -337,7 +337,7 @@ def state_of(problem: Problem, asked: Situation) -> InformationState:
     return state
 
 
-def _observation(problem: Problem, said: Observed, where: str) -> Observation:
+def _observation(problem: Problem, said: AnswerReceived, where: str) -> Observation:
     if said.probe not in problem.graph.probe_index:
         raise UnknownName("probe", said.probe, problem.graph.probe_index)
     channel = problem.model.channels[said.probe]

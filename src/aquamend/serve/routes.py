@@ -28,7 +28,7 @@ from aquamend.story.of_session import session_story
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitAtMost:
     """How long to wait for the next request of a session."""
 
     wait: Amount = 10.0
@@ -54,7 +54,7 @@ class Behind:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestRead:
     """One request, read and checked."""
 
     service: Service
@@ -94,7 +94,7 @@ class Route:
 
     method: str
     path: str
-    handle: Callable[[Asked], Awaitable[Answer]]
+    handle: Callable[[RequestRead], Awaitable[Answer]]
     answers: Schema
     body: type | None = None
     query: type | None = None
@@ -119,7 +119,7 @@ class Route:
 # Problems.
 
 
-async def about(asked: Asked) -> Answer:
+async def about(asked: RequestRead) -> Answer:
     """Version and limits."""
     from importlib.metadata import version
 
@@ -138,49 +138,49 @@ async def about(asked: Asked) -> Answer:
     }
 
 
-async def policies(asked: Asked) -> Answer:
+async def policies(asked: RequestRead) -> Answer:
     """Who can decide."""
     made = {name: make().description for name, make in POLICIES.items()}
     listed = [{"name": name, "title": d.title, "summary": d.summary} for name, d in made.items()]
     return {"policies": listed, "more": ["lookahead-K", "robust-R"]}
 
 
-async def schemas(asked: Asked) -> Answer:
+async def schemas(asked: RequestRead) -> Answer:
     """JSON Schemas of problem files and of sessions."""
     return {"problem": problem_schema(), "session": session_schema()}
 
 
-async def validate(asked: Asked) -> Answer:
+async def validate(asked: RequestRead) -> Answer:
     """Say every fault of a problem, or what looks odd in a sound one."""
     return await _question("validate", asked)
 
 
-async def decide(asked: Asked) -> Answer:
+async def decide(asked: RequestRead) -> Answer:
     """Decide what to do next, and say why."""
     return await _question("decide", asked)
 
 
-async def view(asked: Asked) -> Answer:
+async def view(asked: RequestRead) -> Answer:
     """Show a situation as a page does: decision, graph, possible answers, knobs."""
     return await _question("view", asked)
 
 
-async def ticks(asked: Asked) -> Answer:
+async def ticks(asked: RequestRead) -> Answer:
     """Say where the decision flips as one knob is turned."""
     return await _question("ticks", asked)
 
 
-async def plan(asked: Asked) -> Answer:
+async def plan(asked: RequestRead) -> Answer:
     """Say what a policy will do, answer by answer."""
     return await _question("plan", asked)
 
 
-async def what_if(asked: Asked) -> Answer:
+async def what_if(asked: RequestRead) -> Answer:
     """Say what each answer of a probe would lead to."""
     return await _question("what-if", asked)
 
 
-async def _question(name: str, asked: Asked) -> Answer:
+async def _question(name: str, asked: RequestRead) -> Answer:
     service = asked.service
     seconds = service.seconds(getattr(asked.body, "seconds", None))
     work = service.workers.ask(name, service.resolved(asked.body, asked.data), seconds=seconds)
@@ -188,17 +188,17 @@ async def _question(name: str, asked: Asked) -> Answer:
     return found
 
 
-async def list_problems(asked: Asked) -> Answer:
+async def list_problems(asked: RequestRead) -> Answer:
     """List the problems that are kept."""
     return {"problems": list(asked.service.problems)}
 
 
-async def show_problem(asked: Asked) -> Answer:
+async def show_problem(asked: RequestRead) -> Answer:
     """Show a problem as it was given."""
     return {"name": asked.path["name"], "problem": asked.service.kept(asked.path["name"])}
 
 
-async def keep_problem(asked: Asked) -> Answer:
+async def keep_problem(asked: RequestRead) -> Answer:
     """Keep a sound problem under a name, for `kept` in other requests."""
     service, name = asked.service, asked.path["name"]
     if asked.body.kept is not None:
@@ -209,7 +209,7 @@ async def keep_problem(asked: Asked) -> Answer:
     return {"name": name}
 
 
-async def delete_problem(asked: Asked) -> Answer:
+async def delete_problem(asked: RequestRead) -> Answer:
     """Keep a problem no longer."""
     asked.service.kept(asked.path["name"])
     del asked.service.problems[asked.path["name"]]
@@ -219,14 +219,14 @@ async def delete_problem(asked: Asked) -> Answer:
 # Sessions.
 
 
-async def list_sessions(asked: Asked) -> Answer:
+async def list_sessions(asked: RequestRead) -> Answer:
     """List the sessions of the log."""
     lines = await asyncio.to_thread(asked.service.journal.sessions)
     here = asked.service.conductor
     return {"sessions": [sessions.line_data(one, conducted=here.find(one.name) is not None) for one in lines]}
 
 
-async def begin_session(asked: Asked) -> Answer:
+async def begin_session(asked: RequestRead) -> Answer:
     """Begin a recovery."""
     service, body = asked.service, asked.body
     data = service.resolved(body, asked.data)
@@ -244,22 +244,22 @@ async def begin_session(asked: Asked) -> Answer:
 _SITUATION = tuple(form_of(Situation).schema()["properties"])
 
 
-async def show_session(asked: Asked) -> Answer:
+async def show_session(asked: RequestRead) -> Answer:
     """Show how a session stands."""
     return sessions.view_of(await _entries(asked), asked.path["session"], _here(asked))
 
 
-async def resume_session(asked: Asked) -> Answer:
+async def resume_session(asked: RequestRead) -> Answer:
     """Take up a session that nobody conducts any more."""
     return await _after(asked, await asked.service.conductor.resume(asked.path["session"]), known=None)
 
 
-async def next_request(asked: Asked) -> Answer:
+async def next_request(asked: RequestRead) -> Answer:
     """Wait for what a session wants next."""
     return await _after(asked, _conducted(asked), known=asked.query.after)
 
 
-async def reply(asked: Asked) -> Answer:
+async def reply(asked: RequestRead) -> Answer:
     """Say what came of the act that a request was about."""
     body = asked.body
 
@@ -269,22 +269,22 @@ async def reply(asked: Asked) -> Answer:
     return await _told(asked, say)
 
 
-async def alarm(asked: Asked) -> Answer:
+async def alarm(asked: RequestRead) -> Answer:
     """Say that a monitor rang."""
     return await _told(asked, lambda session: session.alarm(asked.body.name))
 
 
-async def observe(asked: Asked) -> Answer:
+async def observe(asked: RequestRead) -> Answer:
     """Say what was observed unasked."""
     return await _told(asked, lambda session: session.observe(asked.body.probe, asked.body.value))
 
 
-async def cancel(asked: Asked) -> Answer:
+async def cancel(asked: RequestRead) -> Answer:
     """Call a recovery off."""
     return await _told(asked, lambda session: session.cancel(asked.body.why))
 
 
-async def answer(asked: Asked) -> Answer:
+async def answer(asked: RequestRead) -> Answer:
     """Allow or refuse, as a person, what a session asks."""
     said, name = asked.body, asked.path["session"]
 
@@ -297,7 +297,7 @@ async def answer(asked: Asked) -> Answer:
     return await _by_a_person(asked, here, elsewhere)
 
 
-async def settle_session(asked: Asked) -> Answer:
+async def settle_session(asked: RequestRead) -> Answer:
     """Say, as a person, what became of an act in doubt."""
     said, name = asked.body, asked.path["session"]
 
@@ -310,25 +310,25 @@ async def settle_session(asked: Asked) -> Answer:
     return await _by_a_person(asked, here, elsewhere)
 
 
-async def replay_session(asked: Asked) -> Answer:
+async def replay_session(asked: RequestRead) -> Answer:
     """Ask what another policy would have done with the same answers."""
     entries, name = await _entries(asked), asked.path["session"]
     return await asyncio.to_thread(sessions.replayed, entries, name, asked.body.policy)
 
 
-async def session_as_story(asked: Asked) -> Answer:
+async def session_as_story(asked: RequestRead) -> Answer:
     """Tell a session as a story, with all that was weighed at every decision."""
     entries, name = await _entries(asked), asked.path["session"]
     return await asyncio.to_thread(lambda: session_story(entries, name).to_data())
 
 
-async def events(asked: Asked) -> Answer:
+async def events(asked: RequestRead) -> Answer:
     """List the events of a session, each with how it is told."""
     entries, name = await _entries(asked), asked.path["session"]
     return {"session": name, "events": sessions.events_data(entries, name, after=asked.query.after or 0)}
 
 
-async def live_session(asked: Asked) -> Answer:
+async def live_session(asked: RequestRead) -> Answer:
     """Follow a session as server-sent events, until it has ended."""
     after = sessions.checked_after(asked.query.after, asked.http.headers.get("last-event-id"))
     name, service = asked.path["session"], asked.service
@@ -338,19 +338,19 @@ async def live_session(asked: Asked) -> Answer:
     return _stream(asked, sessions.live(service.journal, service.conductor, name, after=after))
 
 
-async def live_sessions(asked: Asked) -> Answer:
+async def live_sessions(asked: RequestRead) -> Answer:
     """Follow all sessions as server-sent events."""
     return _stream(asked, sessions.all_live(asked.service.journal, asked.service.conductor))
 
 
-def _stream(asked: Asked, messages: AsyncIterator[bytes]) -> Response:
+def _stream(asked: RequestRead, messages: AsyncIterator[bytes]) -> Response:
     service = asked.service
     if service.streams >= service.limits.streams:
         raise Refused(503, "too-many-streams", f"{service.streams} follow live already", retry_after_s=5)
     return StreamingResponse(_until_gone(asked, messages), media_type="text/event-stream")
 
 
-async def _until_gone(asked: Asked, messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _until_gone(asked: RequestRead, messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield messages until whoever reads them leaves, or the service stops."""
     service = asked.service
     service.streams += 1
@@ -367,16 +367,16 @@ async def _until_gone(asked: Asked, messages: AsyncIterator[bytes]) -> AsyncIter
         service.streams -= 1
 
 
-async def _entries(asked: Asked) -> list[Entry]:
+async def _entries(asked: RequestRead) -> list[Entry]:
     name = asked.path["session"]
     return await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
 
 
-def _here(asked: Asked) -> Conducted | None:
+def _here(asked: RequestRead) -> Conducted | None:
     return asked.service.conductor.find(asked.path["session"])
 
 
-def _conducted(asked: Asked) -> Conducted:
+def _conducted(asked: RequestRead) -> Conducted:
     name, found = asked.path["session"], _here(asked)
     if found is None:
         next(asked.service.journal.read(name))  # refused if there is none of that name
@@ -385,13 +385,15 @@ def _conducted(asked: Asked) -> Conducted:
     return found
 
 
-async def _told(asked: Asked, said: Callable[[Session], object]) -> Answer:
+async def _told(asked: RequestRead, said: Callable[[Session], object]) -> Answer:
     found = _conducted(asked)
     await found.call(said)
     return await _after(asked, found, known=None)
 
 
-async def _by_a_person(asked: Asked, here: Callable[[Session], object], elsewhere: Callable[[], object]) -> Answer:
+async def _by_a_person(
+    asked: RequestRead, here: Callable[[Session], object], elsewhere: Callable[[], object]
+) -> Answer:
     """Take in what a person says, whoever conducts the session."""
     if (found := _here(asked)) is not None:
         await found.call(here)
@@ -400,7 +402,7 @@ async def _by_a_person(asked: Asked, here: Callable[[Session], object], elsewher
     return sessions.view_of(await _entries(asked), asked.path["session"], _here(asked))
 
 
-async def _after(asked: Asked, found: Conducted, *, known: int | None) -> Answer:
+async def _after(asked: RequestRead, found: Conducted, *, known: int | None) -> Answer:
     """Return how a session stands once it wants something of the robot."""
     seconds = min(getattr(asked.query, "wait", 0.0), asked.service.limits.wait_s)
     await asked.unless_gone(found.next_request(after=known, seconds=seconds))
@@ -443,22 +445,22 @@ ROUTES = (
     Route("PUT", "/api/problems/{name}", keep_problem, _NAME, body=Situation, faults=(409, 504), names="name"),
     Route("DELETE", "/api/problems/{name}", delete_problem, _NAME),
     Route("GET", "/api/sessions", list_sessions, _keys(sessions=_LIST)),
-    Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=Wait, names="session",
+    Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=WaitAtMost, names="session",
           status=201, faults=(409, 504)),
     Route("GET", "/api/live", live_sessions, _TEXT,
           media_type="text/event-stream"),
     Route("GET", _ONE, show_session, VIEW),
     Route("POST", f"{_ONE}/resume", resume_session, VIEW,
-          body=sessions.Nothing, query=Wait, faults=(409,)),
+          body=sessions.NothingToSay, query=WaitAtMost, faults=(409,)),
     Route("GET", f"{_ONE}/request", next_request, VIEW, query=After,
           faults=(409,)),
     Route("POST", f"{_ONE}/reply", reply, VIEW,
-          body=sessions.ToReply, query=Wait, faults=(409,)),
-    Route("POST", f"{_ONE}/alarm", alarm, VIEW, body=sessions.ToAlarm, query=Wait,
+          body=sessions.ToReply, query=WaitAtMost, faults=(409,)),
+    Route("POST", f"{_ONE}/alarm", alarm, VIEW, body=sessions.ToAlarm, query=WaitAtMost,
           faults=(409,)),
     Route("POST", f"{_ONE}/observe", observe, VIEW, body=sessions.ToObserve,
-          query=Wait, faults=(409,)),
-    Route("POST", f"{_ONE}/cancel", cancel, VIEW, body=sessions.ToCancel, query=Wait,
+          query=WaitAtMost, faults=(409,)),
+    Route("POST", f"{_ONE}/cancel", cancel, VIEW, body=sessions.ToCancel, query=WaitAtMost,
           faults=(409,)),
     Route("POST", f"{_ONE}/answer", answer, VIEW,
           body=sessions.ToAnswer, faults=(409,)),

@@ -15,7 +15,7 @@ from aquamend.recovery.plain import to_json
 from aquamend.serve.app import Pages, application
 from aquamend.serve.faults import MEDIA_TYPE, Refusal, refusal
 from aquamend.serve.guarding import SHORTEST_TOKEN, door, is_loopback
-from aquamend.serve.service import Limits, Service
+from aquamend.serve.service import Service, ServiceLimits
 
 try:
     import uvicorn
@@ -61,7 +61,7 @@ def serve(
     journal: Store,
     place: Place,
     *,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
     kept: Mapping[str, str] | None = None,
     more: Callable[[Service], Pages] = lambda service: (),
     ready: Callable[[str], None],

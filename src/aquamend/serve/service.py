@@ -19,7 +19,7 @@ from aquamend.serve.work import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """How much anybody may ask for."""
 
     body: int = 4 * 1024 * 1024
@@ -43,8 +43,8 @@ class Limits:
 class Service:
     """All that requests share."""
 
-    def __init__(self, journal: Store, *, limits: Limits | None = None) -> None:
-        self.journal, self.limits = journal, limits or Limits()
+    def __init__(self, journal: Store, *, limits: ServiceLimits | None = None) -> None:
+        self.journal, self.limits = journal, limits or ServiceLimits()
         self.workers = Workers(number=self.limits.workers, queue=self.limits.waiting)
         self.conductor = Conductor(journal, most=self.limits.sessions, seconds=self.limits.seconds)
         self.problems: dict[str, Any] = {}

@@ -119,7 +119,7 @@ class ToReplay:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NothingToSay:
     """Nothing needs to be said."""
 
 

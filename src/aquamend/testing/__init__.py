@@ -13,7 +13,7 @@ from aquamend.testing.fake_robot import (
     PartlyDone,
     Raises,
     SaysNothing,
-    Stopping,
+    StopBehaviour,
     TimesOut,
 )
 from aquamend.testing.motions import Motion, Motions
@@ -40,7 +40,7 @@ __all__ = [
     "RobotCheck",
     "RobotFault",
     "SaysNothing",
-    "Stopping",
+    "StopBehaviour",
     "TimesOut",
     "check_policy",
     "check_robot",

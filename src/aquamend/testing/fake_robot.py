@@ -208,7 +208,7 @@ class Dies(Failure):
         raise SystemExit(f"the robot's program ended during {str(act)!r}")
 
 
-class Stopping(Enum):
+class StopBehaviour(Enum):
     """How a fake robot stops an act under way."""
 
     AT_ONCE = auto()
@@ -243,7 +243,7 @@ class FakeRobot:
         seed: int = 0,
         failures: Sequence[Failure] = (),
         verifies: bool = True,
-        stops: Stopping | None = None,
+        stops: StopBehaviour | None = None,
     ) -> None:
         state = InformationState.alarmed(start) if isinstance(start, Problem) else start
         model = state.problem.model
@@ -303,25 +303,25 @@ class FakeRobot:
         last = self._doings[-1] if self._doings else None
         return last.came if last is not None and last.act == act else act.failed("it was never begun")
 
-    def _stop(self, act: Act, how: Stopping) -> Receipt | None:
+    def _stop(self, act: Act, how: StopBehaviour) -> Receipt | None:
         last = next((doing for doing in reversed(self._doings) if doing.act == act), None)
         if last is None:
             return None  # the call for it may be on its way
         match how:
-            case Stopping.AT_ONCE:
+            case StopBehaviour.AT_ONCE:
                 return last.stop()
-            case Stopping.LATE:
+            case StopBehaviour.LATE:
                 receipt = last.stop()
                 self._lets_go.wait()
                 return receipt
-            case Stopping.SAYS_NOTHING:
+            case StopBehaviour.SAYS_NOTHING:
                 return None
-            case Stopping.RAISES:
+            case StopBehaviour.RAISES:
                 raise ConnectionError("the controller does not answer")
-            case Stopping.HANGS:
+            case StopBehaviour.HANGS:
                 self._lets_go.wait()
                 return last.came
-            case Stopping.LIES:
+            case StopBehaviour.LIES:
                 return act.failed(STOPPED)
 
     def _tried(self, act: Act, do: Callable[[], Receipt]) -> Receipt:

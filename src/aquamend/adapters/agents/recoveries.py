@@ -48,7 +48,7 @@ LONGEST_ERROR = 4_000
 Value = str | float
 
 
-class Belief(TypedDict):
+class BeliefStanding(TypedDict):
     """How a belief stands."""
 
     name: str
@@ -80,14 +80,14 @@ class ToDo(TypedDict):
     why: str
 
 
-class Situation(TypedDict):
+class RecoveryStanding(TypedDict):
     """A recovery as it stands."""
 
     session: str
     problem: str
     unit: str
     """Of every cost and loss."""
-    beliefs: list[Belief]
+    beliefs: list[BeliefStanding]
     evidence: list[str]
     """What was found since the alarm."""
     weighed: list[Weighed]
@@ -130,7 +130,7 @@ class Recoveries:
         done: Sequence[str] | None = None,
         alarms: Sequence[str] = (),
         silent: Sequence[str] = (),
-    ) -> Situation:
+    ) -> RecoveryStanding:
         """Begin a recovery: of a problem by its name, or of one written as data, as it stands, or with these done."""
         own = self._problem(problem)
         start: InformationState | Tracker
@@ -158,7 +158,7 @@ class Recoveries:
             raise UnknownName("problem", problem, self.problems)
         return self.problems[problem]
 
-    def situation(self, session: str) -> Situation:
+    def situation(self, session: str) -> RecoveryStanding:
         """Return how a recovery stands; nothing is changed, not even the time."""
         with self._lock:
             known = self._open.get(session)
@@ -170,11 +170,11 @@ class Recoveries:
         """Return a recovery that is conducted here, as far as it has come."""
         return self._conducted(session).recovery
 
-    def decide(self, session: str) -> Situation:
+    def decide(self, session: str) -> RecoveryStanding:
         """Return what is to be done now; one that nobody conducts here is taken up."""
         return self._after(self._conducted(session))
 
-    def act(self, session: str, number: int) -> Situation:
+    def act(self, session: str, number: int) -> RecoveryStanding:
         """Begin what is to be done: with a robot, have it do it; otherwise the agent does, once this has returned."""
         own = self._conducted(session)
         request = own.tick()
@@ -198,7 +198,7 @@ class Recoveries:
         *,
         finding: Value | None = None,
         cost: float | None = None,
-    ) -> Situation:
+    ) -> RecoveryStanding:
         """Take in what came of something that an agent has begun, stopped or found out about."""
         own = self._conducted(session)
         act = own.recovery.act
@@ -218,7 +218,7 @@ class Recoveries:
                 own.reply(NoReceipt(str(said or "nobody knows what came of it")), to=number)
         return self._after(own)
 
-    def observe(self, session: str, probe: str, value: Value) -> Situation:
+    def observe(self, session: str, probe: str, value: Value) -> RecoveryStanding:
         """Take in what a probe has shown, whether it was asked for or not."""
         own = self._conducted(session)
         answer, request = self._answer(own, probe, value), own.tick()
@@ -228,13 +228,13 @@ class Recoveries:
             own.observe(probe, answer)
         return self._after(own)
 
-    def alarm(self, session: str, name: str | None) -> Situation:
+    def alarm(self, session: str, name: str | None) -> RecoveryStanding:
         """Take in that a monitor rang again; what is under way is to be stopped first."""
         own = self._conducted(session)
         own.alarm(name)
         return self._after(own)
 
-    def call_off(self, session: str, why: str) -> Situation:
+    def call_off(self, session: str, why: str) -> RecoveryStanding:
         """Call a recovery off; what is under way is to be stopped first."""
         own = self._conducted(session)
         own.cancel(why)
@@ -248,13 +248,13 @@ class Recoveries:
             raise BadArgument(f"nobody is asked in {session!r}: {self._to_do(own.recovery, request)['how']}")
         return request
 
-    def answered(self, session: str, token: str, *, granted: bool, by: str, note: str) -> Situation:
+    def answered(self, session: str, token: str, *, granted: bool, by: str, note: str) -> RecoveryStanding:
         """Take in the answer of a person to a question."""
         own = self._conducted(session)
         own.answer(granted=granted, by=by, token=token, note=note)
         return self._after(own)
 
-    def settled(self, session: str, *, done: bool, by: str, note: str) -> Situation:
+    def settled(self, session: str, *, done: bool, by: str, note: str) -> RecoveryStanding:
         """Take in what a person says of an act of which nobody knew what became."""
         own = self._conducted(session)
         own.settle(done=done, by=by, note=note)
@@ -284,7 +284,7 @@ class Recoveries:
             self._taking_up.pop(session, None)
             self._begun -= {mark for mark in self._begun if mark[0] == session}
 
-    def _after(self, session: Session) -> Situation:
+    def _after(self, session: Session) -> RecoveryStanding:
         """Do what needs no agent, and return what does."""
         while True:
             request = session.tick()
@@ -323,7 +323,7 @@ class Recoveries:
 
     # Telling.
 
-    def _told(self, now: Recovery, request: Request | None) -> Situation:
+    def _told(self, now: Recovery, request: Request | None) -> RecoveryStanding:
         problem = now.state.problem
         declared = {d.belief: d.value for d in problem.declarations}
         wrong = now.state.failure_probabilities.tolist()

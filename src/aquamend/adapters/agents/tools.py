@@ -14,7 +14,7 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from aquamend.adapters.agents.recoveries import Recoveries, Situation, Value, refused, told_question
+from aquamend.adapters.agents.recoveries import Recoveries, RecoveryStanding, Value, refused, told_question
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Wait
 
@@ -92,22 +92,22 @@ def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
         ] = None,
         alarms: Annotated[list[str], Field(description="The monitors that have rung, where there are several.")] = [],  # noqa: B006
         silent: Annotated[list[str], Field(description="Those that were watching and have not rung.")] = [],  # noqa: B006
-    ) -> Situation:
+    ) -> RecoveryStanding:
         """Say what you believed and did, now that it may be wrong. A recovery begins, with the first thing to do."""
         return recoveries.describe(problem, session, believed=believed, done=done, alarms=alarms, silent=silent)
 
     @tool(title="Look at a situation", reads=True)
-    def look(session: Session) -> Situation:
+    def look(session: Session) -> RecoveryStanding:
         """Return how a recovery stands. Nothing is changed."""
         return recoveries.situation(session)
 
     @tool(title="Decide what to do", same=True)
-    def decide(session: Session) -> Situation:
+    def decide(session: Session) -> RecoveryStanding:
         """Return what is to be done now, and what was weighed. Also takes up a recovery after a restart of anything."""
         return recoveries.decide(session)
 
     @tool(title="Begin an act", destroys=not own, outside=not own)
-    def act(session: Session, number: Number) -> Situation:
+    def act(session: Session, number: Number) -> RecoveryStanding:
         """Begin what is to be done. The same number can be begun once only, whatever you remember."""
         return recoveries.act(session, number)
 
@@ -127,12 +127,12 @@ def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
             cost: Annotated[
                 float | None, Field(ge=0, description="What it has cost, if not what the problem says.")
             ] = None,
-        ) -> Situation:
+        ) -> RecoveryStanding:
             """Say what came of what you have begun, stopped or found out about. Nothing outside is changed."""
             return recoveries.report(session, number, outcome, finding=finding, cost=cost)
 
     @tool(title="Say what was observed")
-    def observe(session: Session, probe: str, value: Value) -> Situation:
+    def observe(session: Session, probe: str, value: Value) -> RecoveryStanding:
         """Say what a probe has shown: the one that is to be run, or one that answered without being asked."""
         return recoveries.observe(session, probe, value)
 
@@ -140,12 +140,14 @@ def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
     def alarm(
         session: Session,
         name: Annotated[str | None, Field(description="Which monitor, where there are several.")] = None,
-    ) -> Situation:
+    ) -> RecoveryStanding:
         """Say that a monitor rang again. What is under way is to be stopped first."""
         return recoveries.alarm(session, name)
 
     @tool(title="Call a recovery off", same=True, outside=not own, destroys=not own)
-    def call_off(session: Session, why: Annotated[str, Field(description="Why; it is written down.")]) -> Situation:
+    def call_off(
+        session: Session, why: Annotated[str, Field(description="Why; it is written down.")]
+    ) -> RecoveryStanding:
         """End a recovery before its end. What is under way is to be stopped first; nothing is undone by this."""
         return recoveries.call_off(session, why)
 
@@ -169,7 +171,7 @@ def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
         question: Annotated[Wait, Resolve(asked)],
         permission: Annotated[ElicitationResult[Permission], Resolve(permitted)],
         settlement: Annotated[ElicitationResult[Settlement], Resolve(settled)],
-    ) -> Situation:
+    ) -> RecoveryStanding:
         """Have a person answer what the recovery asks. Only a person can: you cannot answer for them."""
         token = question.token
         match settlement if question.in_doubt else permission:

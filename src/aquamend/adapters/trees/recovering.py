@@ -150,7 +150,7 @@ class RecoverBeliefs(Behaviour):
             session = Session.begin(
                 start, self.policy, log=self.log, rules=self.rules, attended=self.attended, decide_apart=True
             )
-        session.tracker = cast("Tracker", Telling(self.tracker, frozenset(self._leaves_redo)))
+        session.tracker = cast("Tracker", TellsTracker(self.tracker, frozenset(self._leaves_redo)))
         return session
 
     def update(self) -> Status:
@@ -252,7 +252,7 @@ class Still(Behaviour):
         return Status.RUNNING if moving else Status.SUCCESS
 
 
-class Telling:
+class TellsTracker:
     """Tells a tracker what a recovery has done; what is left to the tree, the tree says itself."""
 
     def __init__(self, tracker: Tracker, left: frozenset[str]) -> None:
