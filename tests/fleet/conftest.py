@@ -1,9 +1,7 @@
-import os
-
 import pytest
 from tests.adapters.problems import cup_problem
 from tests.cli.conftest import run
-from tests.fleet.server import Server, programs
+from tests.fleet.server import Server, needed
 
 from aquamend.adapters.postgres import PostgresLog
 from aquamend.belief import InformationState
@@ -16,10 +14,7 @@ ALONE = Rules(ask_before_irreversible=False, ask_before_handing_over=False)
 
 @pytest.fixture(scope="session")
 def server():
-    if programs() is None:
-        if os.environ.get("ALL_TESTS_RUN"):
-            pytest.fail("there is no PostgreSQL here; .ci/packages installs it")
-        pytest.skip("there is no PostgreSQL here")
+    needed()
     server = Server()
     yield server
     server.remove()

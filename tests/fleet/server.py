@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import psycopg
+import pytest
 from tests.waiting import PATIENCE_S
 
 USER, PASSWORD = "fleet", "s3cret-of-the-fleet"
@@ -29,6 +30,14 @@ def _free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def needed():
+    """Skip a test where there is no PostgreSQL; where all tests have to run, that is a failure."""
+    if programs() is None:
+        (pytest.fail if os.environ.get("ALL_TESTS_RUN") else pytest.skip)(
+            "no PostgreSQL here; .ci/packages installs it"
+        )
 
 
 class Server:

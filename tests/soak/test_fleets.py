@@ -21,9 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import pytest
 from tests.adapters.problems import cup_problem
-from tests.fleet.server import Server, programs
+from tests.fleet.server import Server, needed
 from tests.recovery.test_kills import ended, lines, write_down
 from tests.soak.checks import check_log
 from tests.soak.findings import keep
@@ -272,8 +271,8 @@ class Trial:
                     assert f"done {number}" in deeds
 
 
-@pytest.mark.skipif(programs() is None, reason="there is no PostgreSQL here")
 def test_a_fleet_loses_and_doubles_nothing_whatever_happens_to_its_server():
+    needed()
     server = Server(on_disk=SOAK)
     with tempfile.TemporaryDirectory() as name:
         trial = Trial(server, Path(name))
