@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if "not slow" in config.getoption("markexpr"):
         os.environ[QUICK] = "1"
     # The same examples every time, however busy the machine: a pull request fails for what it changed.
-    # `--hypothesis-profile=default` searches anew.
+    # `--hypothesis-profile=default` searches again.
     rules = {"derandomize": True, "deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("repeatable", max_examples=cases(40, 100), **rules)
     settings.load_profile(config.getoption("--hypothesis-profile") or "repeatable")

@@ -35,7 +35,7 @@ def test_a_problem_gets_its_alarm_and_decides(run, problem, write, scores, tmp_p
     text = page.read_text()
     assert f"Ring where {condition.replace('>', '&gt;')}." in text
     assert text.count("<polyline") == 3
-    assert not re.findall(r"(?:src|href)=\"(?!data:)", text), "it asks for nothing outside itself"
+    assert not re.findall(r"(?:src|href)=\"(?!data:)", text), "it loads nothing from elsewhere"
 
 
 def test_programs_get_every_threshold(run, problem, write, scores):

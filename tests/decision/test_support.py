@@ -17,7 +17,7 @@ from aquamend.problem.model.kernels import Outcomes
 
 
 def lamp(kernel: Kernel, *, prior=(0.6, 0.3, 0.1), uses=2):
-    """Return a lamp declared "off", which may be "on" or "dim"; it may be kept or declared anew on evidence only."""
+    """Return a lamp declared "off", which may be "on" or "dim"; it may be kept or declared again on evidence only."""
     graph = RecoveryGraph(
         [Belief("lamp", 10.0, declared="off", needs_support=True)],
         [Action("wait", undo=1.0, executed=True)],

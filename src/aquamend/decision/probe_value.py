@@ -97,5 +97,5 @@ def _clairvoyant(problem: Problem, answered: bytes) -> Floats:
 
 
 def clairvoyant_loss(state: InformationState) -> float:
-    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were told for nothing, or less."""
+    """Return Σ_s p(s) min_u ℓ(u, s): the expected loss if the hypothesis were known at no cost, or less."""
     return expected(state.posterior, clairvoyant_losses(state))

@@ -119,7 +119,7 @@ class Problem(KeepsResults):
     coverage: Coverage | None = None
     """Calibration records that tell where probes may be screened by their power; None: nowhere."""
     redeclared: Mapping[str, Redeclared] = field(default_factory=dict)
-    """Beliefs declared anew while recovering: from then on, these are what may be wrong."""
+    """Beliefs declared again while recovering: from then on, these are what may be wrong."""
     ageing: Ageing | None = None
     """What the problem is once beliefs have grown older; None where no cause comes at a rate."""
     compensations: Sequence[Any] = ()

@@ -101,7 +101,7 @@ class Tracker:
         try:
             tracker = cls.from_data(template, from_json(file.read_bytes())) if file.exists() else cls(template)
         except AquaMendError as error:
-            raise AquaMendError(f"{file}: {error}; restore it from a copy, or begin the task anew") from None
+            raise AquaMendError(f"{file}: {error}; restore it from a copy, or begin the task again") from None
         tracker._path = file
         return tracker
 

@@ -1,4 +1,4 @@
-"""Stories as HTML pages that ask for nothing outside themselves.
+"""Stories as HTML pages that load nothing from elsewhere.
 
 A template holds what can be read without a script; the viewer's script (built from ``viewer/``) draws the charts from
 the story's JSON, which stands in the page.

@@ -210,7 +210,7 @@ def _two_beliefs(*, irreversible: bool = False, budget: float = np.inf) -> Probl
 
 
 def _values() -> Problem:
-    """A level and a target that must be declared anew; a camera that may be biased reads the level, and a scale."""
+    """A level and a target that must be declared again; a camera that may be biased reads the level, and a scale."""
     graph = RecoveryGraph(
         beliefs=[
             Belief("level", 10.0, declared=18.0, tolerance=3.0),

@@ -26,7 +26,7 @@ def _scenarios(asked: dict[str, Any], full: dict[str, Any]) -> str:
     if each * seeds >= whole:
         return ""
     less = [f"{seeds:,} of {full['seeds']:,} seeds"] if seeds < full["seeds"] else []
-    less += [f"{each:,} of {full['scenarios']:,} scenarios a seed"] if each < full["scenarios"] else []
+    less += [f"{each:,} of {full['scenarios']:,} scenarios for each seed"] if each < full["scenarios"] else []
     return f"{each * seeds:,} of the suite's {whole:,} scenarios ({', '.join(less)})"
 
 

@@ -12,7 +12,7 @@ from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 COST_LOW, COST_HIGH = 0.5, 5.0
 COST_MU, COST_SIGMA = math.log(COST_LOW * COST_HIGH) / 2, 0.5
 ROLLBACK_RATIO = (2.0, 5.0)
-"""Mean rollback cost over mean probe cost; drawn anew for every graph."""
+"""Mean rollback cost over mean probe cost; drawn again for every graph."""
 EDGE_PROBABILITIES = (0.15, 0.25)
 OUT_DEGREES = (1, 2, 3)
 CRITICAL = 0.8

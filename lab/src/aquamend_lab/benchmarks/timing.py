@@ -43,9 +43,10 @@ def timed(scenario: Scenario, name: str) -> dict[str, Any]:
 def timed_cold(scenario: Scenario, names: Sequence[str], *, start: int = 0) -> list[dict[str, Any]]:
     """Return the median time of four complete first decisions of each policy, from the alarm to the command.
 
-    The problem is made anew for every call, so nothing is remembered: the alarm is conditioned on, what is compiled for
-    a problem is compiled, and what belongs to the alarm is taken in, all inside the clock. It counts this thread's own
-    time on the processor, since scenes are played beside each other. Policies take turns, ``start`` says who begins.
+    The problem is made again for every call, so nothing is known from before: the alarm is conditioned on, what is
+    compiled for a problem is compiled, and what belongs to the alarm is taken in, all inside the clock. It counts this
+    thread's own time on the processor, since scenes are played beside each other. Policies take turns,
+    ``start`` says who begins.
     """
     times: dict[str, list[float]] = {name: [] for name in names}
     for call in range(COLD_CALLS):

@@ -42,7 +42,7 @@ Scenarios = Annotated[
 Seeds = Annotated[
     int | None, typer.Option(min=1, help="Seeds 0 to N-1. Default: the suite's number.", show_default=False)
 ]
-Jobs = Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one a core.")]
+Jobs = Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one on each core.")]
 Out = Annotated[
     str | None, typer.Option(metavar="DIR", help="Folder for the records. Default: runs/SUITE.", show_default=False)
 ]
@@ -83,7 +83,7 @@ def bench(
     names = None if policies is None else tuple(dict.fromkeys(names_in(policies)))
     try:
         if jobs == 0:
-            raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")
+            raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one on each core")
         name = suite_named(suite).name
         with progress_bar(name) as progress:
             run = run_suite(

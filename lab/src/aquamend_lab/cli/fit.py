@@ -26,7 +26,7 @@ Records = Annotated[
     Path, typer.Option(metavar="FILE", help="Where the calibration records are kept; those in it are not run again.")
 ]
 Runs = Annotated[int | None, typer.Option(min=1, help="Calibration runs. Default: all.", show_default=False)]
-Jobs = Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one a core.")]
+Jobs = Annotated[int, typer.Option(min=-1, help="Processes to use; -1 for one on each core.")]
 
 
 def fit(
@@ -47,7 +47,7 @@ def fit(
         if world not in WORLDS:
             raise UnknownName("world to calibrate", world, WORLDS)
         if jobs == 0:
-            raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one a core")
+            raise AquaMendError("--jobs is 0; give at least 1 process, or -1 for one on each core")
         check_writable(out, out.parent)
         fitted = _fit_pouring(out, records, runs, jobs)
     except KeyboardInterrupt:

@@ -49,8 +49,8 @@ def report(
     """Write one page about one or more runs, from their records alone. Runs of one suite share their tables.
 
     report.html stands alone: tables beside the paper's, paired comparisons, figures, every scenario to look through.
-    report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line a policy and group is printed
-    and nothing written; group is null over all groups, where they are kinds of scenarios.
+    report.md says the same; figures/ has the drawings as SVG and PNG. With --json, a line for each policy and group is
+    printed and nothing written; group is null over all groups, where they are kinds of scenarios.
     """
     from aquamend_lab.analysis.merging import merged
 

@@ -23,7 +23,7 @@ LIFT, MOVE, POUR, PLACE = ACTIONS = ("lift", "move", "pour", "place")
 """What the arm does with the pitcher, in order: lift it, move it beside the target, pour, put it back."""
 
 RESTART, SAFE_STOP = "restart", "safe stop"
-"""Ways of ending a recovery beside its corrections: everything anew, and as a last resort nothing any more."""
+"""Ways of ending a recovery beside its corrections: all of it again, and as a last resort nothing more."""
 
 TARGET, CAMERA, SCALES = "target", "camera", "scales"
 SOUND, FAULTY = "sound", "faulty"

@@ -1,4 +1,4 @@
-"""The folder of one run: a manifest, and one JSON line a (scenario, policy, seed)."""
+"""The folder of one run: a manifest, and one JSON line for each (scenario, policy, seed)."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class RunFolder:
 
     @property
     def records(self) -> Path:
-        """One line a (scenario, policy, seed); the same bytes for the same run."""
+        """One line for each (scenario, policy, seed); the same bytes for the same run."""
         return self.path / "records.jsonl"
 
     @property
     def annotations(self) -> Path:
-        """One line a scenario and seed: what was true."""
+        """One line for each scenario and seed: what was true."""
         return self.path / "annotations.jsonl"
 
     @property
     def timings(self) -> Path:
-        """One line a (scenario, policy, seed) that was timed; not reproducible, so apart from the records."""
+        """One line for each (scenario, policy, seed) that was timed; not reproducible, so apart from the records."""
         return self.path / "timings.jsonl"
 
     @property

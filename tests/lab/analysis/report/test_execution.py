@@ -178,7 +178,7 @@ def test_a_narrowed_run_says_so_and_is_not_called_complete(run):
 
     run.manifest.update(scenarios=8, seeds=1, full={"policies": run.manifest["policies"], "scenarios": 32, "seeds": 1})
     text = as_markdown(report_of(analysed_runs([run])))
-    assert text.count("8 of the suite's 32 scenarios (8 of 32 scenarios a seed)") == 2
+    assert text.count("8 of the suite's 32 scenarios (8 of 32 scenarios for each seed)") == 2
     assert "| pouring-v3 | **narrowed** |" in text
     run.manifest["full"]["scenarios"] = 8
     assert "| pouring-v3 | yes |" in as_markdown(report_of(analysed_runs([run])))

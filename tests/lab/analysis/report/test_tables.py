@@ -173,4 +173,4 @@ def test_kinds_of_scenarios_are_columns_where_there_are_more_policies(stress):
     assert columns(loss) == ["policy", "factor = common cause", "factor = combined"]
     assert [cell.text for cell in loss.rows[1]] == ["AquaMend", "9.000", "10.000"]
     assert [row[0].text for row in loss.rows if row[1].strong] == ["AquaMend"]
-    assert success.caption == "Success, a row a policy."
+    assert success.caption == "Success, a row for each policy."

@@ -1,4 +1,4 @@
-"""A line a policy: risk against size, or how a gap is distributed."""
+"""A line for each policy: risk against size, or how a gap is distributed."""
 
 from __future__ import annotations
 

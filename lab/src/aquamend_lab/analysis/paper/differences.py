@@ -23,7 +23,7 @@ _DRIFT = (
 )
 _PROBES = "“Probes” counts what was measured after the alarm. “Undone” counts executed actions."
 _ONE_PROBE = (
-    "The paper's Troubleshooting takes 1.00 probes an episode, in every one of its T4 tables, so its numbers stand "
+    "The paper's Troubleshooting takes 1.00 probes in each episode of every T4 table, so its numbers stand "
     "beside “Troubleshooting (DTT, at most 1)”. The other looks again for as long as that lowers its expected cost."
 )
 _SCENES = (

@@ -7,7 +7,7 @@ from aquamend_lab.analysis.paper.rows import PaperTable, rows_of
 _EARLIER = "aquamend-two-step"
 """In these tables AquaMend detects by power per cost, then re-estimates; our policy of that rule stands beside it."""
 _DTT = "troubleshooting-1"
-"""The paper's Troubleshooting makes 1.00 probes an episode in each of these tables: one observation at most."""
+"""The paper's Troubleshooting makes 1.00 probes in each episode in each of these tables: one observation at most."""
 _NOT_TOLD = "decoupled-no-budget", "greedy-no-budget"
 """In the stress table these two are over the budget in 0.403 of the episodes, so they were not told it."""
 

@@ -1,4 +1,4 @@
-"""A report as one HTML page that asks for nothing outside itself."""
+"""A report as one HTML page that loads nothing from elsewhere."""
 
 from __future__ import annotations
 

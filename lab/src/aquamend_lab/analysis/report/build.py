@@ -35,7 +35,7 @@ def analysed_runs(runs: Sequence[Run]) -> list[Analysed]:
 
 
 def report_of(found: Sequence[Analysed]) -> Document:
-    """Return the report of one or more runs, a section a run."""
+    """Return the report of one or more runs, a section for each run."""
     require_matplotlib()
     explorer = _explorer(found)
     provenance = Section("Provenance", "provenance", (provenance_table(*_runs_and_titles(found)),))

@@ -53,7 +53,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; every row has a cell a column."""
+    """A table; every row has a cell for each column."""
 
     caption: str
     columns: tuple[Column, ...]

@@ -134,7 +134,7 @@ def _as_printed(found: tuple[float, float, float] | None) -> str:
 
 
 def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | None:
-    """Return a row a distortion; nothing where the scenes are not annotated with first commands."""
+    """Return a row for each distortion; nothing where the scenes are not annotated with first commands."""
     found = [kept for a in annotations if (kept := (a.get("features") or {}).get("first_commands"))]
     if not found or any(scene.keys() != found[0].keys() or ORIGINAL not in scene for scene in found):
         return None

@@ -56,7 +56,7 @@ def notices(run: Run) -> list[Notice]:
 
 
 def provenance_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
-    """Return the manifests side by side, with how many records and failures each run holds; a row a field."""
+    """Return the manifests side by side, with how many records and failures each run holds; a row for each field."""
     manifests = [_entries(run) for run in runs]
     found = dict.fromkeys(name for entries in manifests for name in entries)
     names = [*(name for name in _FIRST if name in found), *(name for name in found if name not in _FIRST)]
@@ -113,7 +113,7 @@ def _counted(names: Any) -> dict[str, int]:
 
 
 def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:
-    """Return one row a run, for the beginning of a report."""
+    """Return one row for each run, for the beginning of a report."""
     estimators = any("estimate" in record for run in runs for record in run.records[:1])
     counts = ("policies or estimators" if estimators else "policies", "scenarios", "records", "errors")
     columns = (Column("run", numeric=False), Column("complete", numeric=False), *map(Column, counts))

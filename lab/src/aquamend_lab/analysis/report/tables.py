@@ -17,11 +17,11 @@ from aquamend_lab.analysis.summary import Summary
 from aquamend_lab.analysis.table import CHARGES, knows_the_truth
 
 MOST_ROWS = 24
-"""A table or drawing with more rows than this is folded away behind one with a row a group."""
+"""A table or drawing with more rows than this is folded away behind one with a row for each group."""
 
 
 def result_table(summaries: Sequence[Summary], paper: PaperTable | None) -> Table:
-    """Return the main table of a suite: one row a (group, policy), ordered as ``ordered`` says."""
+    """Return the main table of a suite: one row for each (group, policy), ordered as ``ordered`` says."""
     places: list[Place] = ["results", "results of episodes"] if acted_out(summaries) else ["results"]
     alike = len({summary["scenarios"] for summary in summaries}) == 1  # then the caption says it once
     keys = [*([] if alike else ["scenarios"]), *metrics_in(places)]
@@ -55,7 +55,7 @@ def compact_table(summaries: Sequence[Summary], paper: PaperTable | None, *, int
 
 
 def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None) -> list[Table]:
-    """Return some metrics, each with a row a group and a column a policy; success, risk and time if not said.
+    """Return some metrics, each by group and policy; success, risk and time if not said.
 
     Where there are more policies than groups, rows are policies, so that a table is longer than wide.
     """
@@ -80,7 +80,7 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
         values = _pivoted(summaries, policies, groups, metric)
         cells = list(zip(*values, strict=True)) if by_policy else values
         rows = tuple((Cell(side), *row) for side, row in zip(sides, cells, strict=True))
-        caption = f"{capital(metric.titled(unit))}, a row a {columns[0].title}.{_bracketed(summaries)}"
+        caption = f"{capital(metric.titled(unit))}, a row for each {columns[0].title}.{_bracketed(summaries)}"
         tables.append(Table(caption, columns, rows))
     return tables
 
@@ -88,7 +88,7 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
 def _pivoted(
     summaries: Sequence[Summary], policies: Sequence[str], groups: Sequence[Mapping[str, Any]], metric: Metric
 ) -> list[tuple[Cell, ...]]:
-    """Return a row a group and a cell a policy, the best of each group emphasised."""
+    """Return a row for each group and a cell for each policy, the best of each group emphasised."""
     by_place = {(summary.policy, group_key(summary.group)): summary for summary in summaries}
     rows = []
     for group in groups:
@@ -234,7 +234,7 @@ def _has_paper(table: Table) -> bool:
 def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | None) -> str:
     sizes = sorted({len(summary.cell.rows) for summary in summaries})
     over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
-    sentences = [f"Means over {over} scenarios a row.{_bracketed(summaries)}"]
+    sentences = [f"Means over {over} scenarios in each row.{_bracketed(summaries)}"]
     if any(cell.strong for row in table.rows for cell in row):
         conditions = ["are not told the truth"] if any(knows_the_truth(summary.policy) for summary in summaries) else []
         conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []

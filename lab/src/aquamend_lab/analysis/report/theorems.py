@@ -86,7 +86,7 @@ def verdict(checks: list[OrderCheck]) -> Bullets:
 
 
 def check_table(checks: list[OrderCheck]) -> Table:
-    """Return one row a check."""
+    """Return one row for each check."""
     columns = (
         Column("lower policy", numeric=False),
         Column("upper policy", numeric=False),

@@ -44,7 +44,7 @@ def everything_external(state: InformationState) -> Floats:
 
 
 def no_sensing_errors(state: InformationState) -> Floats:
-    """No source separation: what a sensor got wrong is taken for a change of the world, or for nothing."""
+    """No source separation: what a sensor got wrong is taken for a change of the world, or for no change at all."""
     return state.posterior * (1.0 - _of_cause(state, Cause.SELF_ERROR))
 
 

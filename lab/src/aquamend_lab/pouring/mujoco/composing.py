@@ -31,7 +31,7 @@ def in_turn(body: Body, charge: Charge, *parts: Part) -> Skill:
 
 
 def fetch(body: Body, vessel: str, charge: Charge) -> Skill:
-    """Grasp a vessel and lift it; look where it stands and grip anew, once, if that fails."""
+    """Grasp a vessel and lift it; look where it stands and grip again, once, if that fails."""
     finding = yield from _grip(body, vessel, charge)
     if finding.succeeded:
         return finding
@@ -39,7 +39,7 @@ def fetch(body: Body, vessel: str, charge: Charge) -> Skill:
 
 
 def regrasp(body: Body, vessel: str, charge: Charge) -> Skill:
-    """Let go where the hand holds something, look where the vessel stands, and grip it anew."""
+    """Let go where the hand holds something, look where the vessel stands, and grip it again."""
     if body.holding is not None:
         yield from put_back(body, charge)
     yield from body.perform("localise", Charge.SENSING, localise(body, believe=False))

@@ -33,7 +33,7 @@ _TWO = (
 def replay_html(executions: Sequence[Execution], *, page: str | None = None) -> str:
     """Return a page that plays one recording beside its story, or two of them side by side.
 
-    It is self-contained and asks the network for nothing. ``page`` is a relative link back to the story with pictures.
+    It is self-contained and asks the network for no file. ``page`` is a relative link back to the story with pictures.
     """
     stories = [story for _, story in executions]
     several = len(executions) > 1
