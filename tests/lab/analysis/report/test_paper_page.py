@@ -42,14 +42,14 @@ def test_every_table_of_the_paper_stands_there_once_whether_or_not_its_suite_was
     tables = checked_tables({})
     assert len({id(table.table.rows) for table in tables}) == len(tables)
     assert {id(table.table.rows) for table in tables} == {id(table.rows) for table in PAPER_TABLES}
-    page = paper_markdown(checked([m1]))
+    page = paper_markdown([m1])
     assert "`t4`, not run" in page
     assert "### M1 table" in page
     assert "### T4 table" not in page
 
 
 def test_the_first_sentence_counts_every_number_once(m1):
-    page = paper_markdown(checked([m1]))
+    page = paper_markdown([m1])
     tables = [table for table in checked([m1]) if table.suite]
     numbers = sum(table.numbers for table in tables)
     assert page.startswith(f"**Of {numbers} numbers in 1 of the paper's tables, ")

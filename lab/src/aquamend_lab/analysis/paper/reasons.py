@@ -8,6 +8,10 @@ from __future__ import annotations
 
 _NO_RETEST = "the paper's did in every episode what its AquaMend did; ours do not measure again what lost its support"
 _CHEAPER = "the optimum of this model is not to measure everything again, which costs less and succeeds less often"
+_BUDGET = (
+    "the paper does not say what its sensing budget is; ours, one cup read by both instruments, does not pay for "
+    "measuring every amount again once the camera is rejected"
+)
 _BASE_RATE = "this error follows the base rate of failures, which the paper does not give: see the other base rates"
 
 REASONS: dict[tuple[str, str, str], str] = {
@@ -16,6 +20,8 @@ REASONS: dict[tuple[str, str, str], str] = {
     **{("t4-irreversible", policy, ""): _NO_RETEST for policy in ("decoupled", "greedy")},
     ("t4-irreversible", "lookahead-2", ""): _CHEAPER,
     ("t4-ablation", "aquamend", ""): _CHEAPER,
+    **{("t4-stress", policy, "success"): _BUDGET for policy in ("aquamend-two-step", "lookahead-2")},
+    **{("t4-stress", policy, "over_budget_rate"): _BUDGET for policy in ("decoupled-no-budget", "greedy-no-budget")},
     ("m1-proxy", "independent", ""): _BASE_RATE,
     ("m1-proxy", "monte-carlo", ""): "the paper does not say how many samples it drew; ours are 500",
     ("m1-depth", "", "success"): "the paper's success rates are fifths, of 5 seeds; ours are of 500",

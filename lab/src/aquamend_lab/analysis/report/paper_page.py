@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.narrowed import narrowed
 from aquamend_lab.analysis.paper.checks import Agreement, CheckedRow, CheckedTable, PaperNumber, checked_tables
 from aquamend_lab.analysis.report.as_markdown import escaped
 from aquamend_lab.analysis.report.wording import count, decimal, policy_name
@@ -22,9 +23,11 @@ def checked(runs: Sequence[Run]) -> list[CheckedTable]:
     return checked_tables(found)
 
 
-def paper_markdown(tables: Sequence[CheckedTable]) -> str:
+def paper_markdown(runs: Sequence[Run]) -> str:
     """Return the first page: how many numbers stand how, by table, and then row by row."""
-    return "\n\n".join([_verdict(tables), _overview(tables), *(_rows(table) for table in tables if table.suite)]) + "\n"
+    tables, less = checked(runs), {run.suite: narrowed(run) for run in runs}
+    rows = [_rows(table, less[table.suite]) for table in tables if table.suite]
+    return "\n\n".join([_verdict(tables), _overview(tables), *rows]) + "\n"
 
 
 def _verdict(tables: Sequence[CheckedTable]) -> str:
@@ -50,12 +53,13 @@ def _overview(tables: Sequence[CheckedTable]) -> str:
     return "\n".join(lines)
 
 
-def _rows(table: CheckedTable) -> str:
+def _rows(table: CheckedTable, less: str) -> str:
     lines = [_line(["row", "ours (the paper's)", "differs because"]), _line(["---", "---", "---"])]
     for row in table.rows:
         why = "; ".join(dict.fromkeys(check.why for check in row.checks if check.why))
         lines.append(_line([_name(row), " · ".join(map(_number, row.checks)), why]))
-    return f"### {table.table.label}\n\n{escaped(table.table.where)}; ours: `{table.suite}`.\n\n" + "\n".join(lines)
+    beside = f"{escaped(table.table.where)}; ours: `{table.suite}`. {escaped(less)}".strip()
+    return f"### {table.table.label}\n\n{beside}\n\n" + "\n".join(lines)
 
 
 def _name(row: CheckedRow) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from aquamend_lab.analysis.narrowed import narrowed
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.as_markdown import escaped, table_as_markdown
-from aquamend_lab.analysis.report.paper_page import checked, paper_markdown
+from aquamend_lab.analysis.report.paper_page import paper_markdown
 from aquamend_lab.analysis.report.tables import compact_table
 from aquamend_lab.analysis.report.wording import count
 from aquamend_lab.analysis.summary import summarise, summarise_together
@@ -39,7 +39,7 @@ def _titled(run: Run) -> str:
 def with_tables(page: str, runs: Sequence[Run]) -> str:
     """Return a page with the tables, and the paper's rows beside ours, between its markers, where it has any."""
     page = _between(page, BEGIN, END, lambda: markdown_tables(runs))
-    return _between(page, PAPER_BEGIN, PAPER_END, lambda: paper_markdown(checked(runs)))
+    return _between(page, PAPER_BEGIN, PAPER_END, lambda: paper_markdown(runs))
 
 
 def _between(page: str, begin: str, end: str, content: Callable[[], str]) -> str:
