@@ -35,9 +35,8 @@ def _free_port():
 def needed():
     """Skip a test where there is no PostgreSQL; where all tests have to run, that is a failure."""
     if programs() is None:
-        (pytest.fail if os.environ.get("ALL_TESTS_RUN") else pytest.skip)(
-            "no PostgreSQL here; .ci/packages installs it"
-        )
+        refuse = pytest.fail if os.environ.get("ALL_TESTS_RUN") else pytest.skip
+        refuse("there is no PostgreSQL here; .ci/packages installs it")
 
 
 class Server:

@@ -12,6 +12,7 @@ from tests.fleet.server import Line
 from tests.recovery.test_journal import HandsOver
 from tests.waiting import PATIENCE_S
 
+from aquamend.adapters.agents import Recoveries
 from aquamend.errors import ForeignSession, HeldSession, LostLease, Unreachable
 from aquamend.recovery import (
     Ending,
@@ -29,8 +30,8 @@ from aquamend.testing import FakeRobot, TimesOut
 from aquamend.testing import StopBehaviour as Stops
 
 FOREVER = TimesOut("undo: grasp", seconds=math.inf)
-SOON_S = 0.4
-"""A lease so short that a test may wait until it has run out."""
+SOON_S, LONGER_S = 0.4, 2.0
+"""A lease so short that a test may wait until it has run out, and one that a busy machine renews in time."""
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def undoes(robot):
 
 
 def test_nobody_else_conducts_a_session_while_its_driver_lives(fleet, state):
-    here, there = fleet(lease_s=SOON_S), fleet(lease_s=SOON_S)
+    here, there = fleet(lease_s=LONGER_S), fleet(lease_s=LONGER_S)
     session = begun(here, state)
     with pytest.raises(HeldSession, match=r"'s' is conducted by program \w+ \(process \d+ on "):
         Session.resume(there, "s")  # it waits for longer than a lease, and it is renewed all the time
@@ -111,7 +112,7 @@ def test_after_the_server_was_away_a_lease_has_its_whole_time_again(fleet, state
 
 
 def test_an_act_under_way_is_stopped_before_anybody_else_may_conduct(fleet, state, line):
-    here, there = fleet(lease_s=SOON_S, address=line.address), fleet(lease_s=SOON_S)
+    here, there = fleet(lease_s=LONGER_S, address=line.address), fleet(lease_s=LONGER_S)
     robot = FakeRobot(state, truth="more", failures=[FOREVER], stops=Stops.AT_ONCE)
     caught = []
 
@@ -133,7 +134,7 @@ def test_an_act_under_way_is_stopped_before_anybody_else_may_conduct(fleet, stat
 
 
 def test_what_cannot_be_stopped_keeps_others_away(fleet, state):
-    here, there = fleet(lease_s=SOON_S), fleet(lease_s=SOON_S)
+    here, there = fleet(lease_s=PATIENCE_S), fleet(lease_s=SOON_S)
     robot = FakeRobot(state, truth="more", failures=[TimesOut("weigh", seconds=math.inf)])
     session = begun(here, state)
     dead = threading.Thread(target=lambda: _leaves(session, robot), daemon=True)
@@ -149,6 +150,21 @@ def test_what_cannot_be_stopped_keeps_others_away(fleet, state):
 def _leaves(session, robot):
     with suppress(ForeignSession):
         drive(session, robot)
+
+
+def test_agents_on_two_machines_never_conduct_one_recovery(fleet, state, line):
+    problems = {"cup": state.problem}
+    here = Recoveries(problems, fleet(lease_s=LONGER_S, address=line.address))
+    there = Recoveries(problems, fleet(lease_s=LONGER_S))
+    now = here.describe("cup", "s")
+    with pytest.raises(HeldSession):
+        there.decide("s")
+    assert there.situation("s")["to_do"]["kind"] == "decide"  # looking is always possible
+    line.cut()
+    assert there.decide("s")["to_do"]["kind"] == "verify"
+    line.mend()
+    with pytest.raises(ForeignSession):
+        here.report("s", now["to_do"]["number"], "done", finding="45")
 
 
 # A server that goes away
