@@ -53,10 +53,10 @@ $(UV_STAMP): requirements/uv.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/uv.txt
 	@touch $@
 
-$(STAMP): $(UV_STAMP) pyproject.toml lab/pyproject.toml requirements/dev.txt hatch_build.py src/aquamend/decision/min_cut.c
+$(STAMP): $(UV_STAMP) pyproject.toml lab/pyproject.toml requirements/dev.txt requirements/outside.txt hatch_build.py src/aquamend/decision/min_cut.c
 	@rm -f $@
 	@echo 'setup: installing the locked dependencies'
-	@$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements/dev.txt requirements/uv.txt
+	@$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements/dev.txt requirements/uv.txt requirements/outside.txt
 	@echo 'setup: installing aquamend and aquamend-lab'
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable lab
 	@$(BIN)/python -m compileall -qq src lab/src
@@ -146,7 +146,8 @@ lock: $(UV_STAMP)
 	@$(COMPILE) pyproject.toml lab/pyproject.toml --all-extras --no-emit-package aquamend --output-file requirements/runtime.txt
 	@$(COMPILE) pyproject.toml lab/pyproject.toml --all-extras --no-emit-package aquamend --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
-	@echo 'lock: wrote requirements/runtime.txt, dev.txt and uv.txt'
+	@$(COMPILE) --no-deps requirements/outside.in --output-file requirements/outside.txt
+	@echo 'lock: wrote requirements/runtime.txt, dev.txt, uv.txt and outside.txt'
 
 clean:
 	@rm -rf src/aquamend/decision/min_cut.kernel src/aquamend/files/problem.schema.json $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -9,10 +9,12 @@ from aquamend.errors import UnknownName
 from aquamend_lab.benchmarks import m1, m1_depth
 from aquamend_lab.benchmarks.beyond import BEYOND
 from aquamend_lab.benchmarks.m1_proxy import ProxySuite
+from aquamend_lab.benchmarks.networks import NETWORK_SUITE
 from aquamend_lab.benchmarks.pouring import POURING_SUITES
 from aquamend_lab.benchmarks.problem_folder import problem_folder
 from aquamend_lab.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
 from aquamend_lab.benchmarks.t4.suites import T4_SUITES
+from aquamend_lab.benchmarks.textbook import TEXTBOOK_SUITE
 from aquamend_lab.records import SIZE
 
 M1 = RecoverySuite(
@@ -72,7 +74,10 @@ M1_DEPTH_SCALED = RecoverySuite(
 
 _M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, BEYOND, *POURING_SUITES]}
+OUTSIDE: tuple[Suite, ...] = (NETWORK_SUITE, TEXTBOOK_SUITE)
+"""Problems that nobody here wrote."""
+
+SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, BEYOND, *POURING_SUITES, *OUTSIDE]}
 
 NOT_RUN_YET = (
     "t4-ties-v3", "t4-conflict-v3", "t4-closure-v3", "t4-settings-v3", "t4-sweep-v3",

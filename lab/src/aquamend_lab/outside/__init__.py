@@ -1,0 +1,1 @@
+"""Problems that nobody here wrote: published Bayesian networks, textbook problems, robot tasks of others."""
