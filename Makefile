@@ -14,7 +14,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-all soak lowest site dist lint format types layers pytest bench results viewer lock clean
+.PHONY: help setup demo test test-all soak lowest site dist lint format types layers pytest bench results metaworld viewer lock clean
 
 help:
 	@echo 'make setup     create .venv with the locked dependencies and the project'
@@ -32,6 +32,7 @@ help:
 	@echo 'make pytest    the tests alone; PYTEST_ARGS="-k name" narrows them'
 	@echo 'make bench     time decisions and planning'
 	@echo 'make results   run every suite again into results/, and make the tables and pictures; SUITES="t4-v3" names some'
+	@echo 'make metaworld  run the suite of Meta-World, in an environment of its own, into results/'
 	@echo 'make viewer    check and build the scripts of the pages; needs npm, which nothing else does'
 	@echo 'make lock      write requirements/*.txt again; UPGRADE=1 takes the newest versions'
 	@echo 'make clean     remove .venv, caches and build output'
@@ -135,6 +136,15 @@ results: $(STAMP)
 	  rm -rf results/$$suite && $(BIN)/aquamend bench $$suite --out results/$$suite --compress || exit 1; done
 	@$(BIN)/python docs/make_results.py
 
+# Meta-World brings another MuJoCo, so it has an environment of its own.
+METAWORLD := .venv-metaworld
+metaworld: $(UV_STAMP)
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(METAWORLD)
+	@$(UV) pip install --quiet --python $(METAWORLD)/bin/python --require-hashes -r requirements/metaworld.txt
+	@$(UV) pip install --quiet --python $(METAWORLD)/bin/python --no-deps --no-build-isolation --editable . --editable lab
+	@rm -rf results/metaworld-v1
+	@$(ONE_THREAD) $(METAWORLD)/bin/aquamend bench aquamend_lab.benchmarks.metaworld:METAWORLD_SUITE --out results/metaworld-v1 --compress
+
 viewer:
 	@cd viewer && npm ci --silent && npm run --silent build
 
@@ -146,8 +156,9 @@ lock: $(UV_STAMP)
 	@$(COMPILE) pyproject.toml lab/pyproject.toml --all-extras --no-emit-package aquamend --output-file requirements/runtime.txt
 	@$(COMPILE) pyproject.toml lab/pyproject.toml --all-extras --no-emit-package aquamend --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
+	@$(COMPILE) --constraints requirements/dev.txt requirements/metaworld.in --output-file requirements/metaworld.txt
 	@$(COMPILE) --no-deps requirements/outside.in --output-file requirements/outside.txt
-	@echo 'lock: wrote requirements/runtime.txt, dev.txt, uv.txt and outside.txt'
+	@echo 'lock: wrote requirements/runtime.txt, dev.txt, uv.txt, outside.txt and metaworld.txt'
 
 clean:
 	@rm -rf src/aquamend/decision/min_cut.kernel src/aquamend/files/problem.schema.json $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -11,13 +11,13 @@ from aquamend_lab.analysis.report.plots import mean_dots
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.catalogue import EXECUTED, PUBLISHED
+from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, PUBLISHED
 from aquamend_lab.records import Run, load_run
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
     "README.md": EXECUTED[:1],
-    "docs/results.md": (*EXECUTED, *PUBLISHED),
+    "docs/results.md": (*EXECUTED, *PUBLISHED, *ELSEWHERE),
 }
 PICTURES = {"ablation": "t4-ablation-v3", "pouring": "t4-v3"}
 """Drawn once the suite is in results/."""

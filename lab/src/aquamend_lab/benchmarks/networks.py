@@ -24,7 +24,7 @@ from aquamend_lab.outside.networks import (
     symptoms,
     with_costs,
 )
-from aquamend_lab.records import PROBLEM
+from aquamend_lab.records import STRATUM
 
 NAME = "networks-v1"
 CONTESTANTS = (
@@ -63,7 +63,7 @@ def make(seed: int, number: int) -> Scenario:
     world = NetworkWorld(state, -1, stream(NAME, seed, number), answers, wrong)
     truth = Truth(" + ".join(wrong) or "nothing", wrong, Cause.UNKNOWN, lambda: _again(world))
     return Scenario(
-        NAME, seed, number, state, truths=(truth,), group={"problem": name},
+        NAME, seed, number, state, truths=(truth,), group={"network": name},
         features={"symptom": f"{symptom.node} {symptom.state}", "faults": len(wrong)},
     )  # fmt: skip
 
@@ -79,10 +79,10 @@ NETWORK_SUITE = RecoverySuite(
         "by a rule of ours, everything that is true drawn from the network itself."
     ),
     scenarios=SYMPTOMS * len(NETWORKS),
-    seeds=20,
+    seeds=5,
     policies=CONTESTANTS,
     make=make,
     expected_risk=False,
     own={"check-everything": CheckEverything},
-    groups={"problem": PROBLEM},
+    groups={"network": STRATUM},
 )

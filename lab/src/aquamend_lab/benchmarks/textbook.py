@@ -32,8 +32,8 @@ TEXTBOOK_SUITE = RecoverySuite(
         "book has: exact expected loss, and the loss realised on truths drawn from the problem."
     ),
     scenarios=len(MAKERS),
-    seeds=20,
-    policies=(*CONTESTANTS, "lookahead-2", "exact"),
+    seeds=10,
+    policies=(*(name for name in CONTESTANTS if name not in ("oracle", "restart")), "lookahead-2", "exact"),
     make=make,
     own={"check-everything": CheckEverything},
     groups={"problem": PROBLEM},
