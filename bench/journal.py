@@ -180,7 +180,7 @@ def million_events(report: Rows, events: int = 1_000_000) -> None:
     with new_journal() as journal:
         recover("aquamend", Drawn(state, 1), journal=journal, session="first", rules=UNATTENDED)
         one = [entry.event for entry in journal.read("first")]
-        texts, problem = journal._texts(one)
+        texts, problem = journal._problems.texts("first", 0, one)
         count = events // len(one)
         with journal._transaction() as connection:
             mark, change = journal._found("first")[0], 0

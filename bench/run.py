@@ -1,6 +1,7 @@
 """Time what AquaMend promises to do fast, each beside the obvious way to do it, in one run on one machine.
 
-    make bench
+    make bench                          # all of it
+    python bench/run.py exact sharing   # some parts
 
 Times are medians over repetitions after a warm-up, or of one call where it takes long. Ratios are what to compare:
 machines differ and are noisy.
@@ -251,29 +252,32 @@ def starting(report: Report) -> None:
     report.add("  with --robustness, CPU", both, target=0.4, beside="without", reference=decide)
 
 
-def main() -> None:
-    """Run everything and print one table."""
+PARTS: dict[str, Callable[[Report], None]] = {
+    part.__name__: part for part in (starting, decision, sharing, minimum_cut, robot_alarms, exact, suites, journal)
+}
+TABLES: dict[str, Callable[[], Table]] = {
+    "large": large, "certificates": certificates, "planning": planning, "pouring": pouring_table,
+}  # fmt: skip
+
+
+def main(asked: list[str]) -> None:
+    """Run everything, or the parts that are named, and print what comes of it as soon as it is there."""
+    names = asked or [*PARTS, *TABLES]
+    if unknown := [name for name in names if name not in (*PARTS, *TABLES)]:
+        raise SystemExit(f"no part is called {', '.join(unknown)}; there are {', '.join([*PARTS, *TABLES])}")
     report, console = Report(), Console()
-    console.print("timing; about eight minutes on two slow cores …")
-    for part in (
-        starting,
-        decision,
-        sharing,
-        minimum_cut,
-        robot_alarms,
-        exact,
-        suites,
-        journal,
-    ):
-        part(report)
     console.width = max(console.width, 112)
-    console.print(report.table)
-    console.print(large())
-    console.print(certificates())
-    console.print(planning())
-    console.print(pouring_table())
+    console.print("timing; all of it takes about eight minutes on two slow cores …")
+    for name in names:
+        if name in PARTS:
+            PARTS[name](report)
+    if report.table.row_count:
+        console.print(report.table)
+    for name in names:
+        if name in TABLES:
+            console.print(TABLES[name]())
     console.print("all targets met" if not report.missed else f"over target here: {', '.join(report.missed)}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

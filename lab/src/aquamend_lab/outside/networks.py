@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aquamend.arrays import Indices
 from aquamend.errors import AquaMendError
 from aquamend.networks import Imported, Network, imported, load_network, suggested
 from aquamend.networks.problem import belief_of, clean
@@ -132,18 +133,23 @@ def with_costs(problem: Problem, rng: np.random.Generator) -> Problem:
 def drawn_truth(symptom: Symptom, rng: np.random.Generator) -> dict[str, str]:
     """Return the states of all nodes, drawn from the network given the symptom; the first of many draws that has it."""
     network = network_named(symptom.network)
-    wanted = network.state(symptom.node, symptom.state)
     for _ in range(MOST_DRAWS):
-        states: dict[str, np.ndarray] = {}
-        for node in network.states:
-            rows = network.tables[node][tuple(states[parent] for parent in network.parents[node])]
-            rows = np.broadcast_to(rows, (DRAWN_AT_ONCE, rows.shape[-1]))
-            reached = rows.cumsum(axis=1) < rng.random(DRAWN_AT_ONCE)[:, None]
-            states[node] = np.minimum(reached.sum(axis=1), rows.shape[1] - 1)
-        hits = np.flatnonzero(states[symptom.node] == wanted)
-        if len(hits):
-            return {node: network.states[node][int(own[hits[0]])] for node, own in states.items()}
+        states = draws(symptom, rng)
+        if len(states[symptom.node]):
+            return {node: network.states[node][int(own[0])] for node, own in states.items()}
     raise AquaMendError(f"{symptom}: too improbable to draw")
+
+
+def draws(symptom: Symptom, rng: np.random.Generator) -> dict[str, Indices]:
+    """Return the states of all nodes, node by node, in those of many draws from the network that have the symptom."""
+    network, states = network_named(symptom.network), dict[str, Indices]()
+    for node in network.states:
+        rows = network.tables[node][tuple(states[parent] for parent in network.parents[node])]
+        rows = np.broadcast_to(rows, (DRAWN_AT_ONCE, rows.shape[-1]))
+        reached = rows.cumsum(axis=1) < rng.random(DRAWN_AT_ONCE)[:, None]
+        states[node] = np.minimum(reached.sum(axis=1), rows.shape[1] - 1)
+    hits = np.flatnonzero(states[symptom.node] == network.state(symptom.node, symptom.state))
+    return {node: own[hits] for node, own in states.items()}
 
 
 @dataclass(eq=False)
