@@ -71,7 +71,7 @@ def expected_losses(state: InformationState) -> dict[str, float]:
         for likelihood in rows:
             joint = state.posterior * likelihood
             if joint.sum() > 0.0:
-                loss += joint.sum() * best_terminal(state.given(view.name, likelihood)).loss
+                loss += joint.sum() * best_terminal(state.imagine(view.name, likelihood)).loss
         found[view.name] = loss
     return found
 

@@ -111,7 +111,7 @@ def test_an_answer_thought_of_speaks_as_one_that_was_heard(walked):
                 continue
             after = spoken_after(support, state, view.index, view.channel.table.T)
             for outcome, row, speaks in zip(view.channel.outcomes, view.channel.table.T, after, strict=True):
-                thought = state.given(view.name, row)
+                thought = state.imagine(view.name, row)
                 if thought is None:
                     continue
                 heard = state.after(Observation(view.name, outcome))
@@ -125,8 +125,8 @@ def test_an_answer_thought_of_speaks_as_one_that_was_heard(walked):
 def test_what_is_heard_after_an_answer_thought_of_is_not_taken_for_it():
     look = Discrete(["y", "n"], {"off": [0.9, 0.1], "on": [0.1, 0.9], "dim": [0.1, 0.9]})
     state = lamp(look)
-    thought = state.given("look", np.array([0.9, 0.1, 0.1]))
-    both = thought.given("look", np.array([0.1, 0.9, 0.9]))
+    thought = state.imagine("look", np.array([0.9, 0.1, 0.1]))
+    both = thought.imagine("look", np.array([0.1, 0.9, 0.9]))
     then = thought.after(Observation("look", "n"))
     heard = state.after(Observation("look", "y")).after(Observation("look", "n"))
     assert said(both) == said(then) == said(heard) == [False, False, False]

@@ -300,7 +300,7 @@ class InformationState(KeepsResults):
             mass = mass * self.likelihood(observation)
         return float(mass.sum())
 
-    def given(self, probe: str, likelihood: Floats) -> InformationState | None:
+    def imagine(self, probe: str, likelihood: Floats) -> InformationState | None:
         """Return the state after something of this likelihood was answered: a branch not yet seen; None if none can."""
         posterior = conditioned(self.posterior, likelihood)
         if posterior is None:

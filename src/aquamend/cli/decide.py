@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
     Age,
@@ -26,6 +25,7 @@ from aquamend.cli.options import (
 from aquamend.cli.output import print_json, print_text, write_page
 from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import searching
+from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import MonitorsSaid, ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import following
+from aquamend.cli.situation import MonitorsSaid, ages_of, problem_at
 from aquamend.errors import NotDiscrete
 
 if TYPE_CHECKING:

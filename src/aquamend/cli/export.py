@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.refusals import Refusals
+from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
-from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
 from aquamend.cli.refusals import Refusals
+from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 
 COMMANDS = {"graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing.")}
 

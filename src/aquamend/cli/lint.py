@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.output import print_json
 from aquamend.cli.refusals import Refusals
+from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding

@@ -10,7 +10,6 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
-from aquamend.cli.given import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
     Age,
@@ -25,6 +24,7 @@ from aquamend.cli.options import (
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import searching
+from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

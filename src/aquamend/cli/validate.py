@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.given import ages_of, problem_at
 from aquamend.cli.options import Age, AsJson, Files
 from aquamend.cli.output import print_json
 from aquamend.cli.refusals import Refusals
+from aquamend.cli.situation import ages_of, problem_at
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:

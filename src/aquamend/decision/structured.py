@@ -253,7 +253,7 @@ def _unfinished(state: InformationState, i: int, probe: str | None) -> Iterator[
         ends = [
             (f" once {probe!r} answers {answer}", end)
             for answer, row in answers
-            if (end := state.given(probe, row)) is not None
+            if (end := state.imagine(probe, row)) is not None
         ]
     for when, end in ends:
         left = left_by_correcting(end, i) if end.failure_probabilities[i] > 0 else 0.0

@@ -171,7 +171,7 @@ def _answers(
 ) -> list[Branch]:
     branches, found = probe_values(state).branches, []
     for i, likelihood in enumerate(branches.likelihood[branches.of(probe)]):
-        after = state.given(probe, likelihood)
+        after = state.imagine(probe, likelihood)
         if after is not None:
             label = f"answer {i + 1}" if names is None else names[i]
             ends = (None, None) if intervals is None else intervals[i]

@@ -291,7 +291,7 @@ class _Bands:
     def _ended(self, cell: _Cell) -> float:
         if isinstance(cell.step, Reprobe):
             return 0.0
-        whole = self.state.given(self.probe, cell.likelihood)
+        whole = self.state.imagine(self.probe, cell.likelihood)
         return 0.0 if whole is None else _priced(whole, cell.step)
 
     def _at(self, reading: float) -> Step:

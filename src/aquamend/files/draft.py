@@ -84,7 +84,7 @@ class Draft:
         self.report, self.known = report, {belief.name: belief for belief in file.beliefs}
         self.file, self.delay = file, file.delay
         report.judge(_age_faults(file, ages or Ages()))
-        self.ages = Ages(0.0) if report.faulty("age") else Ages.given(file.age).but(ages or Ages())
+        self.ages = Ages(0.0) if report.faulty("age") else Ages.from_any(file.age).but(ages or Ages())
         report.judge(_contradictions(file, report))
         self.causes = None if file.causes is None else self._causes(file.causes)
         self.written = [replace(h, truth=self._typed(h.truth, f"hypotheses[{i}].truth"))

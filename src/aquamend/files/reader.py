@@ -49,7 +49,7 @@ def parse_problem(data: Mapping[str, Any], *, ages: AnyAges = None) -> Problem:
     Raises `InvalidProblem` with every fault found: of the data's shape and, in all that could be read, of its meaning.
     """
     report = FaultReport()
-    draft = _draft(data, report, Ages.given(ages))
+    draft = _draft(data, report, Ages.from_any(ages))
     if report.count == 0:
         try:
             return draft.problem()

@@ -23,7 +23,7 @@ class Ages:
                 raise BadArgument(f"{name!r} cannot be {age!r} old; give a finite number of at least 0")
 
     @classmethod
-    def given(cls, ages: Ages | float | Mapping[str, float] | None) -> Ages:
+    def from_any(cls, ages: Ages | float | Mapping[str, float] | None) -> Ages:
         """Return ages that were given as one number for all, or by belief."""
         if isinstance(ages, Ages):
             return ages
