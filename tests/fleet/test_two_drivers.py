@@ -316,6 +316,22 @@ def test_who_listens_hears_of_questions_and_answers_in_every_session_also_after_
     assert heard == []
 
 
+def test_a_listener_that_fails_keeps_no_lease_from_being_renewed(fleet, state, server):
+    log, heard = fleet(lease_s=LONGER_S), []
+
+    def fails():
+        heard.append(1)
+        raise RuntimeError("the event loop is closed")
+
+    with log.listening(None, fails):
+        session = begun(log, state)
+        until(lambda: heard)
+        renewed = "SELECT max(until) FROM aquamend.leases"
+        before = server.ask(renewed)
+        until(lambda: server.ask(renewed) > before)
+    assert session.reply(session.request.act.done("45")).kind == "perform"
+
+
 def test_a_session_is_followed_to_its_end(fleet, state):
     log, told = fleet(), []
     recover("best", FakeRobot(state, truth="more"), journal=log, session="s", rules=ALONE)

@@ -13,7 +13,7 @@ import psycopg
 
 from aquamend.adapters.postgres.link import DatabaseLink
 from aquamend.adapters.postgres.tables import Connection
-from aquamend.errors import HeldSession
+from aquamend.errors import AquaMendError, HeldSession
 from aquamend.recovery.clock import Instant
 
 CHANNEL: Final = "aquamend"
@@ -131,7 +131,7 @@ class Leases:
 
     def _watch_on(self) -> None:
         while self._is_needed():
-            with suppress(psycopg.Error), self._link.connect() as connection:
+            with suppress(psycopg.Error, AquaMendError, OSError), self._link.connect() as connection:
                 connection.execute(f"LISTEN {CHANNEL}")
                 connection.execute("SET synchronous_commit = off")  # the last moments of a lease need not be on disk
                 self._announce(None)  # whatever was said while nobody heard
@@ -155,4 +155,5 @@ class Leases:
         with self._lock:
             heard = [call for own, call in self._listeners if session is None or own in (None, session)]
         for call in heard:
-            call()
+            with suppress(Exception):  # such as of an event loop that is closed: leases have to be renewed all the same
+                call()
