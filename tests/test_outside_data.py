@@ -79,7 +79,7 @@ def test_benchmark_runs(tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("suite", ["pouring-v2", "m1-v2", "m1-proxy-v2", "q1-v2"])
+@pytest.mark.parametrize("suite", ["pouring-v3", "m1-v2", "m1-proxy-v2", "m1-depth-v1"])
 def test_whatever_a_run_holds_a_report_is_made_of_it_or_refused(tmp_path, suite):
     source = ROOT / "results" / suite
     run = load_run(source)

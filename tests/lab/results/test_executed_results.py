@@ -1,10 +1,14 @@
 """The committed runs of the simulated robot: complete, frozen beforehand, and played again under the same rules."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from aquamend_lab.analysis.report.paired import comparisons, over_all
+from aquamend_lab.analysis.summary import summarise, summarise_together
+from aquamend_lab.analysis.table import table_of
 from aquamend_lab.benchmarks.catalogue import EXECUTED, SUITES
 from aquamend_lab.benchmarks.environment import processor
 from aquamend_lab.benchmarks.pouring import frozen_rules
@@ -16,6 +20,8 @@ ROOT = Path(__file__).parents[3]
 ELSEWHERE = 0.2
 """On another kind of processor contacts come out otherwise: seconds may differ by this share, and by two seconds."""
 PLAYED_AGAIN = [one for one in (("pouring-v3", 6, "aquamend"), ("pouring-v3", 1, "restart")) if one[0] in EXECUTED]
+
+PAGE = (ROOT / "docs" / "pouring-robot.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module", params=EXECUTED)
@@ -43,6 +49,43 @@ def test_every_loss_is_the_sum_of_its_receipts(run):
         assert r["loss"] == pytest.approx(parts)
         # What was measured for the alarm itself comes before the first primitive.
         assert parts - r["residual"] == pytest.approx(0.4 + sum(seconds for _, _, seconds, _ in r["primitives"]))
+
+
+def told(run):
+    """Return how many scenes of a run every policy recovered, and its mean loss, in the words of the page."""
+    table = table_of(run)
+    found = summarise_together(table) if table.pooled else summarise(table)
+    scenes = [len(s.cell.rows) for s in found]
+    names = [s.group.get("setting") or f"`{s.policy}`" for s in found]
+    return "; ".join(
+        f"{name} {round(n * s['success'])} of {n}, {s['mean_loss']:.1f} s"
+        for name, n, s in zip(names, scenes, found, strict=True)
+    )
+
+
+def paired(run):
+    """Return how much less AquaMend lost than the paper's four others, in the words of the page."""
+    found = over_all(comparisons(table_of(run), metric="loss"))
+    return "; ".join(
+        f"`{c.second}` {c.mean_difference:+.1f} s, p = {c.p_holm:.2g}".replace(" -", " −")
+        for c in found
+        if c.second in ("troubleshooting", "no-reprobe", "restart", "linear-chain")
+    )
+
+
+def test_the_page_says_how_many_scenes_were_recovered_and_what_that_cost(run):
+    assert f"`{run.suite}`: {told(run)}." in " ".join(PAGE.split())
+
+
+if "pouring-v3" in EXECUTED:
+
+    def test_the_page_says_how_aquamend_compares_with_the_papers_four():
+        assert f"{paired(load_run(ROOT / 'results' / 'pouring-v3'))}. The paper:" in " ".join(PAGE.split())
+
+    def test_the_page_studies_every_scene_of_the_main_batch_that_aquamend_or_best_does_not_recover():
+        records = load_run(ROOT / "results" / "pouring-v3").records
+        failed = {r["scenario"] for r in records if r["policy"] in ("aquamend", "best") and not r["success"]}
+        assert [int(row) for row in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)] == sorted(failed)
 
 
 if PLAYED_AGAIN:  # with nothing to play there is no test: a skipped one would count as a failure

@@ -56,9 +56,9 @@ def test_what_is_learned_is_about_as_well_calibrated_as_what_special_code_fits(m
     records = [CalibrationRecord.from_data(line) for line in lines]
     found = learned_pouring.compared(records, data_at(str(LEARNING / "pouring_by_role.yaml")), [held_back])
     fitted, by_learning = found["fitted"], found["learned"]
-    assert (fitted.records, by_learning.records) == (48, 48)
-    assert by_learning.brier == pytest.approx(fitted.brier, abs=0.003)
-    assert by_learning.ece == pytest.approx(fitted.ece, abs=0.005)
+    assert (fitted.records, by_learning.records) == (24, 24)
+    assert by_learning.brier == pytest.approx(fitted.brier, abs=0.006)
+    assert by_learning.ece == pytest.approx(fitted.ece, abs=0.01)
     assert by_learning.log_score == pytest.approx(fitted.log_score, abs=0.1)
     assert by_learning.coverage["95 %"] == pytest.approx(0.95, abs=0.02)
     assert found["guessed"].brier > by_learning.brier

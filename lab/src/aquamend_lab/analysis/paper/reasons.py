@@ -12,6 +12,11 @@ _BUDGET = (
     "the paper does not say what its sensing budget is; ours, one cup read by both instruments, does not pay for "
     "measuring every amount again once the camera is rejected"
 )
+_UNSUPPORTED = (
+    "all three amounts lose their support with the camera, and one step of lookahead does not see that weighing all of "
+    "them restores it; which declarations lose theirs the paper does not say"
+)
+_ALARM = "an alarm here takes a localisation and a look, 0.4 s; in the paper 0.325 s"
 _BASE_RATE = "this error follows the base rate of failures, which the paper does not give: see the other base rates"
 
 REASONS: dict[tuple[str, str, str], str] = {
@@ -25,6 +30,12 @@ REASONS: dict[tuple[str, str, str], str] = {
     ("m1-proxy", "independent", ""): _BASE_RATE,
     ("m1-proxy", "monte-carlo", ""): "the paper does not say how many samples it drew; ours are 500",
     ("m1-depth", "", "success"): "the paper's success rates are fifths, of 5 seeds; ours are of 500",
+    **{
+        ("pouring", policy, metric): _UNSUPPORTED
+        for policy in ("aquamend", "all-candidates", "troubleshooting", "linear-chain")
+        for metric in ("success", "safe_stops", "residual")
+    },
+    ("pouring", "", "sensing"): _ALARM,
     ("m1", "oracle", ""): "the paper's truths were not drawn from the posterior that its policies saw, ours are",
 }
 """By family of suites, policy and metric; empty stands for any."""
