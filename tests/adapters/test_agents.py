@@ -1,6 +1,7 @@
 """Agents recover by tools: a scripted client, which has files and a ticket of its own, against the real server."""
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from aquamend.errors import AquaMendError
 from aquamend.files import parse_problem
 from aquamend.recovery import Journal, MemoryLog, Recovery, Rules, approve
 from aquamend.recovery.events import Done, Intended
-from aquamend.testing import Fails, FakeRobot
+from aquamend.testing import Fails, FakeRobot, StopBehaviour, TimesOut
 
 TICKET = {
     "format": "aquamend-problem/1",
@@ -379,6 +380,30 @@ def test_a_robot_does_what_is_begun_and_nothing_is_done_twice():
     assert len([act for act in did if act == "undo: edit_code"]) == 1
     receipts = [entry.event.receipt for entry in log.read("fix") if isinstance(entry.event, Done)]
     assert [receipt.what for receipt in receipts if not receipt.succeeded] == ["undo: edit_code"]
+
+
+def test_what_a_robot_does_is_stopped_when_it_is_called_off():
+    problem = parse_problem(TICKET | {"actions": [{**a, "status": "executed"} for a in TICKET["actions"][:3]]
+                                      + TICKET["actions"][3:]})  # fmt: skip
+
+    async def scenario():
+        robot = FakeRobot(
+            InformationState.alarmed(problem), truth="wrong",
+            failures=[TimesOut("undo: edit_code", seconds=math.inf)], stops=StopBehaviour.AT_ONCE,
+        )  # fmt: skip
+        async with Client(server(Recoveries({"ticket": problem}, MemoryLog(), robot=robot))) as client:
+            now = await call(client, "describe_situation", problem="ticket")
+            while now["to_do"]["act"] != "undo: edit_code":
+                now = await call(client, "act", number=now["to_do"]["number"])
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(lambda: call(client, "act", number=now["to_do"]["number"]))
+                while not robot.moving:
+                    await anyio.sleep(0.002)
+                assert (await call(client, "look"))["to_do"]["begun"]
+                now = await call(client, "call_off", why="Ada said so")
+            assert (now["ending"], robot.moving) == ("cancelled", False)
+
+    run(scenario)
 
 
 # The program
