@@ -264,3 +264,10 @@ def test_a_log_that_takes_nothing_in_for_a_while_loses_nothing(tmp_path):
             file.rename(tmp_path / file.name)
         ended, _ = recover(client, client.post("/api/sessions/lid/reply", said), ANSWERS)
         assert ended["ending"] == "finished"
+
+
+def test_a_session_is_told_as_a_story(service, begin):
+    ended, _ = recover(service, begin(), ANSWERS)
+    story = service.get(f"/api/sessions/{ended['session']}/story")
+    assert story["title"] == CUP["name"]
+    assert len(story["receipts"]) > 3

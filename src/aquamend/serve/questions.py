@@ -31,8 +31,13 @@ from aquamend.policies.registry import registered
 from aquamend.problem import Problem
 from aquamend.problem.building.guard import before_action
 from aquamend.problem.model.ages import Ages
+from aquamend.recovery import Recovery
+from aquamend.recovery.events import Entry
+from aquamend.recovery.plain import line_from_data
 from aquamend.serve.faults import refusal_of
 from aquamend.story.choices import brief
+from aquamend.story.of_session import session_story
+from aquamend.story.retelling import retold, retold_data
 from aquamend.story.view import view_of
 
 KEPT = 8
@@ -293,6 +298,35 @@ def check(asked: Situation, seconds: float) -> dict[str, Any]:
     return {}
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A session as it is exported, for what takes long to be computed of it."""
+
+    lines: Annotated[Any, Form(lambda value, where, report: value, lambda: {"type": "array"})]
+    policy: Name = "best"
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Its events."""
+        return [line_from_data(line)[1] for line in self.lines]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return line_from_data(self.lines[0])[0]
+
+
+def replay(asked: Recorded, seconds: float) -> dict[str, Any]:
+    """Return what another policy would have done with the answers of a session."""
+    happened = Recovery.of([entry.event for entry in asked.entries], asked.name)
+    return retold_data(happened, retold(happened, in_time(asked.policy, seconds)), asked.policy)
+
+
+def story(asked: Recorded, seconds: float) -> dict[str, Any]:
+    """Return a session as a story, with all that was weighed at every decision."""
+    return session_story(asked.entries, asked.name).to_data()
+
+
 QUESTIONS: dict[str, tuple[type, Callable[[Any, float], dict[str, Any]]]] = {
     "validate": (Situation, validate),
     "decide": (ToDecide, decide),
@@ -301,6 +335,8 @@ QUESTIONS: dict[str, tuple[type, Callable[[Any, float], dict[str, Any]]]] = {
     "ticks": (ToTurn, ticks),
     "what-if": (WhatIf, what_if),
     "check": (Situation, check),
+    "replay": (Recorded, replay),
+    "story": (Recorded, story),
 }
 """What a process can be asked, by name: what it is asked with, and who answers."""
 

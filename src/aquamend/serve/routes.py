@@ -18,13 +18,12 @@ from aquamend.files import problem_schema
 from aquamend.policies import POLICIES
 from aquamend.recovery import Session, approve, settle
 from aquamend.recovery.events import Ended, Entry
-from aquamend.recovery.plain import session_schema
+from aquamend.recovery.plain import line_to_data, session_schema
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
 from aquamend.serve.faults import Refused, refusal_of
 from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
 from aquamend.serve.service import Service
-from aquamend.story.of_session import session_story
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,14 +311,20 @@ async def settle_session(asked: RequestRead) -> Answer:
 
 async def replay_session(asked: RequestRead) -> Answer:
     """Ask what another policy would have done with the same answers."""
-    entries, name = await _entries(asked), asked.path["session"]
-    return await asyncio.to_thread(sessions.replayed, entries, name, asked.body.policy)
+    return await _recorded("replay", asked, asked.body.policy)
 
 
 async def session_as_story(asked: RequestRead) -> Answer:
     """Tell a session as a story, with all that was weighed at every decision."""
-    entries, name = await _entries(asked), asked.path["session"]
-    return await asyncio.to_thread(lambda: session_story(entries, name).to_data())
+    return await _recorded("story", asked, "best")
+
+
+async def _recorded(question: str, asked: Asked, policy: str) -> Answer:
+    entries, name, seconds = await _entries(asked), asked.path["session"], asked.service.limits.seconds
+    lines = await asyncio.to_thread(lambda: [line_to_data(name, entry) for entry in entries])
+    work = asked.service.workers.ask(question, {"lines": lines, "policy": policy}, seconds=seconds)
+    found: Mapping[str, Any] = await asked.unless_gone(work)
+    return found
 
 
 async def events(asked: RequestRead) -> Answer:
@@ -468,7 +473,8 @@ ROUTES = (
           body=sessions.ToSettle, faults=(409,)),
     Route("POST", f"{_ONE}/replay", replay_session,
           _keys("session", "policy", "steps", "happened"), body=sessions.ToReplay, faults=(504,)),
-    Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts")),
+    Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts"),
+          faults=(504,)),
     Route("GET", f"{_ONE}/events", events,
           _keys(session=_TEXT, events=_LIST), query=Behind),
     Route("GET", f"{_ONE}/live", live_session, _TEXT,

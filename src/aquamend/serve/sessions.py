@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from aquamend.codec import Amount, Name, Whole, json_number
 from aquamend.errors import AquaMendError, InvalidData, StaleReply
-from aquamend.policies.registry import registered
 from aquamend.recovery import NoReceipt, Receipt, Recovery, Rules, Session, Status, Store
 from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import request_to_data, to_json
@@ -18,7 +17,6 @@ from aquamend.recovery.stored import SessionLine
 from aquamend.serve.conducting import Conducted, Conductor
 from aquamend.serve.questions import Situation
 from aquamend.story.of_session import Telling, moment_line
-from aquamend.story.retelling import retold, retold_data
 
 POLL_S = 0.25
 """How often a stream looks for what has happened."""
@@ -222,12 +220,6 @@ def events_data(entries: list[Entry], name: str, *, after: int) -> list[dict[str
     """Return the events behind number ``after``, each with its moment in the story."""
     followed = Followed(name)
     return [data for entry in entries if (data := followed.tell(entry))["number"] > after]
-
-
-def replayed(entries: list[Entry], name: str, policy: str) -> dict[str, Any]:
-    """Return what another policy would have done with the answers of a session."""
-    happened = Recovery.of([entry.event for entry in entries], name)
-    return retold_data(happened, retold(happened, registered(policy)), policy)
 
 
 async def live(journal: Store, conductor: Conductor, name: str, *, after: int) -> AsyncIterator[bytes]:
