@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
+from tests.adapters.problems import CUP
 from tests.serve.running import JSON, started
 
 from aquamend.serve.guarding import door, is_loopback
@@ -182,6 +183,9 @@ def test_the_token_opens_the_door_and_is_in_no_log(guarded):
         (["--token-file", "none"], "cannot be read"),
         (["--token-file", "short"], "at least 16"),
         (["--certificate", "short"], "belong together"),
+        (["--certificate", "short", "--key", "short"], "no certificate"),
+        (["--certificate", "none", "--key", "none"], "no certificate"),
+        (["cup.json", "./cup.json"], "another file of the name 'cup'"),
         (["nothing.yaml"], "does not exist"),
         (["short"], "short"),
     ],
@@ -190,6 +194,7 @@ def test_what_would_be_unsafe_is_not_started(run, tmp_path, monkeypatch, options
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AQUAMEND_TOKEN", raising=False)
     (tmp_path / "short").write_text("1234")
+    (tmp_path / "cup.json").write_text(json.dumps(CUP))
     result = run("serve", *options)
     assert result.exit_code == 2
     assert said in result.stderr

@@ -75,7 +75,9 @@ def serve(
         for file in files:
             with refusals.at(file):
                 load_problem(file)
-                kept[Path(file).stem] = text_at(file)
+                if (stem := Path(file).stem) in kept:
+                    raise AquaMendError(f"there is another file of the name {stem!r}; rename one of them")
+                kept[stem] = text_at(file)
         refusals.exit()
         with log_at(journal) as opened:
             run(opened, place, limits=ServiceLimits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)

@@ -319,7 +319,7 @@ async def session_as_story(asked: RequestRead) -> Answer:
     return await _recorded("story", asked, "best")
 
 
-async def _recorded(question: str, asked: Asked, policy: str) -> Answer:
+async def _recorded(question: str, asked: RequestRead, policy: str) -> Answer:
     entries, name, seconds = await _entries(asked), asked.path["session"], asked.service.limits.seconds
     lines = await asyncio.to_thread(lambda: [line_to_data(name, entry) for entry in entries])
     work = asked.service.workers.ask(question, {"lines": lines, "policy": policy}, seconds=seconds)

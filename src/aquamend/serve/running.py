@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +56,12 @@ class Place:
             )
         if (self.certificate is None) != (self.key is None):
             raise AquaMendError("--certificate and --key belong together; give both")
+        if self.certificate is not None:
+            try:
+                ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(self.certificate, self.key)
+            except OSError as error:
+                what = f"{self.certificate} and {self.key} are no certificate with its key ({error})"
+                raise AquaMendError(f"{what}; give both as PEM files") from None
 
 
 def serve(
