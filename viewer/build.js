@@ -9,6 +9,7 @@ const LABORATORY = "../lab/src/aquamend_lab";
 const BUNDLES = [
   { entry: "src/story/main.tsx", script: `${PRODUCT}/story/assets/story.js`, styles: { "src/shared/palette.css": `${PRODUCT}/story/assets/palette.css`, "src/shared/page.css": `${PRODUCT}/story/assets/story.css` } },
   { entry: "src/studio/main.tsx", script: `${PRODUCT}/studio/assets/studio.js`, styles: { "src/studio/studio.css": `${PRODUCT}/studio/assets/studio.css` } },
+  { entry: "src/report/tables.ts", script: `${LABORATORY}/analysis/report/tables.js`, styles: {} },
   { entry: "src/replay/main.js", script: `${LABORATORY}/pouring/replay/assets/replay.js`, styles: { "src/replay/replay.css": `${LABORATORY}/pouring/replay/assets/replay.css` } },
 ];
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +19,8 @@ from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from aquamend.recovery import Journal
+    from aquamend.serve.app import Pages
+    from aquamend.serve.service import Service
     from aquamend.studio.start import Start
 
 COMMANDS = {
@@ -27,6 +29,8 @@ COMMANDS = {
     )
 }
 
+RUNS = "aquamend.runs"
+"""The group of entry points of packages that show runs."""
 SQLITE = b"SQLite format 3"
 HERE = "aquamend studio"
 
@@ -35,7 +39,9 @@ def studio(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE | JOURNAL]", help="A problem file, or a journal with sessions.", show_default=False
+            metavar="[FILE | JOURNAL | RUN]",
+            help="A problem file, a journal with sessions, or the folder of a run.",
+            show_default=False,
         ),
     ] = None,
     *,
@@ -56,19 +62,35 @@ def studio(
     decision flips, the plan as a tree, the file beside it to be edited, and sessions as they go on. Without a file it
     opens a problem to begin with. No request leaves this machine.
     """
+    from aquamend.studio.pages import pages
+
     refusals = Refusals()
     with refusals.at(what or HERE):
-        if what is not None and _is_journal(what):
+        if what is not None and Path(what).is_dir():
+            _serve(_run_pages(Path(what)), port, show)
+        elif what is not None and _is_journal(what):
             if out is not None:
                 raise AquaMendError(
                     "--out writes a page of a problem file; for a session say `aquamend session show NAME --html FILE`"
                 )
-            _serve(_sessions(policy), port, show, journal=what)
+            _serve(pages(_sessions(policy)), port, show, journal=what)
         elif out is not None:
             _write(what, out, policy, states)
         else:
-            _serve(_problem(what, policy), port, show)
+            _serve(pages(_problem(what, policy)), port, show)
     refusals.exit()
+
+
+def _run_pages(folder: Path) -> Callable[[Service], Pages]:
+    """Return the pages of a benchmark's run, which an installed package knows how to make."""
+    from importlib.metadata import entry_points
+
+    found = list(entry_points(group=RUNS))
+    if not found:
+        raise AquaMendError(f"{folder} is a folder; install aquamend-lab to look at a run, or name a problem file")
+    typer.echo(f"Making the report of {folder} …")
+    made: Callable[[Service], Pages] = found[0].load()(folder)
+    return made
 
 
 def _is_journal(what: str) -> bool:
@@ -117,9 +139,8 @@ def _write(what: str | None, out: Path, policy: str, states: int) -> None:
     typer.echo(f"{count} states are in it; with {100 * start.beyond:.1f} % the policy comes to one that is not.")
 
 
-def _serve(start: Start, port: int, show: bool, *, journal: str | None = None) -> None:
+def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, journal: str | None = None) -> None:
     from aquamend.serve.running import Place, serve
-    from aquamend.studio.pages import pages
 
     def ready(address: str) -> None:
         typer.echo(f"The studio is at {address} (Ctrl-C ends it)")
@@ -130,7 +151,7 @@ def _serve(start: Start, port: int, show: bool, *, journal: str | None = None) -
             webbrowser.open(address)
 
     with _log(journal) as opened:
-        serve(opened, Place(port=port), more=pages(start), ready=ready)
+        serve(opened, Place(port=port), more=made, ready=ready)
 
 
 @contextmanager

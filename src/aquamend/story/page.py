@@ -81,7 +81,7 @@ def page(
 
 def content_policy(script: str, *, connects: bool = False) -> str:
     """Return the policy of a page that may load nothing and run this script alone."""
-    return f"{NOTHING_ELSE}; script-src 'sha256-{_digest(script)}'" + ("; connect-src 'self'" if connects else "")
+    return f"{NOTHING_ELSE}; script-src 'sha256-{digest(script)}'" + ("; connect-src 'self'" if connects else "")
 
 
 def asset(name: str) -> str:
@@ -133,7 +133,8 @@ def _plain(text: str) -> str:
     return text if text.isprintable() else "\n".join(shown(line) for line in text.split("\n"))
 
 
-def _digest(script: str) -> str:
+def digest(script: str) -> str:
+    """Return what a page's policy knows a script by."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 

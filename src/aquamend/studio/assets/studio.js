@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 6020bbf0761f2ea2696c622256f78eb5aa5689cdde1b78de9000834ffc916cf4.
+Built from viewer/ by `npm run build`; sources 5cbca2326f46a3c9de4872d55d160cd1eb9ed32087028c5f9e2e0c60f1ed6bc4.
 Contains
 
 @codemirror/commands 6.10.4 (MIT):

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import assert_never
 
+from aquamend.story.page import NOTHING_ELSE, asset, digest
 from aquamend_lab.analysis.figures.appearance import FAINT, INK, PAPER
 from aquamend_lab.analysis.report.document import (
     Block,
@@ -26,27 +27,28 @@ from aquamend_lab.analysis.report.document import (
 )
 
 
-def as_html(document: Document) -> str:
-    """Return the page: style, script, drawings and data inside it."""
-    style, script = (_resource(name) for name in ("style.css", "page.js"))
+def as_html(document: Document, *, watched_at: str = "") -> str:
+    """Return the page: style, script, drawings and data inside it; ``watched_at`` is where scenarios can be watched."""
+    style, scripts = asset("palette.css") + _resource("style.css"), [_resource("page.js"), _resource("tables.js")]
+    allowed = " ".join(f"'sha256-{digest(script)}'" for script in scripts)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{NOTHING_ELSE}; script-src {allowed}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{escape(document.title)}</title>
 <style>
 {style}</style>
 </head>
-<body>
+<body data-watch="{escape(watched_at)}">
 <header><h1>{escape(document.title)}</h1></header>
 {_contents(document.sections)}
 <main>
 {_blocks(document.lead)}
 {"".join(_section(section, level=2) for section in document.sections)}</main>
-<script>
-{script}</script>
+{"".join(f"<script>{script}</script>" for script in scripts)}
 </body>
 </html>
 """
@@ -68,6 +70,11 @@ def _contents(sections: Iterable[Section]) -> str:
     return f'<nav aria-label="Contents"><h2>Contents</h2><ul>\n{entries(sections)}</ul></nav>'
 
 
+def _text(text: str) -> str:
+    """Return a text as HTML, what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def _section(section: Section, *, level: int) -> str:
     parts = "".join(_section(part, level=level + 1) for part in section.parts)
     heading = f"<h{level}>{escape(section.title)}</h{level}>"
@@ -81,11 +88,11 @@ def _blocks(blocks: Iterable[Block]) -> str:
 def _block(block: Block) -> str:
     match block:
         case Paragraph(text):
-            return f"<p>{escape(text)}</p>"
+            return f"<p>{_text(text)}</p>"
         case Notice(text):
-            return f'<p class="notice" role="note"><strong>{escape(text)}</strong></p>'
+            return f'<p class="notice" role="note"><strong>{_text(text)}</strong></p>'
         case Bullets(items):
-            return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+            return "<ul>" + "".join(f"<li>{_text(item)}</li>" for item in items) + "</ul>"
         case Table():
             return _table(block)
         case Figure():
@@ -100,7 +107,7 @@ def _block(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
-    caption = escape(table.caption)
+    caption, label = _text(table.caption), escape(table.caption.replace("`", ""))
     head = "".join(
         f'<th scope="col"{_classes(column, sticky=number == table.header)}>{escape(column.title)}</th>'
         for number, column in enumerate(table.columns)
@@ -112,7 +119,7 @@ def _table(table: Table) -> str:
     return (
         # The caption stands outside the box that scrolls, or it would scroll with it.
         f'<div class="table"><p class="caption">{caption}</p>\n'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table aria-label="{caption}">\n'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table aria-label="{label}">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div></div>"
     )
 

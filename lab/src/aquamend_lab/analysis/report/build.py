@@ -81,11 +81,11 @@ def _lead(found: Sequence[Analysed]) -> list[Block]:
     )
     return [
         *notices,
+        *([Bullets(headlines)] if headlines else []),
         Paragraph(
             "Every number is computed from the records of the runs below. Losses, risks and errors are in the unit "
             f"that stands with them, or else in that of the suite; less is better. {paired}"
         ),
-        *([Bullets(headlines)] if headlines else []),
         runs_table(*_runs_and_titles(found)),
     ]
 

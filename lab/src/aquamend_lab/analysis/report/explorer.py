@@ -40,6 +40,8 @@ def explorer_data(table: RunTable, *, title: str) -> dict[str, Any] | None:
         rows.append(entry | ({"truth": truths[place]} if place in truths else {}))
     return {
         "name": title,
+        "suite": table.run.suite,
+        "names": list(table.policies),
         "subject": "estimator" if "error" in measures else "policy",
         "policies": [policy_name(policy) for policy in table.policies],
         "measures": [MEASURES[name] for name in measures],

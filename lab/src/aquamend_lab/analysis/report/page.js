@@ -86,6 +86,13 @@
       if (row.steps) line.append(cell(row.steps[index].join(" → ") || "–", "steps long"));
       body.append(line);
     });
+    const watch = document.body.dataset.watch;
+    if (watch && suite.suite.startsWith("pouring-") || watch && suite.suite.startsWith("q1-")) {
+      [...body.rows].forEach((line, index) => {
+        const query = new URLSearchParams({ suite: suite.suite, seed: row.seed, scenario: row.scenario, policy: suite.names[index] });
+        line.append(make("td", {}, make("a", { href: `${watch}?${query}`, target: "_blank", textContent: "story and replay" })));
+      });
+    }
     table.append(make("thead", {}, top), body);
     inside.append(table);
     if (!row.steps && suite.some_steps) {

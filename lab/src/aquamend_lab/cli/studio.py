@@ -1,0 +1,71 @@
+"""A run in the studio: its report, and for the pouring robot's scenarios the story and the replay of any policy."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aquamend.errors import AquaMendError
+from aquamend.policies.registry import registered
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from aquamend.serve.app import Pages
+    from aquamend.serve.service import Service
+
+WATCH = "/watch"
+"""Where a scenario is watched: ``?suite=pouring-v2&seed=0&scenario=20&policy=best``; its replay with ``&replay=1``."""
+_one_at_a_time = threading.Lock()
+
+
+def run_pages(folder: Path) -> Callable[[Service], Pages]:
+    """Return what makes the pages of a run's folder, for the service; whatever is wrong with it is raised."""
+    from aquamend.studio.pages import page_at
+    from aquamend_lab.analysis.figures.appearance import described_by, looks_in
+    from aquamend_lab.analysis.merging import merged
+    from aquamend_lab.analysis.report.as_html import as_html
+    from aquamend_lab.analysis.report.build import analysed_runs, report_of
+    from aquamend_lab.records import load_run
+
+    runs = merged([load_run(folder)])
+    with described_by(looks_in(run.manifest for run in runs)):
+        html = as_html(report_of(analysed_runs(runs)), watched_at=WATCH)
+
+    async def watch(request: Request) -> Response:
+        from starlette.responses import PlainTextResponse
+
+        from aquamend.studio.pages import html_response
+
+        asked = request.query_params
+        try:
+            seed, number = int(asked.get("seed", "")), int(asked.get("scenario", ""))
+            policy, suite = asked.get("policy", ""), asked.get("suite", "")
+            story, replay = await asyncio.to_thread(_watched, suite, seed, number, policy, str(request.url.query))
+        except (AquaMendError, ValueError) as error:
+            return PlainTextResponse(f"{error}\n", status_code=422)
+        return html_response(replay if "replay" in asked else story)
+
+    return lambda service: [page_at("/", html), page_at(WATCH, watch)]
+
+
+def _watched(suite: str, seed: int, number: int, policy: str, query: str) -> tuple[str, str]:
+    """Return the story and the replay of a policy on a scenario, simulated again from the same seeds."""
+    from aquamend.story.page import story_html
+    from aquamend_lab.benchmarks.pouring import episode_of
+    from aquamend_lab.pouring.demonstration.telling import begin, go_on
+    from aquamend_lab.pouring.replay.replay_page import replay_html
+
+    decider, episode = registered(policy), episode_of(suite, seed, number)
+    with _one_at_a_time:
+        beginning = begin(episode, lambda moment: None)
+        facts = {"suite": suite, "seed": str(seed), "scenario": str(number), "policy": policy}
+        shown = go_on(beginning, decider, policy, lambda moment: None, facts=facts, title=f"{suite}, scenario {number}")
+    base = query.partition("&replay")[0]
+    here = WATCH.lstrip("/")
+    story = story_html(shown.story, replay=f"{here}?{base}&replay=1", back=None)
+    return story, replay_html([(shown.recording, shown.story)], page=f"{here}?{base}")
