@@ -29,8 +29,8 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
-from aquamend.story.of_session import told
-from aquamend.story.retelling import expected_loss_of, retold
+from aquamend.story.of_session import story_moments
+from aquamend.story.replaying import expected_loss_of, replayed
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
 
@@ -102,7 +102,7 @@ def test_every_prefix_of_the_events_gives_the_same_recovery_again(valued_problem
         rules = replace(UNATTENDED, attempts=2, decisions=40)
         recovery = recover("aquamend", Careless(problem, seed, 0.3), journal=log, session="s", rules=rules)
         events = [entry.event for entry in log.read("s")]
-        list(told(log.read("s")))
+        list(story_moments(log.read("s")))
     step_by_step = Recovery.begun(events[0], "s")
     for n, event in enumerate(events[1:], start=2):
         step_by_step = step_by_step.after(event)
@@ -128,7 +128,7 @@ def test_without_mishaps_a_recovery_costs_what_was_priced(valued_problem, random
         wanted = {*graph.closure(getattr(decision, "correct", ())), *getattr(decision, "undo", ())}
         assert undone == pytest.approx(graph.rollback_cost(wanted))
         assert price(known, decision).loss >= undone - 1e-9
-    assert retold(recovery, policy_named("aquamend")).steps == recovery.steps
+    assert replayed(recovery, policy_named("aquamend")).steps == recovery.steps
 
 
 def test_a_plan_is_expected_to_leave_what_it_costs_beyond_its_price(table, scripted):
@@ -139,7 +139,7 @@ def test_a_plan_is_expected_to_leave_what_it_costs_beyond_its_price(table, scrip
     recovery = recover(policy, scripted.Scripted(state))
     assert recovery.cost == 1.0
     assert expected_loss_of(recovery) == pytest.approx(float(state.posterior @ losses))
-    assert expected_loss_of(recovery) == pytest.approx(retold(recovery, policy).loss)
+    assert expected_loss_of(recovery) == pytest.approx(replayed(recovery, policy).loss)
 
 
 def test_an_operation_done_is_not_paid_again(table, scripted):

@@ -23,7 +23,7 @@ from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import Log
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, session_schema, to_json
 from aquamend.recovery.receipts import Charge, charged
-from aquamend.story.of_session import told_each
+from aquamend.story.of_session import with_moments
 from aquamend.story.story import Moment
 
 try:
@@ -59,7 +59,7 @@ class SessionRecording:
 def write_recording(path: str | os.PathLike[str], log: Log, session: str) -> None:
     """Write a session of a log to an MCAP file, all or nothing; one that goes on is written as far as it has come."""
     entries = list(log.read(session))
-    told = list(told_each(entries))  # a log that makes no sense is refused before anything is written
+    told = list(with_moments(entries))  # a log that makes no sense is refused before anything is written
     stream = io.BytesIO()
     writer = Writer(stream)
     writer.start(PROFILE, library=f"aquamend; {Writer.__module__}")

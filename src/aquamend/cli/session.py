@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aquamend.recovery import Recovery, Store
     from aquamend.recovery.events import Entry
     from aquamend.recovery.stored import SessionLine
-    from aquamend.story.retelling import Retold
+    from aquamend.story.replaying import Replayed
     from aquamend.story.story import Moment
 
 COMMANDS = {"session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries.")}
@@ -85,7 +85,7 @@ def show(
     Also what is in doubt, who was asked, and what they allowed or refused. Times are in UTC.
     """
     from aquamend.story.in_terminal import print_session
-    from aquamend.story.of_session import moment_line, session_story, told_each
+    from aquamend.story.of_session import moment_line, session_story, with_moments
     from aquamend.story.page import story_html
 
     refusals = Refusals()
@@ -94,7 +94,7 @@ def show(
         with _making_sense(opened, full):
             entries = list(opened.read(full))
             page = "" if html is None else story_html(session_story(entries, full))
-            moments = list(told_each(entries))
+            moments = list(with_moments(entries))
             now = _recovery(entries, full)
         if html is not None:
             write_page(html, page)
@@ -118,7 +118,7 @@ def watch(
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
     from aquamend.recovery.log import followed
     from aquamend.story.in_terminal import print_moments
-    from aquamend.story.of_session import moment_line, told_each
+    from aquamend.story.of_session import moment_line, with_moments
 
     refusals = Refusals()
     try:
@@ -126,7 +126,7 @@ def watch(
             full = _named(opened, name)
             with _making_sense(opened, full):
                 began = None
-                for entry, moment in told_each(followed(opened, full, poll_s=every)):
+                for entry, moment in with_moments(followed(opened, full, poll_s=every)):
                     began = entry.time if began is None else began
                     if as_json:
                         print_json(moment_line(full, entry, moment))
@@ -198,18 +198,18 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
     """
     from aquamend.policies import policy_named
-    from aquamend.story.retelling import retold, retold_data
+    from aquamend.story.replaying import replayed, replayed_data
 
     refusals = Refusals()
     with refusals.at(HERE), _opened(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             happened = _recovery(list(opened.read(full)), full)
-        other = retold(happened, policy_named(policy))
+        other = replayed(happened, policy_named(policy))
         if as_json:
-            print_json(retold_data(happened, other, policy))
+            print_json(replayed_data(happened, other, policy))
         else:
-            print_text(lambda console: _print_retold(console, happened, other, policy))
+            print_text(lambda console: _print_replayed(console, happened, other, policy))
     refusals.exit()
 
 
@@ -398,9 +398,9 @@ def _asked_for(place: str) -> str:
     return "" if place == default else f" --journal {shlex.quote(place)}"
 
 
-def _print_retold(console: Console, happened: Recovery, other: Retold, policy: str) -> None:
+def _print_replayed(console: Console, happened: Recovery, other: Replayed, policy: str) -> None:
     from aquamend.explanation.wording import Wording
-    from aquamend.story.retelling import expected_loss_of
+    from aquamend.story.replaying import expected_loss_of
     from aquamend.text import quantity, shown
 
     unit, words = happened.start.problem.unit, Wording(other.state)

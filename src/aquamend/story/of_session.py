@@ -46,12 +46,12 @@ DOUBTFUL = 0.005
 """Beliefs in less doubt than this are not worth telling."""
 
 
-def told(entries: Iterable[Entry]) -> Iterator[Moment]:
+def story_moments(entries: Iterable[Entry]) -> Iterator[Moment]:
     """Yield the story of a session, one moment for every event worth one."""
-    return (moment for _, moment in told_each(entries) if moment is not None)
+    return (moment for _, moment in with_moments(entries) if moment is not None)
 
 
-def told_each(entries: Iterable[Entry], *, explained: bool = False) -> Iterator[tuple[Entry, Moment | None]]:
+def with_moments(entries: Iterable[Entry], *, explained: bool = False) -> Iterator[tuple[Entry, Moment | None]]:
     """Yield every event of a session with its moment in the story; None where it has none.
 
     ``explained`` adds to every decision all it was weighed against, which is computed again.

@@ -17,7 +17,7 @@ from aquamend.recovery.requests import Ending
 
 
 @dataclass(frozen=True, eq=False)
-class Retold:
+class Replayed:
     """How a policy would have decided, one step after another."""
 
     steps: tuple[Step, ...]
@@ -44,7 +44,7 @@ class Retold:
         return None if self.expected is None else self.sensing + self.expected
 
 
-def retold(session: Recovery, policy: Policy) -> Retold:
+def replayed(session: Recovery, policy: Policy) -> Replayed:
     """Follow a policy from a session's alarm, and give it the recorded answers, each probe's in their order.
 
     Neither what failed on the way nor who was asked is part of it: only what was measured.
@@ -56,7 +56,7 @@ def retold(session: Recovery, policy: Policy) -> Retold:
     while isinstance(step := policy.next_step(state), Reprobe) and waiting.get(step.probe):
         steps.append(step)
         state = state.after_hearing(waiting[step.probe].pop(0))
-    return Retold(
+    return Replayed(
         steps=(*steps, step),
         evidence=state.evidence[len(session.start.evidence) :],
         state=state,
@@ -83,7 +83,7 @@ def _known(session: Recovery) -> InformationState:
     return reduce(InformationState.after_hearing, session.evidence, session.start)
 
 
-def retold_data(happened: Recovery, other: Retold, policy: str) -> dict[str, Any]:
+def replayed_data(happened: Recovery, other: Replayed, policy: str) -> dict[str, Any]:
     """Return how a policy would have decided, beside what happened, as plain data."""
     return {
         "session": happened.session,
