@@ -119,6 +119,7 @@ def test_a_fuzzer_finds_no_fault_in_the_real_service(guarded, tmp_path):
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{guarded.address}/api/openapi.json",
         "--checks", "all", "--exclude-path-regex", "live$", "--max-examples", "15", "--seed", "1", "--no-color",
+        "--request-timeout", "600", "--max-response-time", "600",
         "--header", f"Authorization: Bearer {TOKEN}",
     ]  # fmt: skip
     hooks = {**os.environ, "SCHEMATHESIS_HOOKS": "tests.serve.fuzzing", "PYTHONPATH": str(ROOT)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -18,7 +19,7 @@ from aquamend.files import problem_schema
 from aquamend.policies import POLICIES
 from aquamend.recovery import Session, approve, settle
 from aquamend.recovery.events import Ended, Entry
-from aquamend.recovery.plain import line_to_data, session_schema
+from aquamend.recovery.plain import line_to_data, session_schema, to_json
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
 from aquamend.serve.faults import Refused, refusal_of
@@ -146,7 +147,12 @@ async def policies(asked: RequestRead) -> Answer:
 
 async def schemas(asked: RequestRead) -> Answer:
     """JSON Schemas of problem files and of sessions."""
-    return {"problem": problem_schema(), "session": session_schema()}
+    return Response(await asyncio.to_thread(_schemas), media_type="application/json")
+
+
+@cache
+def _schemas() -> str:
+    return to_json({"problem": problem_schema(), "session": session_schema()})
 
 
 async def validate(asked: RequestRead) -> Answer:
