@@ -37,7 +37,7 @@ from aquamend.recovery.plain import line_from_data
 from aquamend.serve.faults import refusal_of
 from aquamend.story.choices import brief
 from aquamend.story.of_session import session_story
-from aquamend.story.retelling import retold, retold_data
+from aquamend.story.replaying import replayed, replayed_data
 from aquamend.story.view import view_of
 
 KEPT = 8
@@ -319,7 +319,7 @@ class Recorded:
 def replay(asked: Recorded, seconds: float) -> dict[str, Any]:
     """Return what another policy would have done with the answers of a session."""
     happened = Recovery.of([entry.event for entry in asked.entries], asked.name)
-    return retold_data(happened, retold(happened, in_time(asked.policy, seconds)), asked.policy)
+    return replayed_data(happened, replayed(happened, in_time(asked.policy, seconds)), asked.policy)
 
 
 def story(asked: Recorded, seconds: float) -> dict[str, Any]:
