@@ -146,7 +146,7 @@ metaworld: $(UV_STAMP)
 	@$(ONE_THREAD) $(METAWORLD)/bin/aquamend bench aquamend_lab.benchmarks.metaworld:METAWORLD_SUITE --out results/metaworld-v1 --compress
 
 viewer:
-	@cd viewer && npm ci --silent && npm run --silent build
+	@cd viewer && npm ci --silent && npm test --silent && npm run --silent build
 
 # One version of each package for every Python (fewest forks), no registry address, no local path.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 5cbca2326f46a3c9de4872d55d160cd1eb9ed32087028c5f9e2e0c60f1ed6bc4.
+Built from viewer/ by `npm run build`; sources 5e5e2a17fd77756a5dfa5ea94d851eddafd17f833dae94dc9c505eec28570df2.
 Contains
 
 @dagrejs/dagre 3.1.3 (MIT):
