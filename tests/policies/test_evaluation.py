@@ -11,6 +11,7 @@ from aquamend import deadline
 from aquamend.belief import InformationState, Observation
 from aquamend.decision import Continue, Escalate, NewDeclaration, Reprobe, Restart, RollBack
 from aquamend.errors import IllegalProbe, NotDiscrete, TooLarge
+from aquamend.files import parse_problem
 from aquamend.policies import POLICIES, AquaMend, Evaluation, evaluate, evaluation, policy_named
 from aquamend.policies.evaluation import upper_bound
 from aquamend.problem import Plan, Problem
@@ -262,3 +263,21 @@ def test_the_bound_of_a_policy_has_its_first_probe():
     assert (looks.probe, looks.bounds.upper) == ("look", pytest.approx(0.5 + 0.08 * 10 + 0.38 * 4))
     stops = upper_bound(Fixed(0, Continue(), CORRECT), lid())
     assert (stops.probe, stops.bounds.upper) == (None, pytest.approx(4.0))
+
+
+def test_what_a_compensation_that_may_fail_leaves_wrong_is_said():
+    file = {
+        "format": "aquamend-problem/1",
+        "beliefs": [{"name": "cup", "residual": 20}, {"name": "lid", "residual": 1}],
+        "actions": [{"name": "pour", "reversible": False, "status": "executed"}],
+        "edges": [["cup", "pour", "belief_to_action"]],
+        "causes": [
+            {"name": "moved", "prior": 0.4, "failed": ["cup"]},
+            {"name": "off", "prior": 0.1, "failed": ["lid"]},
+        ],
+        "compensations": [{"name": "pour again", "cost": 2, "correct": ["cup"], "succeeds": 0.75}],
+    }  # fmt: skip
+    found = evaluate(policy_named("no-reprobe"), InformationState.start(parse_problem(file)))
+    assert found.left_wrong == pytest.approx({"cup": 0.25 * 0.4})
+    assert found.success == pytest.approx(1 - 0.25 * 0.4)
+    assert found.expected_loss == pytest.approx(2 + 0.25 * 0.4 * 20)

@@ -24,7 +24,7 @@ from aquamend.decision import (
 )
 from aquamend.decision.probe_value import best_probe
 from aquamend.decision.sensitivity import one_step, total_variation
-from aquamend.decision.sensitivity.robustness import robustness
+from aquamend.decision.sensitivity.robustness import _bends, robustness
 from aquamend.decision.sensitivity.total_variation import flip_distances, nearest, shifted
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
@@ -686,3 +686,19 @@ def test_the_cost_of_a_large_problem_is_bounded_and_its_bracket_honest():
     # The nearest belief to its break-even of 0.3: moving t from failed to valid (or back) moves q by t.
     assert found.distance == pytest.approx(np.abs(q - 0.3).min())
     assert found.distance_at_least == pytest.approx(found.distance)
+
+
+@settings(max_examples=cases(80, 800), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9))
+def test_between_the_bends_that_are_said_the_least_of_lines_is_straight(seed, n):
+    at_0, at_1 = np.random.default_rng(seed).uniform(0.0, 10.0, (2, n))
+
+    def least(theta):
+        return float((at_0 + theta * (at_1 - at_0)).min())
+
+    bends = sorted(_bends(at_0, at_1))
+    assert len(bends) <= 2 * n, "at the bends, and at some crossings above them"
+    for low, high in itertools.pairwise([0.0, *bends, 1.0] if n else []):
+        assert 0.0 <= low < high <= 1.0
+        # It is concave, so it is straight where its middle is the mean of its ends.
+        assert least(0.5 * (low + high)) == pytest.approx(0.5 * (least(low) + least(high)), abs=1e-9)

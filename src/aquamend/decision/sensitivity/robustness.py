@@ -237,7 +237,7 @@ class _Line:
 
 
 def _bends(at_0: Floats, at_1: Floats) -> list[float]:
-    """Return where min_u (a_u + θ (b_u − a_u)) bends on [0, 1]."""
+    """Return where min_u (a_u + θ (b_u − a_u)) bends on [0, 1], and perhaps where lines cross above it."""
     found, open_intervals = [], [(0.0, 1.0)] if len(at_0) else []
     while open_intervals:
         low, high = open_intervals.pop()
