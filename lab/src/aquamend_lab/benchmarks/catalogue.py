@@ -10,7 +10,7 @@ from aquamend_lab.benchmarks import m1, m1_depth
 from aquamend_lab.benchmarks.beyond import BEYOND
 from aquamend_lab.benchmarks.m1_proxy import ProxySuite
 from aquamend_lab.benchmarks.networks import NETWORK_SUITE
-from aquamend_lab.benchmarks.pouring import LARGE, POURING_SUITES, PRE_COMMIT, Q1, VALIDATION
+from aquamend_lab.benchmarks.pouring import LARGE, POURING_SUITES, PRE_COMMIT, VALIDATION
 from aquamend_lab.benchmarks.problem_folder import problem_folder
 from aquamend_lab.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
 from aquamend_lab.benchmarks.t4.suites import T4_SUITES
@@ -81,7 +81,7 @@ SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, BE
 
 NOT_RUN_YET = (
     "t4-ties-v3", "t4-conflict-v3", "t4-closure-v3", "t4-settings-v3", "t4-sweep-v3",
-    *(suite.name for suite in OUTSIDE), LARGE, Q1, VALIDATION, PRE_COMMIT,
+    *(suite.name for suite in OUTSIDE), LARGE, VALIDATION, PRE_COMMIT,
 )  # fmt: skip
 """Suites whose full runs are not in results/ yet: `make results` makes them, and then they leave this list."""
 EXECUTED = tuple(suite.name for suite in POURING_SUITES if suite.name not in NOT_RUN_YET)
