@@ -3,8 +3,8 @@
     make bench                          # all of it
     python bench/run.py exact sharing   # some parts
 
-Times are medians over repetitions after a warm-up, or of one call where it takes long. Ratios are what to compare:
-machines differ and are noisy.
+Times are processor time, medians over repetitions after a warm-up, or of one call where it takes long. Ratios are what
+to compare: machines differ and are noisy.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ ROOT = Path(__file__).parent.parent
 
 
 def seconds(call: Callable[[], object], *, repeat: int) -> float:
-    """Return the median wall time of a call, after one that does not count."""
+    """Return the median processor time of a call, after one that does not count: a busy machine tells the same."""
     call()
     times = []
     for _ in range(repeat):
-        start = time.perf_counter()
+        start = time.thread_time()
         call()
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     return median(times)
 
 
@@ -115,9 +115,9 @@ def robot_alarms(report: Report) -> None:
     everything, screened = AquaMend(screen=None), AquaMend()
     for k, state in enumerate(instances.robot_alarms()):
         fresh = pickle.loads(pickle.dumps(state))  # pickles carry no results
-        start = time.perf_counter()
+        start = time.thread_time()
         everything.next_step(fresh)
-        times["cold"].append(time.perf_counter() - start)
+        times["cold"].append(time.thread_time() - start)
         times["warm"].append(seconds(lambda state=fresh: everything.next_step(replace(state)), repeat=7))
         times["screened"].append(seconds(lambda state=fresh: screened.next_step(replace(state)), repeat=7))
         if k % 8 == 0:
@@ -186,9 +186,9 @@ def minimum_cut(report: Report) -> None:
             assert (theirs == cut.best(gain[:, None])[1][:, 0]).all()
             beside, other = "OR-Tools", seconds(lambda c=cut, g=gain: naive.cut_by_ortools(c, g), repeat=3)
         elif n_edges <= 30_000:
-            start = time.perf_counter()
+            start = time.thread_time()
             assert abs(naive.closure_by_linear_program(cut, gain) - loss) < 1e-6 * loss
-            beside, other = "linear program", time.perf_counter() - start
+            beside, other = "linear program", time.thread_time() - start
         what = f"V_stop, {n:,} beliefs, {n_edges:,} edges{', values' if values else ''}"
         report.add(what, ours, target=target, beside=beside, reference=other)
 
@@ -239,9 +239,9 @@ def starting(report: Report) -> None:
     def run(*command: str) -> Callable[[], object]:
         return lambda: subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
 
-    bare = seconds(run(sys.executable, "-c", "pass"), repeat=5)
-    numpy = seconds(run(sys.executable, "-c", "import numpy"), repeat=5) - bare
-    ours = seconds(run(sys.executable, "-c", "import aquamend"), repeat=5) - bare
+    bare = cpu_seconds(run(sys.executable, "-c", "pass"), repeat=5)
+    numpy = cpu_seconds(run(sys.executable, "-c", "import numpy"), repeat=5) - bare
+    ours = cpu_seconds(run(sys.executable, "-c", "import aquamend"), repeat=5) - bare
     report.add("import aquamend", ours, target=0.3, beside="import numpy", reference=numpy)
     command = str(Path(sys.executable).parent / "aquamend")
     decide = cpu_seconds(run(command, "decide", "examples/pouring.yaml", "--json"), repeat=9)

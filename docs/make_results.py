@@ -11,13 +11,15 @@ from aquamend_lab.analysis.report.plots import mean_dots
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, PUBLISHED
+from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, OUTSIDE, PUBLISHED
 from aquamend_lab.records import Run, load_run
 
 ROOT = Path(__file__).parent.parent
+FROM_OUTSIDE = (*(suite.name for suite in OUTSIDE), *ELSEWHERE)
 PAGES = {
     "README.md": EXECUTED[:1],
-    "docs/results.md": (*EXECUTED, *PUBLISHED, *ELSEWHERE),
+    "docs/results.md": tuple(name for name in (*EXECUTED, *PUBLISHED) if name not in FROM_OUTSIDE),
+    "docs/outside.md": FROM_OUTSIDE,
 }
 PICTURES = {"ablation": "t4-ablation-v3", "pouring": "t4-v3"}
 """Drawn once the suite is in results/."""

@@ -187,6 +187,7 @@ def test_the_command_writes_a_problem_and_the_roles_it_guessed(asia, tmp_path):
     [
         ([], "say what rang, with --symptom"),
         (["--symptom", "dysp"], "is no pair"),
+        (["--symptom", "mood=bad"], "no node stands above mood"),
         (["--symptom", "dsyp=yes"], "did you mean 'dysp'"),
         (["--symptom", "dysp=maybe"], "unknown state of dysp 'maybe'"),
         (["--symptom", "dysp=yes", "--test", "xray=-1"], "'-1' is no cost"),
@@ -199,6 +200,22 @@ def test_what_cannot_be_meant_is_refused_in_words(asia, options, said):
     assert found.exit_code == 2
     assert said in found.output
     assert "Traceback" not in found.output
+
+
+@pytest.mark.parametrize(("suffix", "saved"), [(".uai", "saveUAI"), (".bifxml", "saveBIFXML"), (".xml", "saveBIFXML")])
+def test_other_kinds_of_files_say_the_same(asia, tmp_path, suffix, saved):
+    path = tmp_path / f"asia{suffix}"
+    known = path if suffix != ".xml" else tmp_path / "asia.bifxml"
+    getattr(pyagrum.loadBN(str(asia)), saved)(str(known))
+    if known != path:
+        known.rename(path)
+    network, original = load_network(path), load_network(asia)
+    assert sorted(table.shape for table in network.tables.values()) == sorted(t.shape for t in original.tables.values())
+    leaf = max(network.leaves, key=lambda node: len(network.ancestors([node])))
+    roles = suggested(network, {leaf: network.states[leaf][0]})
+    made = imported(network, roles)
+    differences = made.differences(path)
+    assert max(differences[node] for node in roles.causes) < 1e-6
 
 
 def test_files_that_are_no_networks_are_refused(tmp_path):

@@ -9,6 +9,8 @@ the causes are set.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +24,8 @@ from aquamend.errors import AquaMendError, MissingLibrary, UnknownName
 
 SUFFIXES = (".bif", ".uai", ".bifxml", ".xmlbif", ".xml", ".dsl", ".net", ".o3prm")
 """Kinds of files that the library reads."""
+ALSO_CALLED = {".xml": ".bifxml", ".xmlbif": ".bifxml"}
+"""Other names for what the library knows by one."""
 MOST_NUMBERS = 2e7
 """Most numbers in one table: a hundred and sixty megabytes."""
 CHUNK = 4096
@@ -168,6 +172,11 @@ Factor = tuple[tuple[str, ...], Floats]
 
 def load_network(path: Path) -> Network:
     """Return the network of a file: BIF, UAI, XMLBIF and what else pyAgrum reads."""
+    return network_of(read_by_library(path), path.stem)
+
+
+def read_by_library(path: Path) -> Any:
+    """Return what pyAgrum makes of a file, for its own inference."""
     try:
         import pyagrum
     except ImportError:
@@ -177,11 +186,13 @@ def load_network(path: Path) -> Network:
     if not path.is_file():
         raise AquaMendError("there is no such file; give the path of a network")
     try:
-        read = pyagrum.loadBN(str(path))
+        with tempfile.TemporaryDirectory(prefix="aquamend-") as folder:
+            known = Path(folder) / f"network{ALSO_CALLED.get(path.suffix.lower(), path.suffix.lower())}"
+            shutil.copyfile(path, known)
+            return pyagrum.loadBN(str(known))
     except Exception as error:  # noqa: BLE001 - whatever the library raises is about the file
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise AquaMendError(f"pyAgrum cannot read it: {first.replace(str(path), path.name)}") from None
-    return network_of(read, path.stem)
+        raise AquaMendError(f"pyAgrum cannot read it: {first.replace(str(known), path.name)}") from None
 
 
 def network_of(read: object, name: str) -> Network:

@@ -21,7 +21,7 @@ from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.files import parse_problem
 from aquamend.files.format import FORMAT
-from aquamend.networks.network import Network
+from aquamend.networks.network import Network, read_by_library
 from aquamend.networks.roles import Roles, guessed
 from aquamend.networks.rules import DEFAULT, as_noisy_or, as_rules
 from aquamend.problem import Problem
@@ -88,7 +88,7 @@ class Imported:
         import pyagrum
 
         library: Any = pyagrum
-        engine = library.LazyPropagation(library.loadBN(str(path)))
+        engine = library.LazyPropagation(read_by_library(path))
         engine.setEvidence(dict(self.roles.symptom))
         engine.makeInference()
         found = {}

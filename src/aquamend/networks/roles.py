@@ -65,6 +65,10 @@ def guessed(network: Network, symptom: Mapping[str, str]) -> Roles:
     causes = {node: CauseRole(normal=_usual(network, node)) for node in above if not network.parents[node]}
     for node in symptom:
         causes.pop(node, None)
+    if not causes:
+        raise AquaMendError(
+            f"no node stands above {', '.join(symptom)}; name another symptom, or causes in a roles file"
+        )
     tests = {
         leaf: TEST
         for leaf in network.leaves
