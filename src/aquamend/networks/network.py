@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -175,12 +176,20 @@ def load_network(path: Path) -> Network:
     return network_of(read_by_library(path), path.stem)
 
 
-def read_by_library(path: Path) -> Any:
-    """Return what pyAgrum makes of a file, for its own inference."""
+def library() -> Any:
+    """Return pyAgrum. Its import warns of its own making, and crashes where warnings are errors."""
     try:
-        import pyagrum
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pyagrum
     except ImportError:
         raise MissingLibrary("pyagrum", "networks", "to read Bayesian networks") from None
+    return pyagrum
+
+
+def read_by_library(path: Path) -> Any:
+    """Return what pyAgrum makes of a file, for its own inference."""
+    pyagrum = library()
     if path.suffix.lower() not in SUFFIXES:
         raise AquaMendError(f"{path.suffix or path.name!r} is no kind of network; give one of {', '.join(SUFFIXES)}")
     if not path.is_file():

@@ -21,7 +21,7 @@ from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState
 from aquamend.files import parse_problem
 from aquamend.files.format import FORMAT
-from aquamend.networks.network import Network, read_by_library
+from aquamend.networks.network import Network, library, read_by_library
 from aquamend.networks.roles import Roles, guessed
 from aquamend.networks.rules import DEFAULT, as_noisy_or, as_rules
 from aquamend.problem import Problem
@@ -85,10 +85,7 @@ class Imported:
 
     def differences(self, path: Path) -> dict[str, float]:
         """Return by how much that differs from exact inference in the network itself, by node, the worst first."""
-        import pyagrum
-
-        library: Any = pyagrum
-        engine = library.LazyPropagation(read_by_library(path))
+        engine = library().LazyPropagation(read_by_library(path))
         engine.setEvidence(dict(self.roles.symptom))
         engine.makeInference()
         found = {}
