@@ -14,7 +14,8 @@ alarmed = until_alarm(Episode(table, Stage.BESIDE, SwapCups("A", "B"), seed=(1,)
 print(f"declared: {alarmed.declared.target} is the least full; alarm: {alarmed.report}")
 
 for name in ("aquamend", "restart"):
-    robot = PouringRobot(alarmed)  # a branch: both policies meet the same table, bit for bit
+    # A branch: both policies meet the same table, bit for bit. Starting over is an ending for who does nothing else.
+    robot = PouringRobot(alarmed.posed(restarts=name == "restart"))
     found = recovered(policy_named(name), robot)
     print(f"\n{name}: {'recovered' if found.verdict.success else 'not recovered'} for {found.loss:.1f} s")
     for receipt in (leaf for act in found.receipts for leaf in act.leaves if leaf.cost > 0):
