@@ -21,7 +21,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.belief import InformationState
-from aquamend.errors import MissingLibrary
+from aquamend.errors import AquaMendError
 from aquamend.problem import Problem
 from aquamend.problem.building import joint_model
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
@@ -75,7 +75,8 @@ def _task(name: str) -> tuple[Any, Any, list[Any]]:
         import metaworld
         from metaworld.policies import ENV_POLICY_MAP
     except ImportError:
-        raise MissingLibrary("metaworld", "metaworld", "in an environment of its own: `make metaworld`") from None
+        what = "metaworld is not installed; it needs an environment of its own: run `make metaworld`"
+        raise AquaMendError(what) from None
     family = metaworld.MT1(name, seed=0)
     return family.train_classes[name](), ENV_POLICY_MAP[name], list(family.train_tasks)
 
