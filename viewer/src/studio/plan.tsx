@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { percent, quantity } from "../shared/format";
 import { ask, type PlanNode, type PlanTree, Refused, type Situation, stepWords, type TwoPlans } from "./data";
 
-const [ROW, COLUMN, OPEN] = [34, 250, 3];
+const [ROW, COLUMN, OPEN] = [34, 250, 2];
 
 interface Item { index: number; node: PlanNode; children: Item[] }
 
@@ -98,8 +98,8 @@ function Tree({ plan, marked }: { plan: PlanTree; marked: Set<number> }) {
                 style={{ left: `${y + 6}px`, top: `${x - top + ROW - 16}px`, width: `${COLUMN - 76}px` }} onClick={() => toggle(item)}
                 title={`${answerOf(node) && `after ${answerOf(node)} `}(${percent(node.probability)}): ${words}, ${quantity(node.loss, plan.unit)} from here on`}
               >
-                <span class="line">{answerOf(node) && <i>{answerOf(node)} </i>}<small>{percent(node.probability)}</small></span>
-                <span class="line">{more && <span aria-hidden="true">{closed.has(item.index) ? "▸ " : "▾ "}</span>}{words}{!more && <b> {quantity(node.loss, plan.unit)}</b>}{node.beyond && " …"}</span>
+                <span class="line">{answerOf(node) && <i>{answerOf(node)} </i>}<small>{percent(node.probability)}</small>{!more && <b> · {quantity(node.loss, plan.unit)}</b>}</span>
+                <span class="line">{more && <span aria-hidden="true">{closed.has(item.index) ? "▸ " : "▾ "}</span>}{words}{node.beyond && " …"}</span>
               </button>
             );
           })}

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 5e5e2a17fd77756a5dfa5ea94d851eddafd17f833dae94dc9c505eec28570df2.
+Built from viewer/ by `npm run build`; sources 513cd64332b371fa316c3c41f1eb1eb666b6a75aa58dff7792e0821c0a35ae18.
 Contains
 
 three 0.187.0 (MIT):
