@@ -86,10 +86,8 @@ class CheckedTable:
 def checked_tables(summaries: Mapping[str, Sequence[Summary]]) -> list[CheckedTable]:
     """Return all of the paper's tables, each beside the suite of its family among these, by name."""
     suites = {family_of(suite): suite for suite in summaries}
-    first = {
-        id(table.rows): table for table in reversed(PAPER_TABLES)
-    }  # larger batches stand beside the same rows again
-    tables = [table for table in PAPER_TABLES if first[id(table.rows)] is table]
+    known = list(PAPER_TABLES)  # larger batches stand beside the same rows a second time
+    tables = [table for k, table in enumerate(known) if all(table.rows != other.rows for other in known[:k])]
     return [_checked(table, suites.get(table.family, ""), summaries) for table in tables]
 
 
