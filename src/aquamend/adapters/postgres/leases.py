@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
+from weakref import WeakSet
 
 import psycopg
 
@@ -43,6 +44,9 @@ _HOLDER: Final = "SELECT holder FROM aquamend.leases WHERE session = %s"
 Listener = tuple[str | None, Callable[[], object]]
 
 
+_ALL: WeakSet[Leases] = WeakSet()
+
+
 class Leases:
     """The leases that one program holds, and whoever in it listens for the word of people."""
 
@@ -55,6 +59,11 @@ class Leases:
         """When the lease of each session was last asked for with success."""
         self._listeners: list[Listener] = []
         self._watch: threading.Thread | None = None
+        _ALL.add(self)
+
+    def unlock(self) -> None:
+        """Begin with nothing held by anybody, on the other side of a fork: who held the lock is not there."""
+        self._lock = threading.Lock()
 
     @property
     def held(self) -> list[str]:
@@ -157,3 +166,12 @@ class Leases:
         for call in heard:
             with suppress(Exception):  # such as of an event loop that is closed: leases have to be renewed all the same
                 call()
+
+
+def _unlock_all() -> None:
+    for leases in _ALL:
+        leases.unlock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_all)
