@@ -30,8 +30,8 @@ def in_hindsight(hindsight: Hindsight, unit: str) -> str:
     if math.isinf(hindsight.recovery):
         return "Even with the truth at hand there would have been no supported way to finish."
     return (
-        f"With the truth at hand it would have cost {hindsight.loss:.1f} {unit}: {hindsight.sensing:.1f} for the "
-        f"alarm's look at where the cups stand, {hindsight.recovery:.1f} to put right what was wrong, and "
+        f"With the truth at hand it would have cost {hindsight.loss:.1f} {unit}: {hindsight.sensing:.1f} for what "
+        f"the alarm itself measures, {hindsight.recovery:.1f} to put right what was wrong, and "
         f"{hindsight.finishing:.1f} for the rest of the task, by average durations."
     )
 

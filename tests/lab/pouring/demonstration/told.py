@@ -20,7 +20,8 @@ class LooksOnce:
     """Look at one cup, then stop safely."""
 
     def next_step(self, state):
-        return Escalate() if len(state.evidence) > 2 else Reprobe("look_B")
+        looks = [probe for probe in state.legal_probes if probe.startswith("look")]  # the alarm has had one of them
+        return Escalate() if len(state.evidence) > 2 else Reprobe(looks[0])
 
 
 @dataclass(frozen=True)
