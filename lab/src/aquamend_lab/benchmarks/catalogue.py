@@ -10,7 +10,7 @@ from aquamend_lab.benchmarks import m1, m1_depth
 from aquamend_lab.benchmarks.beyond import BEYOND
 from aquamend_lab.benchmarks.m1_proxy import ProxySuite
 from aquamend_lab.benchmarks.networks import NETWORK_SUITE
-from aquamend_lab.benchmarks.pouring import LARGE, POURING_SUITES, PRE_COMMIT, VALIDATION
+from aquamend_lab.benchmarks.pouring import LARGE, POURING_SUITES, VALIDATION
 from aquamend_lab.benchmarks.problem_folder import problem_folder
 from aquamend_lab.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
 from aquamend_lab.benchmarks.t4.suites import T4_SUITES
@@ -79,7 +79,7 @@ OUTSIDE: tuple[Suite, ...] = (NETWORK_SUITE, TEXTBOOK_SUITE)
 
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, BEYOND, *POURING_SUITES, *OUTSIDE]}
 
-NOT_RUN_YET = (LARGE, VALIDATION, PRE_COMMIT)
+NOT_RUN_YET = (LARGE, VALIDATION)
 """Suites whose full runs are not in results/ yet: `make results` makes them, and then they leave this list."""
 EXECUTED = tuple(suite.name for suite in POURING_SUITES if suite.name not in NOT_RUN_YET)
 """Suites of the simulated robot whose records are kept in results/: contact physics comes out the same on one kind of
