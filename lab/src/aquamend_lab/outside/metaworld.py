@@ -1,8 +1,9 @@
 """Meta-World's robot tasks, whose object is not where the robot believes it to be.
 
 Meta-World's are the tasks, the physics, the scripted controllers and the tests of success. Ours are what goes wrong,
-the monitor, the probes and their accuracy, the undoing and all costs; they were written down before the first run,
-with the tasks: those in which a free object lies where the observation says, and a script takes it somewhere.
+the monitor, the probes and their accuracy, the undoing and all costs; they were fixed before the full run, after
+trial episodes. The tasks are those in which a free object lies where the observation says, and a script takes it
+somewhere.
 
 The robot sees the object, believes that (its two coordinates on the table) and begins; what the script hears of the
 object is what is believed, unless the fingers feel it: then it is where the hand is. Meanwhile the object may be moved,
