@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ class Drawing:
 
     svg: bytes
     png: bytes
-    for_print: Callable[[], Mapping[str, bytes]] = dict
+    for_print: Callable[[], Mapping[str, bytes]] = field(default=dict, compare=False)
     """Draw it at the width of a column: the same as ``svg`` and as ``pdf``."""
 
 
