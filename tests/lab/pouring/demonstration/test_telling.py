@@ -1,5 +1,7 @@
 """A demonstration tells every moment as it comes, and its story agrees with what was paid."""
 
+import math
+
 import pytest
 
 pytest.importorskip("mujoco")
@@ -160,4 +162,9 @@ def test_a_pour_is_told_as_what_left_the_pitcher_and_has_a_picture(monkeypatch):
     assert pour.picture == PICTURE
     assert pour.picture_time > pour.time
     assert shown.story.success
-    assert charged(shown.story.receipts) == pytest.approx(shown.story.hindsight.loss, abs=6.0)
+    assert charged(shown.story.receipts) == pytest.approx(shown.story.moments[-1].time - beginning.measured[0].start_s)
+    fitted, skills = beginning.alarmed.template.fitted, ("draw back", "move", "pour", "put back")
+    needed = charged(shown.story.receipts, Charge.SENSING) + sum(fitted.seconds(skill) for skill in skills)
+    assert shown.story.hindsight.loss == pytest.approx(needed), "nothing was needless, so the same at its usual speed"
+    scatter = math.hypot(*(fitted.durations[skill].sd_s for skill in skills))
+    assert abs(charged(shown.story.receipts) - needed) < 2.0 * scatter
