@@ -84,6 +84,17 @@ def test_a_few_readings_choose_nothing():
     assert (found.kind, found.scores) == ("gaussian", {})
 
 
+def test_samples_without_a_bandwidth_get_a_spread_only_where_readings_have_none():
+    thought = {"samples": {"default": [2.0, 4.0]}}
+    alike, apart = (
+        learned_readings(thought, {"default": np.array(own)}, law=Law.SAMPLES, strength=2.0).kernel["samples"]["default"]
+        for own in ([3.0] * 5_000, [3.0, 5.0])
+    )
+    assert apart == [2.5, 3.0, 3.5, 5.0]
+    assert len(alike) == MOST_SAMPLES + 2
+    assert min(alike) < 3.0 < max(alike)
+
+
 def test_samples_are_the_readings_beside_what_was_thought():
     kernel = {"samples": {"default": [0.0, 1.0, 2.0, 3.0, 4.0]}, "bandwidth": 0.5}
     found = learned_readings(kernel, {"default": np.array([9.0, 8.0])}, law=Law.AS_WRITTEN, strength=2.0)
