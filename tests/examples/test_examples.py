@@ -60,7 +60,7 @@ PLANNED_STEP = FIRST_STEP | {
 }
 """What the default policy begins with, which looks further ahead."""
 KEY_LINE = {
-    "benchmark_my_policy.py": "aquamend loses 1.38 less on average; 17 of 100 scenarios tie",
+    "benchmark_my_policy.py": "aquamend loses 1.84 less on average; 16 of 100 scenarios tie",
     "certified_planning.py": "planning saves 0.282 s",
     "linear_chain.py": "by causes",
     "own_policy.py": "every step legal and repeatable",
@@ -131,16 +131,17 @@ def test_every_policy_gives_a_legal_first_step(name, policy):
         with pytest.raises(NotStructured):
             policy_named(policy).next_step(state)
         return
-    assert_legal(policy_named(policy).next_step(state), state)
+    assert_legal(policy_named(policy).next_step(state), state, undoes_more=policy == "veritrace")
 
 
-def assert_legal(step: object, state: InformationState) -> None:
+def assert_legal(step: object, state: InformationState, *, undoes_more: bool = False) -> None:
     problem = state.problem
     match step:
         case Reprobe(probe):
             assert probe in state.legal_probes
         case RollBack(correct, undo):
-            assert undo == problem.graph.closure(correct)
+            closure = problem.graph.closure(correct)
+            assert set(closure) <= set(undo) if undoes_more else undo == closure
             assert math.isfinite(problem.graph.rollback_cost(undo))
         case Restart():
             assert problem.restart_plan is not None

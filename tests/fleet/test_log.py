@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
 from tests.recovery.test_journal import HandsOver, in_child, told
+from tests.waiting import PATIENCE_S
 
 from aquamend.adapters.postgres import PostgresLog, tables
 from aquamend.errors import (
@@ -204,7 +205,7 @@ def test_two_programs_may_make_the_tables_at_once(address):
     barrier = threading.Barrier(4)
 
     def make(_):
-        barrier.wait()
+        barrier.wait(PATIENCE_S)
         with PostgresLog(address) as log:
             return log.sessions()
 

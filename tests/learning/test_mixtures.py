@@ -87,7 +87,9 @@ def test_a_few_readings_choose_nothing():
 def test_samples_without_a_bandwidth_get_a_spread_only_where_readings_have_none():
     thought = {"samples": {"default": [2.0, 4.0]}}
     alike, apart = (
-        learned_readings(thought, {"default": np.array(own)}, law=Law.SAMPLES, strength=2.0).kernel["samples"]["default"]
+        learned_readings(thought, {"default": np.array(own)}, law=Law.SAMPLES, strength=2.0).kernel["samples"][
+            "default"
+        ]
         for own in ([3.0] * 5_000, [3.0, 5.0])
     )
     assert apart == [2.5, 3.0, 3.5, 5.0]

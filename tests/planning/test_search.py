@@ -48,7 +48,7 @@ from tests.tiers import cases
 def untabulated():
     """Leave out the table of all evidence states, which would answer for most problems here before a search begins."""
     methods = search_module.METHODS
-    search_module.METHODS = tuple(m for m in methods if not isinstance(m, search_module.Table))
+    search_module.METHODS = tuple(m for m in methods if not isinstance(m, search_module.TableBound))
     yield
     search_module.METHODS = methods
 
@@ -365,7 +365,7 @@ def test_the_wrong_certificate_that_was_found_is_right():
 
 
 def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_kinds):
-    methods = (*search_module.METHODS, search_module.Table())
+    methods = (*search_module.METHODS, search_module.TableBound())
     accepted = dict.fromkeys(methods, 0)
     for seed in range(40):
         state, reference = both_kinds(seed)
@@ -376,14 +376,14 @@ def test_every_method_says_where_it_applies_and_bounds_the_optimum_there(both_ki
             for plan in method.improve(state, Limits(gap=1e-6)):
                 assert plan.bounds.lower <= reference.optimum() + 1e-9, (seed, method)
                 assert plan.bounds.upper >= reference.optimum() - 1e-9, (seed, method)
-    assert min(n for method, n in accepted.items() if not isinstance(method, search_module.Readings)) > 0
+    assert min(n for method, n in accepted.items() if not isinstance(method, search_module.ReadingsBound)) > 0
 
 
 def test_a_table_of_all_evidence_states_is_the_optimum_with_its_first_probe():
     probed = 0
     for seed in range(20):
         state = random_state(seed)
-        (plan,) = search_module.Table().improve(state, Limits())
+        (plan,) = search_module.TableBound().improve(state, Limits())
         searched = search(state, Limits(gap=1e-9))
         assert plan.bounds.lower == plan.bounds.upper == pytest.approx(searched.bounds.upper, abs=1e-9)
         if plan.probe is not None:
@@ -394,7 +394,7 @@ def test_a_table_of_all_evidence_states_is_the_optimum_with_its_first_probe():
 
 
 def test_a_table_is_not_begun_without_the_room_or_the_time_for_it():
-    table, state = search_module.Table(), random_state(0)
+    table, state = search_module.TableBound(), random_state(0)
     assert len(list(table.improve(state, Limits()))) == 1
     assert not list(table.improve(state, Limits(memory=100.0)))
     assert not list(table.improve(state, Limits(deadline_s=0.0)))
@@ -464,7 +464,7 @@ def integrated(state: InformationState, weight: np.ndarray, said: dict[int, np.n
 
 def test_a_reading_is_a_matter_for_the_two_trees_alone():
     accepting = [method for method in search_module.METHODS if method.accepts(scale_state(1))]
-    assert search_module.Readings in map(type, accepting)
+    assert search_module.ReadingsBound in map(type, accepting)
     assert search_module.Evidence not in map(type, accepting)
 
 

@@ -110,7 +110,7 @@ def test_whoever_loses_the_session_to_another_program_stops_first(recovering, sc
     other.start()
     with pytest.raises(ForeignSession):
         run(log)
-    other.join()
+    other.join(A_WHILE_S)
     assert robot.asked == ["undo: clear", "stop undo: clear"]
     assert robot.rests.is_set()
 

@@ -81,7 +81,7 @@ class Body:
 
     def stop(self, act):
         self.stopped.set()
-        self.stands.wait()
+        self.stands.wait(PATIENCE_S)
         return self.verify(act)
 
     def verify(self, act):

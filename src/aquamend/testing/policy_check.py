@@ -121,10 +121,10 @@ def _check_rollback(state: InformationState, decision: RollBack) -> None:
     if not state.problem.corrections:
         _fail(state, "rolls back, but in this problem only plans, restart and escalation end a recovery")
     unknown = [name for name in decision.correct if name not in graph.belief_index]
-    if unknown or not decision.correct or len(set(decision.correct)) < len(decision.correct):
-        _fail(
-            state, f"rolls back to correct {list(decision.correct)}; name at least one belief of the graph, each once"
-        )
+    if unknown or len(set(decision.correct)) < len(decision.correct):
+        _fail(state, f"rolls back to correct {list(decision.correct)}; name beliefs of the graph, each once")
+    if not (decision.correct or decision.undo):
+        _fail(state, "rolls back, but names no belief to correct and no action to undo; return Continue() instead")
     closure = graph.closure(decision.correct)
     kept = [name for name in closure if name not in decision.undo]
     if kept or len(set(decision.undo)) < len(decision.undo):

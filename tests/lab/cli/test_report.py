@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from aquamend_lab.benchmarks.catalogue import M1
 from aquamend_lab.benchmarks.looks import looks_of
@@ -191,7 +192,7 @@ def test_a_report_loads_no_robot_and_no_suite(folder):
         "heavy = ('aquamend_lab.pouring', 'aquamend_lab.benchmarks', 'mujoco')\n"
         "print([name for name in sys.modules if name.startswith(heavy)])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert done.stdout.strip() == "[]"
 
 
