@@ -162,7 +162,8 @@ ONE_FAULT_2: list[tuple[str, Any, str, str]] = [
     ("kernels.weigh.bandwidth", 1, "kernels.weigh.bandwidth", "not go with gaussian; keep only gaussian, outliers"),
     ("kernels.look.outliers", 0.1, "kernels.look.outliers", "does not go with outcomes and likelihood"),
     ("kernels.touch", {"outliers": 0.1}, "kernels.touch",
-     "does not say how the probe answers; give outcomes and likelihood, or noisy_or and outcomes, or gaussian, or mixture, or samples"),
+     "does not say how the probe answers; give outcomes and likelihood, or noisy_or and outcomes, or gaussian, "
+     "or mixture, or samples"),
     ("kernels.touch.samples", {}, "kernels.touch", "it has mixture and samples; keep mixture, or samples"),
     ("kernels.touch.mixture.nothing", [], "kernels.touch.mixture.nothing", "it is empty"),
     ("kernels.touch.mixture.nothing", [[1, 5]], "kernels.touch.mixture.nothing", "three finite numbers"),
