@@ -1,9 +1,12 @@
 """What each ablation takes away, seen in the posterior it decides by and in what it does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from aquamend.belief import InformationState, Observation
+from aquamend.belief.state import normalised
 from aquamend.policies import TwoStep
 from aquamend.problem.model import Cause
 from aquamend.recovery import Measure, recovered
@@ -48,6 +51,15 @@ def test_the_proxies_are_what_they_are_called(state):
     assert sampled(state).sum() == SAMPLES
     assert np.array_equal(sampled(state), sampled(state)), "the same draws for the same evidence"
     assert np.all(product_of_marginals(state)[state.posterior == 0] == 0)
+
+
+def test_the_independence_proxy_keeps_what_is_left_beside_a_failure_that_is_all_but_certain():
+    """One less a probability that rounds to one is nothing or a rounding error; neither is what the marginals say."""
+    state = STATES[0]
+    sound = state.problem.failed[:, state.problem.graph.belief_index["camera"]] == 0
+    posterior = normalised(state.posterior * np.where(sound, 1e-30, 1.0))
+    weights = product_of_marginals(replace(state, posterior=posterior, origin=None))
+    assert 0.0 < weights[sound].sum() / weights.sum() < 1e-25
 
 
 def test_overconfidence_squares_the_alarm_posterior_and_conditions_as_it_should():

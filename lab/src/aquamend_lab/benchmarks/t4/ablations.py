@@ -54,8 +54,9 @@ def _of_cause(state: InformationState, cause: Cause) -> Floats:
 
 def product_of_marginals(state: InformationState) -> Floats:
     """Independence proxy: every hypothesis weighs what its beliefs' own probabilities make of it."""
-    q, z = state.failure_probabilities, state.problem.failed
-    return np.asarray(np.where(state.posterior > 0, (q**z * (1 - q) ** (1 - z)).prod(axis=1), 0.0))
+    failed, z = state.failure_probabilities, state.problem.failed
+    held = state.posterior @ (1.0 - z)  # one less a probability near one would be no more than its rounding
+    return np.asarray(np.where(state.posterior > 0, np.where(z > 0, failed, held).prod(axis=1), 0.0))
 
 
 def likeliest_few(state: InformationState) -> Floats:
