@@ -91,7 +91,7 @@ LOWEST_TESTS := tests/problem tests/learning tests/lint tests/files \
 
 lowest: $(UV_STAMP)
 	@$(UV) venv --quiet --clear --python $(BIN)/python $(LOWEST)
-	@$(UV) pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable . pytest==9.0.0 hypothesis==6.140.0
+	@$(UV) pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[learn]' pytest==9.0.0 hypothesis==6.140.0
 	@$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
 # The documentation as a site: pages by role, and the API reference from docstrings; every link is checked.
