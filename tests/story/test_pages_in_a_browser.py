@@ -66,7 +66,7 @@ def test_a_click_on_a_belief_lights_what_rests_on_it(page):
 def test_nothing_sticks_out_sideways(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     page.locator("summary").evaluate_all("each => each.forEach(one => one.parentElement.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)  # once it is laid out
     page.set_viewport_size({"width": 1000, "height": 640})
 
 
