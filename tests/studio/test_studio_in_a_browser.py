@@ -228,4 +228,4 @@ def test_nothing_sticks_out_sideways(browser, address, width):
         for tab in ("Situation", "Plan", "File", "Sessions"):
             page.get_by_role("button", name=tab, exact=True).click()
             page.wait_for_timeout(300)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
+            page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)

@@ -321,7 +321,7 @@ def test_an_outline_is_named_where_the_cup_is_not(two: Page) -> None:
 @pytest.mark.parametrize("width", [390, 1300])
 def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
     page.set_viewport_size({"width": 1000, "height": 640})
 
 
