@@ -129,7 +129,7 @@ pytest: $(STAMP)
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal $(PYTEST_ARGS)
 
 bench: $(STAMP)
-	@$(ONE_THREAD) $(BIN)/python bench/run.py
+	@$(ONE_THREAD) $(BIN)/python bench/run.py $(BENCH)
 
 results: $(STAMP)
 	@for suite in $(if $(SUITES),$(SUITES),$$($(BIN)/python -c 'from aquamend_lab.benchmarks.catalogue import SUITES; print(*SUITES)')); do \
@@ -143,7 +143,7 @@ metaworld: $(UV_STAMP)
 	@$(UV) pip install --quiet --python $(METAWORLD)/bin/python --require-hashes -r requirements/metaworld.txt
 	@$(UV) pip install --quiet --python $(METAWORLD)/bin/python --no-deps --no-build-isolation --editable . --editable lab
 	@rm -rf results/metaworld-v1
-	@$(ONE_THREAD) $(METAWORLD)/bin/aquamend bench aquamend_lab.benchmarks.metaworld:METAWORLD_SUITE --out results/metaworld-v1 --compress
+	@$(ONE_THREAD) $(METAWORLD)/bin/aquamend bench aquamend_lab.benchmarks.metaworld_suite:METAWORLD_SUITE --out results/metaworld-v1 --compress
 
 viewer:
 	@cd viewer && npm ci --silent && npm test --silent && npm run --silent build

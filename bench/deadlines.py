@@ -23,7 +23,7 @@ from aquamend.errors import NotDiscrete, TooLarge
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Best, Certified, Exact, evaluate
-from aquamend.policies.sampling import sampled
+from aquamend.policies.sampling import sampled_value
 
 clock = time.thread_time
 PROBLEMS = 1_000
@@ -44,7 +44,7 @@ def _evaluated(policy: Callable[[], object]) -> Work:
 
 def _sampled(state: InformationState, deadline_s: float) -> object:
     try:
-        return sampled(AquaMend(), state, seconds=deadline_s)
+        return sampled_value(AquaMend(), state, seconds=deadline_s)
     except TooLarge:
         return None
 
@@ -68,9 +68,12 @@ def took(seed: int) -> tuple[str, float, float, str]:
     problem = instances.anything(seed)
     state = InformationState.alarmed(problem)
     deadline_s = float(MOST_DEADLINE_S ** rng.uniform(1.0, 6.0))
-    deadline.clock = clock
+    before, deadline.clock = deadline.clock, clock
     started = time.thread_time()
-    WORK[name](state, deadline_s)
+    try:
+        WORK[name](state, deadline_s)
+    finally:
+        deadline.clock = before
     size = f"{len(state.posterior):,} hypotheses, {len(problem.graph.beliefs)} beliefs, {len(state.legal)} probes"
     return name, deadline_s, time.thread_time() - started, size
 
@@ -89,7 +92,8 @@ def deadlines(n: int = PROBLEMS) -> Table:
         counts[name] += 1
         held[name] += over <= 0.0
         worst[name].append((over, f"{deadline_s:.3f} s took {took_s:.3f} s: number {seed}, {size}"))
-    table = Table(title=f"Deadlines: {sum(held.values()) / n:.1%} of {n} hold (target 99 %)", title_justify="left")
+    title = f"Deadlines: {sum(held.values()) / n:.1%} of {n:,} hold (target 99 %), processor time"
+    table = Table(title=title, title_justify="left")
     for column in ("what", "held", "worst"):
         table.add_column(column, justify="right" if column == "held" else "left")
     for name in WORK:

@@ -64,7 +64,7 @@ def measured(name: str) -> dict[str, Any]:
     found = {"build": time.thread_time() - started, "built_mb": peak_mb(), "targets": large[1:]}
     state = InformationState.alarmed(problem)
     steps = []
-    for _ in range(6):  # a new state each time, so that nothing is remembered but the tables of the problem
+    for _ in range(6):  # a new state each time, so that nothing is kept but the tables of the problem
         fresh, started = replace(state), time.thread_time()
         AquaMend().next_step(fresh)
         steps.append(time.thread_time() - started)

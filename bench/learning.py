@@ -142,8 +142,8 @@ class Site:
     learned: float
     newer: float | None = None
     """Learned from the newer half alone."""
-    told: bool = False
-    """Whether a change was told."""
+    noticed: bool = False
+    """Whether a change was noticed."""
 
 
 def site(kind: str, n: int, seed: int) -> Site:
@@ -158,13 +158,13 @@ def site(kind: str, n: int, seed: int) -> Site:
         ]  # fmt: skip
         true = parse_problem(file_of(later))
         newer = cost_of_deciding(learned(guess, records[n // 2 :], intervals=False).problem, true)
-        told = any(said.startswith("what was found") for said in drifts(records))
+        noticed = any(said.startswith("what was found") for said in drifts(records))
     else:
         records, true = drawn(numbers, n, rng, alarms=kind == "alarm-only"), parse_problem(file_of(numbers))
-        newer, told = None, any(True for _ in drifts(records))
+        newer, noticed = None, any(True for _ in drifts(records))
     found = learned(copy.deepcopy(guess), records, intervals=False).problem
     costs = [cost_of_deciding(by, true) for by in (true, parse_problem(guess), found)]
-    return Site(*costs, newer, told)
+    return Site(*costs, newer, noticed)
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> tuple[float, float, float]:
@@ -177,7 +177,7 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> tuple[float, float, 
 
 def table(sites: int) -> Iterator[str]:
     """Yield the table, row by row."""
-    yield "| sites | records | by the guesses | learned | within 5 % | newer half alone | a change was told |"
+    yield "| sites | records | by the guesses | learned | within 5 % | newer half alone | a change was noticed |"
     yield "|---|---:|---:|---:|---|---:|---:|"
     for kind, sizes in KINDS.items():
         for n in sizes:
@@ -187,9 +187,9 @@ def table(sites: int) -> Iterator[str]:
             newer = [one.newer for one in found if one.newer is not None]
             late = f"{ratio(newer, true)[0]:.3f}" if newer else "–"
             within = "yes" if own[0] <= ALLOWED else "no"
-            told = sum(one.told for one in found) / sites
+            noticed = sum(one.noticed for one in found) / sites
             interval = f"{own[0]:.3f} ({own[1]:.3f} to {own[2]:.3f})"
-            yield f"| {kind} | {n:,} | {guess[0]:.3f} | {interval} | {within} | {late} | {told:.0%} |"
+            yield f"| {kind} | {n:,} | {guess[0]:.3f} | {interval} | {within} | {late} | {noticed:.0%} |"
 
 
 def main() -> None:

@@ -91,7 +91,7 @@ def adaptive_optimum(state: InformationState) -> float:
     memo: dict[tuple[int, ...], float] = {}
 
     def corrected(belief: int, weights: np.ndarray) -> float:
-        return min(float(weights @ value.wrong) for value in problem.values_of(belief))
+        return min(float(weights @ value.wrong) for value in problem.new_values[belief])
 
     def value(weights: np.ndarray, answers: tuple[int, ...]) -> float:
         if answers in memo:

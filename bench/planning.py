@@ -6,7 +6,6 @@ python bench/planning.py
 from __future__ import annotations
 
 import pickle
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +20,8 @@ from rich.table import Table
 from aquamend import AquaMend, Best, InformationState, Problem, load_problem
 from aquamend.errors import NotDiscrete
 from aquamend.policies import Policy, evaluate
-from aquamend.policies.sampling import SampledEvaluation, sampled
-from aquamend_lab.benchmarks.pouring import POURING_SUITES
+from aquamend.policies.sampling import SampledEvaluation, sampled_value
+from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 EPISODES = 200
@@ -81,7 +80,7 @@ def _cost(policy: Policy, problem: Problem) -> str:
     try:
         found = evaluate(policy, problem)
     except NotDiscrete:
-        found = sampled(policy, InformationState.alarmed(problem), episodes=EPISODES)
+        found = sampled_value(policy, InformationState.alarmed(problem), episodes=EPISODES)
     width = f" ± {found.half_width:.2g}" if isinstance(found, SampledEvaluation) else ""
     return f"{found.expected_loss:.4f}{width}"
 
@@ -106,14 +105,5 @@ def on_files() -> Table:
     return table
 
 
-def planning() -> Table:
-    """Return both tables, one above the other."""
-    both = Table.grid()
-    both.add_row(on_files())
-    both.add_row(on_the_robot())
-    return both
-
-
 if __name__ == "__main__":
-    Console(width=max(130, Console().width)).print(planning())
-    sys.exit()
+    Console(width=max(130, Console().width)).print(on_files(), on_the_robot())

@@ -13,12 +13,12 @@ import numpy as np
 from rich.table import Table
 
 from aquamend.recovery import Charge
-from aquamend_lab.pouring.mujoco.body import Body, Skill, drive
+from aquamend_lab.pouring.mujoco.body import Body, Skill, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import put_back
-from aquamend_lab.pouring.mujoco.drawing import draw_scene
+from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.handling import grasp, lift, move
-from aquamend_lab.pouring.mujoco.measuring import localise, look, weigh
-from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.measuring import localise, read_level, read_scale
+from aquamend_lab.pouring.mujoco.random_tables import draw_scene
 from aquamend_lab.pouring.mujoco.recorder import Recorder
 from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
 from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m
@@ -45,21 +45,21 @@ def rest(body: Body) -> None:
 
 def carry(body: Body) -> None:
     for skill in (grasp(body, "pitcher"), lift(body), move(body, "B")):
-        assert drive(body, skill).succeeded
+        assert tick_until_done(body, skill).succeeded
 
 
 def execution(body: Body) -> None:
     """Look, fetch the pitcher, pour, put it back."""
-    drive(body, localise(body))
+    tick_until_done(body, localise(body))
     carry(body)
-    drive(body, pour(body, "B", DOSE_G))
-    assert drive(body, put_back(body, Charge.CONTINUATION)).succeeded
+    tick_until_done(body, pour(body, "B", DOSE_G))
+    assert tick_until_done(body, put_back(body, Charge.CONTINUATION)).succeeded
 
 
 @cache
 def at_rest() -> Body:
     body = Body(Simulation.of(SCENE))
-    drive(body, localise(body))
+    tick_until_done(body, localise(body))
     return body
 
 
@@ -138,7 +138,7 @@ def pouring_table() -> Table:
     for what, start, work, recorded in (
         ("table at rest", at_rest(), rest, False),
         ("grasp, lift, move", at_rest(), carry, False),
-        ("pour", beside(), lambda body: drive(body, pour(body, "B", DOSE_G)), False),
+        ("pour", beside(), lambda body: tick_until_done(body, pour(body, "B", DOSE_G)), False),
         ("whole execution", at_rest(), execution, False),
         ("whole execution, recorded", at_rest(), execution, True),
     ):
@@ -147,9 +147,9 @@ def pouring_table() -> Table:
     table.add_row("build and settle", "3.0 s", f"{each_ms(lambda: Simulation.of(SCENE), 3):.0f} ms")
     table.add_row("branch", "", f"{each_ms(beside().branch):.2f} ms")
     for name, begin in (
-        ("look", lambda body: look(body, "B")),
+        ("look", lambda body: read_level(body, "B")),
         ("localise", localise),
-        ("weigh", lambda body: weigh(body, 1)),
+        ("weigh", lambda body: read_scale(body, 1)),
     ):
         table.add_row(f"{name}, without its ticks", "", f"{sensed_ms(begin):.2f} ms")
     table.add_row(f"memory after {EXECUTIONS} executions", "", f"{growth_mb():+.1f} MB")

@@ -1,7 +1,8 @@
 """Time what AquaMend promises to do fast, each beside the obvious way to do it, in one run on one machine.
 
-    make bench                          # all of it
-    python bench/run.py exact sharing   # some parts
+    make bench                                     # all of it
+    python bench/run.py exact sharing              # some parts
+    make bench BENCH='--keep results/speed.json'   # and keep what came out, part by part, for the page on speed
 
 Times are processor time, medians over repetitions after a warm-up, or of one call where it takes long. Ratios are what
 to compare: machines differ and are noisy.
@@ -9,6 +10,9 @@ to compare: machines differ and are noisy.
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import pickle
 import resource
 import subprocess
@@ -22,9 +26,10 @@ from statistics import median
 import instances
 import naive
 from certificates import certificates
+from deadlines import deadlines
 from journal import journal
 from large import large
-from planning import planning
+from planning import on_files, on_the_robot
 from pouring import pouring_table
 from rich.console import Console
 from rich.table import Table
@@ -34,9 +39,11 @@ from aquamend.belief.support import spoken
 from aquamend.decision import min_cut
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import probe_values
+from aquamend.files.atomic import write_atomically
 from aquamend.planning.exact import solve
 from aquamend.problem import Problem
 from aquamend_lab.benchmarks.catalogue import M1, M1_DEPTH
+from aquamend_lab.benchmarks.environment import processor
 
 ROOT = Path(__file__).parent.parent
 
@@ -70,11 +77,10 @@ def cpu_seconds(call: Callable[[], object], *, repeat: int) -> float:
 class Report:
     """Rows of what was timed, against what, and the target."""
 
-    def __init__(self) -> None:
-        self.table = Table(title="AquaMend benchmark", title_justify="left")
-        for column in ("what", "time", "target", "beside it", "ratio"):
-            self.table.add_column(column, justify="left" if column in ("what", "beside it") else "right")
-        self.missed: list[str] = []
+    def __init__(self, title: str) -> None:
+        self.table = Table(title=f"{title}, processor time", title_justify="left")
+        for column in ("what", "time", "target", "beside it", "ratio", ""):
+            self.table.add_column(column, justify="left" if column in ("what", "beside it", "") else "right")
 
     def add(
         self, what: str, ours: float, *, target: float, beside: str = "", reference: float | None = None, note: str = ""
@@ -82,9 +88,8 @@ class Report:
         """Note one row; ``target`` is in seconds."""
         ratio = "" if reference is None else f"{reference / ours:,.1f}×"
         other = "" if reference is None else f"{beside}: {_shown(reference)}"
-        if ours > target:
-            self.missed.append(what)
-        self.table.add_row(what + note, _shown(ours), f"< {_shown(target)}", other, ratio)
+        missed = "missed" if ours > target else ""
+        self.table.add_row(what + note, _shown(ours), f"< {_shown(target)}", other, ratio, missed)
 
 
 def _shown(t: float) -> str:
@@ -237,8 +242,10 @@ def starting(report: Report) -> None:
     """Import and the whole command, as separate processes."""
 
     def run(*command: str) -> Callable[[], object]:
-        return lambda: subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+        return lambda: subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=installed)
 
+    # Compiled once and kept, as what is installed is, whatever the shell says.
+    installed = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     bare = cpu_seconds(run(sys.executable, "-c", "pass"), repeat=5)
     numpy = cpu_seconds(run(sys.executable, "-c", "import numpy"), repeat=5) - bare
     ours = cpu_seconds(run(sys.executable, "-c", "import aquamend"), repeat=5) - bare
@@ -252,32 +259,71 @@ def starting(report: Report) -> None:
     report.add("  with --robustness, CPU", both, target=0.4, beside="without", reference=decide)
 
 
-PARTS: dict[str, Callable[[Report], None]] = {
-    part.__name__: part for part in (starting, decision, sharing, minimum_cut, robot_alarms, exact, suites, journal)
+def tabled(part: Callable[[Report], None], title: str) -> Callable[[], Table]:
+    """Return a part that adds rows to a report as one that returns the table of its rows."""
+
+    def run() -> Table:
+        report = Report(title)
+        part(report)
+        return report.table
+
+    return run
+
+
+PARTS: dict[str, Callable[[], Table]] = {
+    "starting": tabled(starting, "Starting"),
+    "decision": tabled(decision, "One decision"),
+    "robot_alarms": tabled(robot_alarms, "One decision at the robot's alarms"),
+    "robot_policies": on_the_robot,
+    "planning": on_files,
+    "sharing": tabled(sharing, "Beliefs that share what undoing them takes"),
+    "minimum_cut": tabled(minimum_cut, "Which of very many beliefs to correct"),
+    "exact": tabled(exact, "Optimal plans"),
+    "certificates": certificates,
+    "large": large,
+    "deadlines": deadlines,
+    "journal": tabled(journal, "Journals"),
+    "suites": tabled(suites, "Benchmark suites"),
+    "pouring": pouring_table,
 }
-TABLES: dict[str, Callable[[], Table]] = {
-    "large": large, "certificates": certificates, "planning": planning, "pouring": pouring_table,
-}  # fmt: skip
 
 
-def main(asked: list[str]) -> None:
+def kept(table: Table) -> dict[str, object]:
+    """Return a table as JSON keeps it, with what it was measured with."""
+    columns = {str(column.header): [str(cell) for cell in column.cells] for column in table.columns}
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    return {
+        "title": str(table.title),
+        "columns": list(columns),
+        "rows": [list(row) for row in zip(*columns.values(), strict=True)],
+        "commit": commit.stdout.strip(),
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "processor": processor(),
+    }
+
+
+def main() -> None:
     """Run everything, or the parts that are named, and print what comes of it as soon as it is there."""
-    names = asked or [*PARTS, *TABLES]
-    if unknown := [name for name in names if name not in (*PARTS, *TABLES)]:
-        raise SystemExit(f"no part is called {', '.join(unknown)}; there are {', '.join([*PARTS, *TABLES])}")
-    report, console = Report(), Console()
+    options = argparse.ArgumentParser(description="Time what AquaMend promises to do fast.")
+    options.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}; default: all of them")
+    options.add_argument(
+        "--keep", type=Path, metavar="FILE", help="keep each part's table in this file, in place of its last"
+    )
+    asked = options.parse_args()
+    if unknown := [name for name in asked.parts if name not in PARTS]:
+        options.error(f"no part is called {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    console, names = Console(), asked.parts or list(PARTS)
     console.width = max(console.width, 112)
-    console.print("timing; all of it takes about eight minutes on two slow cores …")
-    for name in names:
-        if name in PARTS:
-            PARTS[name](report)
-    if report.table.row_count:
-        console.print(report.table)
-    for name in names:
-        if name in TABLES:
-            console.print(TABLES[name]())
-    console.print("all targets met" if not report.missed else f"over target here: {', '.join(report.missed)}")
+    for number, name in enumerate(names, start=1):
+        console.print(f"{number} of {len(names)}: {name} …")
+        table = PARTS[name]()
+        console.print(table)
+        if asked.keep:
+            found = json.loads(asked.keep.read_text(encoding="utf-8")) if asked.keep.is_file() else {}
+            found[name] = kept(table)
+            in_order = {part: found[part] for part in PARTS if part in found}
+            write_atomically(asked.keep, (json.dumps(in_order, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -9,13 +9,13 @@ from rich.table import Table
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, drive
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
-from aquamend_lab.pouring.mujoco.drawing import draw_scene
+from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.episode import DOSE_G
 from aquamend_lab.pouring.mujoco.handling import move
 from aquamend_lab.pouring.mujoco.measuring import localise
-from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.random_tables import draw_scene
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G
 
@@ -28,15 +28,15 @@ def run(number: int) -> tuple[bool, float, float, float]:
     rng = np.random.default_rng((SEED, number))
     scene = draw_scene(rng)
     body = Body(Simulation.of(scene), seed=(SEED, number))
-    drive(body, localise(body))
+    tick_until_done(body, localise(body))
     cup = min(scene.vessels[:3], key=lambda vessel: vessel.grams)
-    fetched = drive(body, fetch(body, dim.PITCHER, Charge.CONTINUATION)).succeeded
-    drive(body, body.perform("move", Charge.CONTINUATION, move(body, cup.name)))
-    poured = drive(body, body.perform("pour", Charge.CONTINUATION, pour(body, cup.name, DOSE_G)))
-    placed = drive(body, put_back(body, Charge.CONTINUATION)).succeeded
+    fetched = tick_until_done(body, fetch(body, dim.PITCHER, Charge.CONTINUATION)).succeeded
+    tick_until_done(body, body.perform("move", Charge.CONTINUATION, move(body, cup.name)))
+    poured = tick_until_done(body, body.perform("pour", Charge.CONTINUATION, pour(body, cup.name, DOSE_G)))
+    placed = tick_until_done(body, put_back(body, Charge.CONTINUATION)).succeeded
     came = body.simulation.grams(cup.name) - cup.grams
     good = fetched and placed and body.simulation.spilled_g() == 0 and abs(came - DOSE_G) <= QUANTITY_TOLERANCE_G
-    drive(body, pour_back(body, cup.name, float(poured.value or 0.0), Charge.ROLLBACK))
+    tick_until_done(body, pour_back(body, cup.name, float(poured.value or 0.0), Charge.ROLLBACK))
     back = body.simulation.grams(cup.name) - cup.grams
     return good, came - DOSE_G, back, float(poured.value or 0.0) - came
 

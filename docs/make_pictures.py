@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
 from aquamend import AquaMend, InformationState, load_problem
-from aquamend.explanation.as_text import print_decision
-from aquamend.explanation.report import decision_report
+from aquamend.policies.decision_report import decision_report
+from aquamend.story.decision_in_terminal import print_decision
 
 ROOT = Path(__file__).parent.parent
 

@@ -45,7 +45,7 @@ SOAKS = (
         "schedules",
         "Random schedules beside a model",
         """\
-A session is told things in any order: receipts that are right, late, wrong or missing, alarms, answers that nobody
+A session hears things in any order: receipts that are right, late, wrong or missing, alarms, answers that nobody
 asked for, cancellations, people who allow, refuse, settle or answer too late, time that passes, crashes, a second
 program that takes the session up. After every call it is compared with a small model written apart from it
 (`tests/reference/session.py`), with its own log read back from JSON, and with what its robot has begun: never two acts

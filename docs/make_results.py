@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.analysis.figures.appearance import described_by, looks_in
+from aquamend_lab.analysis.figures.appearance import described_by, styles_in
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.plots import mean_dots
-from aquamend_lab.analysis.report.readme_tables import with_tables
+from aquamend_lab.analysis.report.readme_tables import with_speed, with_tables
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, OUTSIDE, PUBLISHED
@@ -22,7 +23,7 @@ PAGES = {
     "docs/outside.md": FROM_OUTSIDE,
 }
 PICTURES = {"ablation": "t4-ablation-v3", "pouring": "t4-v3"}
-"""Drawn once the suite is in results/."""
+"""Which suite's means each of them draws."""
 
 
 def committed(suite: str) -> Run:
@@ -33,7 +34,7 @@ def committed(suite: str) -> Run:
 def picture(suite: str) -> bytes:
     """Return the drawing of a suite's means beside the paper's, as SVG."""
     run = committed(suite)
-    with described_by(looks_in([run.manifest])):
+    with described_by(styles_in([run.manifest])):
         figure = mean_dots(suite, summarise(table_of(run)), paper_table(suite))
     if figure is None:
         raise SystemExit(f"there is nothing to draw of {suite}")
@@ -45,12 +46,12 @@ def main() -> None:
     for page, suites in PAGES.items():
         path = ROOT / page
         runs = [committed(suite) for suite in suites]
-        with described_by(looks_in(run.manifest for run in runs)):
+        with described_by(styles_in(run.manifest for run in runs)):
             text = with_tables(path.read_text(encoding="utf-8"), runs)
         write_atomically(path, text.encode())
+    speed, timed = ROOT / "docs" / "speed.md", json.loads((ROOT / "results" / "speed.json").read_text("utf-8"))
+    write_atomically(speed, with_speed(speed.read_text("utf-8"), timed).encode())
     for name, suite in PICTURES.items():
-        if not (ROOT / "results" / suite).is_dir():
-            continue
         write_atomically(ROOT / "docs" / "images" / f"{name}.svg", picture(suite))
 
 

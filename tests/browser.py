@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.waiting import PATIENCE_S
 
+expect.set_options(timeout=60_000)
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
@@ -48,6 +49,15 @@ def page_at(
     finally:
         context.close()
         del _HEARD[page]
+
+
+def reach(page: Page, selector: str, *, most: int = 120) -> None:
+    """Press Tab until an element that the selector finds has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"{selector} is out of reach of the keyboard")
 
 
 def until(page: Page, expression: str) -> None:

@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 from aquamend import InformationState
-from aquamend.explanation.report import decision_report
+from aquamend.decision.step_words import Wording
 from aquamend.policies import AquaMend
+from aquamend.policies.alternatives import alternatives
+from aquamend.policies.decision_report import decision_report
+from aquamend.story.decision_in_terminal import print_decision
 from aquamend.testing import sample_problems
 
 
@@ -25,7 +28,14 @@ def test_a_notebook_shows_a_table_with_every_name_escaped(lid_state):
     assert "&lt;script&gt;" in hostile._repr_html_()
 
 
-def test_a_decision_is_shown_as_its_text(lid_state):
-    page = decision_report(lid_state(), AquaMend(), name="aquamend")._repr_html_()
-    assert page.startswith("<pre>")
-    assert "Next step" in page
+def test_a_decision_is_shown_with_every_alternative(lid_state):
+    report = decision_report(lid_state(), AquaMend(), name="aquamend")
+    page = report._repr_html_()
+    rows = alternatives(report).rows
+    assert page.count("<tr>") == 1 + len(rows)
+    assert f"aquamend: {Wording(report.state).full(report.step)}" in page
+
+
+def test_a_decision_is_printed_with_its_reasons_where_no_console_is_given(lid_state, capsys):
+    print_decision(decision_report(lid_state(), AquaMend(), name="aquamend"))
+    assert "Next step" in capsys.readouterr().out

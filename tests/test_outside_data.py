@@ -134,7 +134,7 @@ def test_the_model_of_the_pouring_robot(tmp_path):
 
 def test_calibration_records_of_the_pouring_robot(tmp_path):
     records = pytest.importorskip("tests.lab.pouring.calibration.records")
-    campaign = pytest.importorskip("aquamend_lab.pouring.calibration.campaign").campaign
+    campaign = pytest.importorskip("aquamend_lab.pouring.calibration.calibration_run").campaign
     path = tmp_path / "records.jsonl"
     write_lines(path, [each.as_data() for each in records.records(3)])
     sound = path.read_bytes()

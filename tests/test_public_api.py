@@ -24,18 +24,7 @@ MODULES = sorted(
     module.name for module in pkgutil.walk_packages([str(SOURCE)], "aquamend.") if not module.name.endswith("__main__")
 )
 PACKAGES = ["aquamend", *(name for name in MODULES if (SOURCE.parent / name.replace(".", "/")).is_dir())]
-CORE = (
-    "graph",
-    "model",
-    "inference",
-    "decision",
-    "planning",
-    "policies",
-    "testing",
-    "problem_file",
-    "problem",
-    "explanation",
-)
+CORE = ("belief", "decision", "files", "lint", "planning", "policies", "problem", "testing")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

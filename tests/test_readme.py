@@ -46,8 +46,8 @@ def test_every_file_the_readme_links_to_exists():
 @pytest.mark.outer
 def test_on_a_package_index_every_link_and_picture_is_absolute():
     asked = [sys.executable, "-m", "hatchling", "metadata"]
-    told = subprocess.run(asked, cwd=README.parent, capture_output=True, text=True, check=True, timeout=60)
-    found = json.loads(told.stdout)
+    printed = subprocess.run(asked, cwd=README.parent, capture_output=True, text=True, check=True, timeout=60)
+    found = json.loads(printed.stdout)
     links = re.findall(r"\]\(([^)]+)\)", found["readme"]["text"])
     assert links
     assert all(link.startswith(("https://", "#")) for link in links)

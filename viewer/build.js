@@ -9,7 +9,8 @@ const LABORATORY = "../lab/src/aquamend_lab";
 const BUNDLES = [
   { entry: "src/story/main.tsx", script: `${PRODUCT}/story/assets/story.js`, styles: { "src/shared/palette.css": `${PRODUCT}/story/assets/palette.css`, "src/shared/page.css": `${PRODUCT}/story/assets/story.css` } },
   { entry: "src/studio/main.tsx", script: `${PRODUCT}/studio/assets/studio.js`, styles: { "src/studio/studio.css": `${PRODUCT}/studio/assets/studio.css` } },
-  { entry: "src/report/tables.ts", script: `${LABORATORY}/analysis/report/tables.js`, styles: {} },
+  { entry: "src/studio/editor.tsx", script: `${PRODUCT}/studio/assets/editor.js`, styles: {} },
+  { entry: "src/report/main.tsx", script: `${LABORATORY}/analysis/report/assets/report.js`, styles: { "src/report/report.css": `${LABORATORY}/analysis/report/assets/report.css` } },
   { entry: "src/replay/main.js", script: `${LABORATORY}/pouring/replay/assets/replay.js`, styles: { "src/replay/replay.css": `${LABORATORY}/pouring/replay/assets/replay.css` } },
 ];
 

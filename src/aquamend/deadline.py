@@ -1,7 +1,7 @@
 """Work that ends at a deadline: whatever may take long asks every few milliseconds whether its time is up.
 
 ``ends_at`` sets one for a block, and the sooner one counts where blocks stand in each other. What runs out of time
-raises ``OutOfTime``, so nothing half finished is kept; whoever set the deadline falls back on what was finished before.
+raises ``OutOfTime``, so nothing half finished is kept; the caller falls back on what was finished before.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ class StaleReply(AquaMendError):
 
 
 class ForeignSession(AquaMendError):
-    """Somebody else has written to a session meanwhile; whoever did conducts it now."""
+    """Somebody else has written to a session meanwhile, and conducts it now."""
 
     def __init__(self, session: str) -> None:
         self.session = session

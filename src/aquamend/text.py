@@ -38,6 +38,11 @@ def named(value: str | float) -> str:
     return short
 
 
+def value_text(value: object) -> str:
+    """Return what is declared, or was read, in a few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def listed(names: Sequence[str], *, most: int = MOST_NAMES) -> str:
     """Return the names separated by commas; beyond ``most``, how many more there are."""
     kept = names if len(names) <= most + 1 else names[:most]

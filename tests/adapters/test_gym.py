@@ -21,7 +21,7 @@ from aquamend.recovery import UNATTENDED, recover, recovered
 from aquamend.testing import check_policy
 from aquamend.testing.model_world import ModelWorld
 from aquamend_lab.pouring.discrete import Add, Assumptions, Scene, TableWorld, fresh_task, problem_of
-from aquamend_lab.pouring.discrete.events import standard_events
+from aquamend_lab.pouring.discrete.perturbations import standard_events
 from aquamend_lab.pouring.task import Stage
 
 EPISODES = cases(150, 1500)

@@ -75,9 +75,9 @@ def test_the_table_names_every_extra_with_its_versions():
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_the_table_names_the_licence_of_every_library(extra):
     for need, licence in zip(EXTRAS[extra], table()[extra][1].split(", "), strict=True):
-        told = metadata(re.match(r"[\w-]+", need)[0])
-        said = told.get("License-Expression") or told.get("License") or ""
-        said += " ".join(line for line in told.get_all("Classifier") or () if line.startswith("License"))
+        about = metadata(re.match(r"[\w-]+", need)[0])
+        said = about.get("License-Expression") or about.get("License") or ""
+        said += " ".join(line for line in about.get_all("Classifier") or () if line.startswith("License"))
         assert licence.removesuffix("-Clause").removesuffix("-only") in said
 
 

@@ -90,7 +90,7 @@ def test_beliefs_and_costs_are_those_of_the_recovery(log, file):
     assert all(a["rollback"] <= b["rollback"] for a, b in pairwise(costs))
 
 
-def test_the_story_is_told_as_a_log_panel_reads_it(log, file):
+def test_the_story_is_reported_as_a_log_panel_reads_it(log, file):
     lines = list(story_moments(log.read("cup")))
     shown = [json.loads(m.data) for _, _, m in messages(file, STORY)]
     assert [one["message"] for one in shown] == [f"{line.title}: {line.text}" for line in lines]

@@ -258,7 +258,7 @@ def test_random_conditions_are_read_as_brute_force_reads_them_after_any_correcti
         file.pop("alarm")
         problem, worlds = parse_problem(file), worlds_of(file)
         chosen = rng.sample(problem.graph.beliefs, rng.randint(0, len(problem.graph.beliefs)))
-        values = {b.name: [v.value for v in problem.values_of(problem.graph.belief_index[b.name])] for b in chosen}
+        values = {b.name: [v.value for v in problem.new_values[problem.graph.belief_index[b.name]]] for b in chosen}
         now = {name: rng.choice(own) for name, own in values.items() if own}
         later = replace(problem, redeclared={b: Redeclared(value) for b, value in now.items()})
         listed = replace(parse_problem(problem_to_data(problem)), redeclared=later.redeclared)

@@ -1,6 +1,6 @@
 """What records call a cause is what the model calls it."""
 
-from aquamend.belief.causes import CAUSES, FALSE_ALARM, UNRESOLVED
+from aquamend.belief.state import CAUSES, FALSE_ALARM, UNRESOLVED
 from aquamend.problem.model import Cause
 
 

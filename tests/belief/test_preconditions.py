@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 from aquamend import Action, InformationState, Observation, Reprobe, policy_named
 from aquamend.cli.main import app
 from aquamend.errors import IllegalProbe, InvalidProblem
-from aquamend.explanation.alternatives import unavailable
-from aquamend.explanation.as_json import decision_json
-from aquamend.explanation.report import decision_report
 from aquamend.files import parse_problem
-from aquamend.files.export.graph import marked_graph
+from aquamend.files.decision_format import decision_json
+from aquamend.files.export.graph_text import marked_graph
 from aquamend.lint import findings
 from aquamend.policies import evaluate
+from aquamend.policies.decision_report import decision_report
 from aquamend.problem import Problem
 from aquamend.problem.graph import RecoveryGraph
+from aquamend.story.reasons import unavailable
 
 CUP = {
     "format": "aquamend-problem/1",

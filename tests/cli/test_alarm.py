@@ -6,8 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from tests.browser import browser, page_at, said_wrong
 
 from aquamend.files import load_problem
+
+__all__ = ["browser"]
 
 
 @pytest.fixture
@@ -34,8 +37,20 @@ def test_a_problem_gets_its_alarm_and_decides(run, problem, write, scores, tmp_p
     assert run("decide", str(out)).exit_code == 0
     text = page.read_text()
     assert f"Ring where {condition.replace('>', '&gt;')}." in text
-    assert text.count("<polyline") == 3
+    (shown,) = re.findall(r'<script type="application/json" id="story">(.*?)</script>', text)
+    assert json.loads(shown)["thresholds"]
     assert not re.findall(r"(?:src|href)=\"(?!data:)", text), "it loads nothing from elsewhere"
+
+
+@pytest.mark.outer
+def test_the_page_draws_what_each_threshold_is_worth(run, problem, write, scores, tmp_path, browser):
+    page = tmp_path / "lid.html"
+    run("alarm", scores, "--problem", write(problem), "--score", "torque", "--html", str(page))
+    with page_at(browser, page.as_uri()) as opened:
+        assert said_wrong(opened) == []
+        assert opened.locator("svg.curves").count() == 2
+        assert opened.locator("svg.curves polyline").count() == 3
+        assert opened.locator("svg.curves .mark circle").count() == 2
 
 
 def test_programs_get_every_threshold(run, problem, write, scores):

@@ -109,6 +109,17 @@ def test_what_cannot_be_asked_is_refused(run, options, said):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize("command", ["decide", "lint", "validate", "plan", "evaluate", "graph", "export"])
+def test_an_age_where_nothing_ages_is_warned_of(run, command):
+    result = run(command, "examples/pouring.yaml", "--age", "120")
+    assert result.exit_code == 0
+    assert "examples/pouring.yaml: warning: --age changes nothing, since nothing ages here" in result.stderr
+
+
+def test_an_age_that_counts_is_not_warned_of(run):
+    assert "warning" not in run("validate", DELIVERY, "--age", "120").stderr
+
+
 def test_the_text_of_the_page_is_what_is_printed(run):
     shown = re.search(
         r"\$ aquamend decide examples/delivery_robot\.yaml --before hand_over\n(.*?)```", PAGE, re.DOTALL

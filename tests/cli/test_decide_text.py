@@ -110,7 +110,7 @@ def test_what_would_be_declared_is_said(run, cups):
 
 
 def test_probability_and_loss_that_fit_no_number_are_complained_about(run, lid, monkeypatch):
-    import aquamend.explanation.report as report
+    import aquamend.policies.decision_report as report
 
     def overflow(*_, **__):
         raise OverflowError("math range error")

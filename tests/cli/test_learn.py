@@ -38,7 +38,7 @@ def test_programs_get_estimates_with_intervals(run, problem, write, tmp_path):
     assert found["held_back"]["records"] == 15
 
 
-def test_what_is_wrong_is_told_without_a_traceback(run, problem, write, tmp_path):
+def test_what_is_wrong_is_reported_without_a_traceback(run, problem, write, tmp_path):
     lid, past = write(problem), tmp_path / "past.csv"
     past.write_text("found\nsideways\n")
     bad = write({"format": "nonsense"}, "bad.json")
@@ -75,15 +75,15 @@ def test_explain_lists_every_number_before_and_after_and_what_was_assumed(run, p
     problem["alarm"] = {"likelihood": {"on": 0.2, "off": 0.9}}
     write_records(tmp_path / "past.csv", problem)
     plain = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem))
-    told = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--explain")
-    assert re.search(r"^actions\[0\]\.undo +3 +3\.4\d+ +[\d.]+ to [\d.]+ +60$", told.stdout, re.MULTILINE)
-    assert "Stayed as it was:" in told.stdout
+    explained = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--explain")
+    assert re.search(r"^actions\[0\]\.undo +3 +3\.4\d+ +[\d.]+ to [\d.]+ +60$", explained.stdout, re.MULTILINE)
+    assert "Stayed as it was:" in explained.stdout
     assert "alarm.likelihood.off: records of alarms alone do not tell it; taken from the file" in " ".join(
-        told.stdout.split()
+        explained.stdout.split()
     )
-    assert "'look': 60 answers used." in told.stdout
+    assert "'look': 60 answers used." in explained.stdout
     assert "Stayed as it was:" not in plain.stdout
-    for said in (plain.stdout, told.stdout):
+    for said in (plain.stdout, explained.stdout):
         assert re.search(r"lost by deciding so: [\d.]+ s \(as the file was: [\d.]+ s; know", " ".join(said.split())), (
             said
         )
@@ -96,7 +96,7 @@ def test_programs_get_what_was_there_before_and_what_decisions_lose(run, problem
     assert found["estimates"]["actions[0].undo"]["before"] == 3.0
     assert set(found["kept"]) >= {"alarm.likelihood.off"}
     lost = found["held_back"]["lost"]
-    assert lost["least"] <= min(lost["learned"], lost["given"])
+    assert lost["least"] <= min(lost["learned"], lost["before"])
     shares = found["after_alarm"]
     assert sum(one["records"] for one in shares.values()) == 1.0
     assert all(one["low"] <= one["learned"] <= one["high"] for one in shares.values())

@@ -83,7 +83,7 @@ def test_evaluate_starts_where_the_monitors_lead(run, file):
         ({"alarms": [1]}, "alarms"),
     ],
 )
-def test_faults_of_alarms_are_told_with_their_places(run, tmp_path, rest, said):
+def test_faults_of_alarms_are_reported_with_their_places(run, tmp_path, rest, said):
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(data(**rest)))
     result = run("validate", str(path))

@@ -50,7 +50,7 @@ def test_names_that_cannot_be_are_refused_before_anything_is_written(run, tmp_pa
     assert not path.exists()
 
 
-def test_a_file_that_cannot_be_written_is_told(run, tmp_path):
+def test_a_file_that_cannot_be_written_is_reported(run, tmp_path):
     (tmp_path / "no").write_text("a file, no folder")
     result = run("new", str(tmp_path / "no" / "folder.yaml"))
     assert result.exit_code == 2
@@ -71,6 +71,7 @@ def test_what_is_wrong_on_standard_input_has_a_line(run_on):
 def test_the_schema_is_printed(run):
     assert json.loads(run("schema").stdout)["title"] == "AquaMend problem"
     assert json.loads(run("schema", "session").stdout)["title"] == "AquaMend session"
+    assert json.loads(run("schema", "story").stdout)["title"] == "AquaMend story"
     assert run("schema", "robot").exit_code == 2
 
 
@@ -85,10 +86,10 @@ def test_editors_find_the_schema_of_every_example(path):
 def test_what_is_left_out_is_said_by_validate_and_decide(run, tmp_path):
     path = str(tmp_path / "mine.yaml")
     run("new", path, "--causes", "a,b,c,d")
-    told = r"More causes at once are left out: 0\.4% before the alarm, at most [\d.]+% {}; that changes"
+    pattern = r"More causes at once are left out: 0\.4% before the alarm, at most [\d.]+% {}; that changes"
     for command, when in (
         (("validate", path), "after the alarm"),
         (("decide", path), "after the alarm"),
         (("decide", path, "--observe", "look_inside=otherwise"), "by now"),
     ):
-        assert re.search(told.format(when), " ".join(run(*command).stdout.split()))
+        assert re.search(pattern.format(when), " ".join(run(*command).stdout.split()))

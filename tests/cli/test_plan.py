@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from aquamend.cli.plan import plan
 from aquamend.codec import load
-from aquamend.explanation.plan_tree import PlanTree, TwoPlans
+from aquamend.policies.plan_tree import PlanTree, TwoPlans
 
 
 @pytest.fixture

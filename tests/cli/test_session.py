@@ -224,31 +224,48 @@ def test_the_story_tells_what_was_asked_and_what_was_refused(run, journal):
 
 
 def test_the_story_as_data_is_the_export_with_words(run, journal):
-    told = run("session", "show", "over", "--json", "--journal", str(journal)).stdout.splitlines()
-    told = [json.loads(line) for line in told]
+    as_shown = run("session", "show", "over", "--json", "--journal", str(journal)).stdout.splitlines()
+    as_shown = [json.loads(line) for line in as_shown]
     exported = run("session", "export", "over", "--journal", str(journal)).stdout.splitlines()
-    assert [{key: value for key, value in line.items() if key != "moment"} for line in told] == [
+    assert [{key: value for key, value in line.items() if key != "moment"} for line in as_shown] == [
         json.loads(line) for line in exported
     ]
-    assert {line["kind"] for line in told if line["moment"] is None} == {"intended"}
-    assert set(told[0]["moment"]) == {"title", "text", "bad", "seconds"}
+    assert {line["kind"] for line in as_shown if line["moment"] is None} == {"intended"}
+    assert set(as_shown[0]["moment"]) == {"title", "text", "bad", "seconds"}
+
+
+def test_the_whole_story_is_written_as_the_page_has_it_and_has_a_schema(run, journal, lid, tmp_path):
+    page, data = tmp_path / "story.html", tmp_path / "story.json"
+    schema = jsonschema.Draft202012Validator(json.loads(run("schema", "story").stdout))
+    files = ["--html", str(page), "--story", str(data)]
+    for command in (["session", "show", "over", "--journal", str(journal)], ["decide", lid]):
+        done = run(*command, *files)
+        assert done.exit_code == 0, done.stderr
+        story = json.loads(data.read_text(encoding="utf-8"))
+        schema.validate(story)
+        assert not schema.is_valid({key: value for key, value in story.items() if key != "title"})
+        assert not schema.is_valid({**story, "surplus": 1})
+        (shown,) = re.findall(r'<script type="application/json" id="story">(.*?)</script>', page.read_text("utf-8"))
+        assert json.loads(shown) == story
+    refused = run("decide", lid, "--story", str(data), "--json")
+    assert (refused.exit_code, "without --json" in refused.stderr) == (2, True)
 
 
 def test_what_is_exported_has_a_schema_and_is_read_back_as_it_was(run, journal):
     schema = json.loads(run("schema", "session").stdout)
-    exported, told = (
+    exported, as_shown = (
         [json.loads(line) for line in run("session", *how, "--journal", str(journal)).stdout.splitlines()]
         for how in (("export", "over"), ("show", "over", "--json"))
     )
     lines = jsonschema.Draft202012Validator({**schema, "anyOf": [{"$ref": "#/$defs/line"}]})
-    for line in (*exported, *told):
+    for line in (*exported, *as_shown):
         lines.validate(line)
         for key in ("session", "number", "time", "kind"):
             assert not lines.is_valid({name: value for name, value in line.items() if name != key})
         assert not lines.is_valid({**line, "surplus": 1})
     with Journal.open(journal, read_only=True) as opened:
         kept = list(opened.read("over"))
-    for read in ([line_from_data(line) for line in some] for some in (exported, told)):
+    for read in ([line_from_data(line) for line in some] for some in (exported, as_shown)):
         assert {name for name, _ in read} == {"over"}
         assert [line_to_data("over", entry) for _, entry in read] == exported
         assert [(entry.number, entry.time) for _, entry in read] == [(entry.number, entry.time) for entry in kept]
@@ -333,7 +350,7 @@ def test_what_to_delete_must_be_said_in_one_way(run, journal, options):
     assert len(run("session", "list", "--json", "--journal", str(journal)).stdout.splitlines()) == 3
 
 
-def test_a_damaged_session_is_told_and_the_others_can_be_shown(run, journal):
+def test_a_damaged_session_is_reported_and_the_others_can_be_shown(run, journal):
     with closing(sqlite3.connect(journal)) as connection:
         connection.executescript("UPDATE events SET data = '{}' WHERE session = 1 AND number = 2")
     result = run("session", "show", "over", "--journal", str(journal))

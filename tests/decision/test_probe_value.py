@@ -163,10 +163,10 @@ def test_a_probe_that_tells_nothing_is_worth_nothing_with_rules_of_support_too(
         assert values.expected_loss[0] >= values.stop_loss - 1e-9, seed
         assert values.expected_loss[0] == pytest.approx(1e-6 + values.stop_loss, abs=1e-9), seed
         if "blind" not in state.uses:
-            told = state.after(
+            later = state.after(
                 Observation("blind", state.probe("blind").channel.sample(0, np.random.default_rng(seed)))
             )
-            assert best_terminal(told).loss == pytest.approx(values.stop_loss, abs=1e-9), seed
+            assert best_terminal(later).loss == pytest.approx(values.stop_loss, abs=1e-9), seed
         ruled += len(endings_of(state.problem).support) > 0
         barred += any(b.needs_support and not may_be_kept(state, i) for i, b in enumerate(state.problem.graph.beliefs))
         answered += bool(state.uses)

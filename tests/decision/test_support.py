@@ -38,7 +38,7 @@ def said(state):
     return [bool(speaks[(support.option == k) & (support.probe == 0)].any()) for k in range(3)]
 
 
-def test_the_worked_example_speaks_as_it_is_told():
+def test_the_worked_example_speaks_as_it_is_reported():
     """A sign read rightly in 97 of 100 cases; one that answers alike whatever is true; floor 4 is wrong with 0.1."""
     start, wrong = np.array([0.9, 0.1]), np.array([[0.0, 1.0], [1.0, 0.0]])
     answers = np.array([[0.97, 0.03], [0.03, 0.97], [1.0, 1.0]])
@@ -90,7 +90,7 @@ def test_every_probe_speaks_for_what_the_reference_says(referenced, gaussian):
         for i, belief in enumerate(graph.beliefs):
             choices = [(reference.keep[belief.name], state.problem.failed[:, i])]
             if belief.declares:
-                new = zip(reference.corrections[belief.name], state.problem.values_of(i), strict=True)
+                new = zip(reference.corrections[belief.name], state.problem.new_values[i], strict=True)
                 choices += [(choice, value.if_undone) for choice, value in new]
             for choice, wrong in choices:
                 np.testing.assert_array_equal(choice.value_wrong, wrong)

@@ -218,7 +218,7 @@ def test_correcting_a_set_prices_that_set_and_no_other(lid):
 
 
 @pytest.mark.parametrize("use", [price, completed])
-def test_a_value_for_a_belief_that_is_none_is_told(lid, use):
+def test_a_value_for_a_belief_that_is_none_is_reported(lid, use):
     with pytest.raises(UnknownName, match=r"unknown belief 'lip'; valid names: 'lid'; did you mean 'lid'\?"):
         use(lid(), RollBack(("lid",), declare=(NewDeclaration("lip", "on"),)))
 
@@ -606,6 +606,6 @@ def test_every_value_that_may_be_declared_is_one_that_the_reference_allows_and_t
                 first = min(allowed, key=lambda pair: pair[1])
                 assert best[1] == pytest.approx(first[1], abs=1e-12), seed
                 compared += 1
-            barred += len(allowed) < len(state.problem.values_of(i))
+            barred += len(allowed) < len(state.problem.new_values[i])
     assert compared > 100
     assert barred > 20

@@ -7,7 +7,7 @@ import pytest
 
 from aquamend import InformationState, best_terminal
 from aquamend.files import parse_problem, problem_to_data
-from aquamend.files.writer import listed
+from aquamend.files.writer import fully_listed
 
 
 def test_hypotheses_follow_from_causes(causes):
@@ -24,7 +24,7 @@ def test_hypotheses_follow_from_causes(causes):
 def test_a_problem_of_causes_is_the_problem_of_its_listed_hypotheses(causes):
     problem = parse_problem(causes)
     assert problem_to_data(problem) == causes
-    data = listed(problem)
+    data = fully_listed(problem)
     assert "causes" not in data
     same = parse_problem(data)
     assert best_terminal(InformationState.alarmed(same)) == best_terminal(InformationState.alarmed(problem))
@@ -37,7 +37,7 @@ def test_listed_hypotheses_may_have_defaults_and_rules_on_beliefs(sound_2):
     }  # fmt: skip
     sound_2["plans"][1]["loss"] = {"default": 70, "level & target": "inf", "scale_off": 70.5}
     short = parse_problem(sound_2)
-    assert listed(short) == listed(full) == problem_to_data(full)
+    assert fully_listed(short) == fully_listed(full) == problem_to_data(full)
 
 
 @pytest.mark.parametrize(

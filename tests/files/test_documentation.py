@@ -12,20 +12,20 @@ import pytest
 
 import aquamend.lint
 from aquamend.belief import InformationState, Observation
-from aquamend.codec.records import entries
+from aquamend.codec.annotations import entries
+from aquamend.codec.plain_text import data_at, yaml_data
 from aquamend.decision import Continue, Reprobe, best_terminal, price
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.terminal import correction, may_be_kept
 from aquamend.errors import InvalidProblem
-from aquamend.explanation.as_json import decision_json
-from aquamend.explanation.report import decision_report
 from aquamend.files import format as file_format
 from aquamend.files import parse_problem
-from aquamend.files.text import data_at, yaml_data
+from aquamend.files.decision_format import decision_json
 from aquamend.policies import AquaMend, evaluate
+from aquamend.policies.decision_report import decision_report
 from aquamend.policies.registry import NAMES
 from aquamend.problem.building import CauseState, Effect
-from aquamend.problem.building.guard import before_action
+from aquamend.problem.building.action_checks import before_action
 from aquamend.problem.graph import Belief
 from aquamend.problem.model import Alarm, Coverage, Declaration, FitGroup, Hypothesis, Normal, OneOf, Uniform
 from aquamend.problem.model.kernels import KERNELS
@@ -81,8 +81,10 @@ def test_the_example_with_cups_has_as_many_hypotheses_and_doubts_as_the_page_say
     state = InformationState.alarmed(CUPS)
     assert f"are {len(CUPS.model.hypotheses)} in full" in PAGE
     doubts = dict(zip(CUPS.graph.belief_index, state.failure_probabilities, strict=True))
-    told = re.search(r"`level_A` has failed with probability (.*?), `target` with (.*?), `camera` with (.*?)\. ", PAGE)
-    for belief, said in zip(("level_A", "target", "camera"), told.groups(), strict=True):
+    written = re.search(
+        r"`level_A` has failed with probability (.*?), `target` with (.*?), `camera` with (.*?)\. ", PAGE
+    )
+    for belief, said in zip(("level_A", "target", "camera"), written.groups(), strict=True):
         assert f"{doubts[belief]:.2f}" == said
     assert AquaMend().next_step(state) == Reprobe("weigh_A")
 

@@ -11,9 +11,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aquamend.codec.plain_text import json_data, yaml_data
 from aquamend.errors import InvalidProblem
 from aquamend.files import parse_problem
-from aquamend.files.text import json_data, yaml_data
 from aquamend.problem import Problem
 
 DROP = object()

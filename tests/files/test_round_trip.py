@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aquamend.codec.plain_text import core_scalar, json_data, yaml_data
 from aquamend.files import load_problem, parse_problem, problem_to_data
-from aquamend.files.text import core_scalar, json_data, yaml_data
-from aquamend.files.writer import listed
+from aquamend.files.writer import fully_listed
 from aquamend.problem import Plan, Problem
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
 from aquamend.problem.model import (
@@ -52,7 +52,7 @@ def test_a_loss_by_rules_comes_back_as_it_was_written(sound_2):
     sound_2["plans"][0]["loss"] = {"default": 25}
     written = problem_to_data(parse_problem(sound_2))
     assert written == sound_2
-    assert listed(parse_problem(sound_2))["restart"]["loss"] == {
+    assert fully_listed(parse_problem(sound_2))["restart"]["loss"] == {
         "nothing": 20, "refilled": 30, "camera_off": 20, "scale_off": 20,
     }  # fmt: skip
 

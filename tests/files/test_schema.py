@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.waiting import PATIENCE_S
 
+from aquamend.codec.plain_text import data_at
 from aquamend.files import format as file_format
 from aquamend.files import problem_schema
-from aquamend.files.text import data_at
 
 EXAMPLES = sorted(
     path for path in (Path(__file__).parents[2] / "examples").iterdir() if path.suffix in (".json", ".yaml")
@@ -78,7 +78,7 @@ KEYWORDS: dict[str, Any] = {
 
 
 def test_the_text_for_editors_is_the_schema():
-    assert json.loads(file_format.schema_text()) == SCHEMA
+    assert json.loads(file_format.schema_text(file_format.problem_schema())) == SCHEMA
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -178,7 +178,7 @@ from aquamend.problem.model import kernels
 class Constant:
     constant: Sequence[Name]
     shift: Number = 0.0
-    rows: Annotated[dict, kernels.discrete.ROWS] = field(default_factory=dict)
+    rows: Annotated[dict, kernels.discrete_outcomes.ROWS] = field(default_factory=dict)
     table: ClassVar[str] = "rows"
     def faults(self, where, names): return ()
 

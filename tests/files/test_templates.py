@@ -16,11 +16,11 @@ from tests.reference import generator
 from tests.tiers import cases
 
 from aquamend import InformationState, best_terminal, policy_named
-from aquamend.explanation.as_json import decision_json
-from aquamend.explanation.report import decision_report
+from aquamend.codec.plain_text import data_at, json_data, yaml_data
 from aquamend.files import load_problem, parse_problem, problem_to_data
-from aquamend.files.text import data_at, json_data, yaml_data
-from aquamend.files.writer import listed
+from aquamend.files.decision_format import decision_json
+from aquamend.files.writer import fully_listed
+from aquamend.policies.decision_report import decision_report
 from aquamend.problem import Problem
 from aquamend.problem.model import Outcomes
 from aquamend.recovery import Tracker
@@ -42,7 +42,7 @@ def alike(one: Problem, other: Problem, *, words: bool = True) -> None:
     for i in one.truth:
         assert [v if v == v else None for v in one.truth[i]] == [v if v == v else None for v in other.truth[i]]
     for belief in range(len(one.graph.beliefs)):
-        values = [[(new.value, new.wrong.tolist()) for new in p.values_of(belief)] for p in (one, other)]
+        values = [[(new.value, new.wrong.tolist()) for new in p.new_values[belief]] for p in (one, other)]
         assert values[0] == values[1]
     for name, channel in one.model.channels.items():
         answers = channel.outcomes if isinstance(channel, Outcomes) else [-1.0, 0.5, 18.0, 40.0]
@@ -124,7 +124,7 @@ def test_a_problem_in_the_middle_of_a_task_is_read_back_as_it_is(kind, seed):
         if rng.random() < 0.5:
             tracker.done(action.name)
     for i, belief in enumerate(problem.graph.beliefs):
-        values = [new.value for new in problem.values_of(i) if new.value is not None]
+        values = [new.value for new in problem.new_values[i] if new.value is not None]
         if values and rng.random() < 0.6:
             tracker.declare(belief.name, rng.choice(values), evidence=[problem.graph.probes[0].name])
     now = tracker.problem()
@@ -171,7 +171,7 @@ def test_where_the_file_has_no_words_for_it_everything_is_listed(causes):
     other = replace(model, hypotheses=[replace(h, prior=1 / len(model.names)) for h in model.hypotheses])
     changed = replace(problem, model=replace(other, left_out=0.0, grown=()))
     data = problem_to_data(changed)
-    assert data == listed(changed)
+    assert data == fully_listed(changed)
     assert "causes" not in data
     alike(parse_problem(data), changed)
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
-from tests.recovery.test_journal import HandsOver, in_child, told
+from tests.recovery.test_journal import HandsOver, in_child, logged
 from tests.waiting import PATIENCE_S
 
-from aquamend.adapters.postgres import PostgresLog, tables
+from aquamend.adapters.postgres import PostgresLog, database_tables
 from aquamend.errors import (
     AquaMendError,
     BadArgument,
@@ -54,7 +54,7 @@ def test_it_keeps_what_a_journal_keeps(fleet, state, tmp_path):
     logs = [MemoryLog(), Journal(tmp_path / "a.journal"), fleet()]
     assert isinstance(logs[2], SharedLog)
     assert len({repr(driven(log, state)) for log in logs}) == 1
-    assert told(logs[0], "s") == told(logs[1], "s") == told(logs[2], "s")
+    assert logged(logs[0], "s") == logged(logs[1], "s") == logged(logs[2], "s")
     assert logs[1].sessions() == logs[2].sessions()
     again = Recovery.of([entry.event for entry in fleet().read("s")], "s")
     assert again.state.posterior.tobytes() == driven(MemoryLog(), state).state.posterior.tobytes()
@@ -63,13 +63,13 @@ def test_it_keeps_what_a_journal_keeps(fleet, state, tmp_path):
 def test_reading_may_begin_behind_any_event_and_goes_on_over_many_pages(fleet, state, monkeypatch):
     log = fleet()
     driven(log, state)
-    every = told(log, "s")
-    monkeypatch.setattr("aquamend.adapters.postgres.log.READ_AT_ONCE", 3)
+    every = logged(log, "s")
+    monkeypatch.setattr("aquamend.adapters.postgres.fleet_log.READ_AT_ONCE", 3)
     for after in range(len(every) + 2):
-        assert [number for number, _ in told_after(log, after)] == [number for number, _ in every[after:]]
+        assert [number for number, _ in logged_after(log, after)] == [number for number, _ in every[after:]]
 
 
-def told_after(log, after):
+def logged_after(log, after):
     return [(entry.number, entry) for entry in log.read("s", after)]
 
 
@@ -81,7 +81,7 @@ def test_of_two_writers_who_have_read_so_far_one_is_refused(fleet, state):
         one.append("s", 1, [Resumed("there")])
     with pytest.raises(UsedName, match="running, with 2 events"):
         fleet().append("s", 0, [alarmed(state)])
-    assert len(told(one, "s")) == 2
+    assert len(logged(one, "s")) == 2
 
 
 def test_events_are_added_all_or_none(fleet, state):
@@ -94,7 +94,7 @@ def test_events_are_added_all_or_none(fleet, state):
     with pytest.raises(AquaMendError, match="named in one line"):
         log.append("a\nb", 0, [alarmed(state)])
     assert [line.name for line in log.sessions()] == ["s"]
-    assert len(told(log, "s")) == 1
+    assert len(logged(log, "s")) == 1
 
 
 @pytest.mark.parametrize("name", ["none", "no\0ne", "n\ud800ne"])
@@ -151,7 +151,7 @@ def test_many_threads_may_use_one_log(fleet, state):
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(work, range(4))) == [Ending.FINISHED] * 4
-    assert [(line.status, line.events) for line in log.sessions()] == [(Status.FINISHED, len(told(log, "s0")))] * 4
+    assert [(line.status, line.events) for line in log.sessions()] == [(Status.FINISHED, len(logged(log, "s0")))] * 4
 
 
 def test_a_log_may_be_used_on_both_sides_of_a_fork(fleet, state):
@@ -189,7 +189,7 @@ def test_the_commands_of_sessions_take_an_address(run, fleet, state, address, tm
     assert "allowed" in said("approve", "waits", "--token", token, "--by", "Ada")
     assert said("list").split("\n")[1].startswith("over")
     assert "done" in said("watch", "over")
-    assert said("export", "over").count("\n") == len(told(log, "over"))
+    assert said("export", "over").count("\n") == len(logged(log, "over"))
     said("replay", "over", "--policy", "restart")
     assert "written" in said("export", "over", "--mcap", str(tmp_path / "over.mcap"))
     assert said("delete", "over") == "deleted: over\n"
@@ -215,14 +215,14 @@ def test_two_programs_may_make_the_tables_at_once(address):
 
 def test_a_later_version_brings_the_tables_up_to_date_and_keeps_the_sessions(fleet, state, server, monkeypatch):
     driven(fleet(), state)
-    before = told(fleet(), "s")
-    later = (*tables.MIGRATIONS, "ALTER TABLE aquamend.sessions ADD COLUMN robot text NOT NULL DEFAULT ''")
-    monkeypatch.setattr(tables, "MIGRATIONS", later)
+    before = logged(fleet(), "s")
+    later = (*database_tables.MIGRATIONS, "ALTER TABLE aquamend.sessions ADD COLUMN robot text NOT NULL DEFAULT ''")
+    monkeypatch.setattr(database_tables, "MIGRATIONS", later)
     with pytest.raises(BadJournal, match=r"has version 1, and this program reads 2; open it to write once"):
         fleet(read_only=True)
-    assert told(fleet(), "s") == before
+    assert logged(fleet(), "s") == before
     assert server.ask("SELECT version, robot FROM aquamend.version, aquamend.sessions") == [(2, "")]
-    monkeypatch.setattr(tables, "MIGRATIONS", later[:1])
+    monkeypatch.setattr(database_tables, "MIGRATIONS", later[:1])
     with pytest.raises(BadJournal, match=r"has version 2, and this program knows 1; update aquamend"):
         fleet()
     assert server.ask("SELECT version FROM aquamend.version") == [(2,)]
@@ -230,8 +230,8 @@ def test_a_later_version_brings_the_tables_up_to_date_and_keeps_the_sessions(fle
 
 def test_a_step_to_the_next_version_that_fails_leaves_everything_as_it_was(fleet, state, server, monkeypatch):
     driven(fleet(), state)
-    broken = (*tables.MIGRATIONS, "CREATE TABLE aquamend.half (one text); SELECT nothing FROM nowhere")
-    monkeypatch.setattr(tables, "MIGRATIONS", broken)
+    broken = (*database_tables.MIGRATIONS, "CREATE TABLE aquamend.half (one text); SELECT nothing FROM nowhere")
+    monkeypatch.setattr(database_tables, "MIGRATIONS", broken)
     with pytest.raises(Unreachable, match="nowhere"):
         fleet()
     assert server.ask("SELECT version, to_regclass('aquamend.half') FROM aquamend.version") == [(1, None)]
@@ -268,7 +268,7 @@ def test_a_log_that_is_only_read_changes_nothing(fleet, state):
         (("postgresql://", "s3cret postgresql://"), "is no address of a database"),
     ],
 )
-def test_an_address_that_is_wrong_is_told_at_once_and_never_with_its_password(address, change, said):
+def test_an_address_that_is_wrong_is_reported_at_once_and_never_with_its_password(address, change, said):
     with pytest.raises((Unreachable, BadJournal), match=said) as caught:
         PostgresLog(address.replace(*change))
     shown = f"{caught.value} {caught.value.__cause__} {caught.value.__context__ and caught.value.__suppress_context__}"

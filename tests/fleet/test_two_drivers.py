@@ -333,11 +333,11 @@ def test_a_listener_that_fails_keeps_no_lease_from_being_renewed(fleet, state, s
 
 
 def test_a_session_is_followed_to_its_end(fleet, state):
-    log, told = fleet(), []
+    log, seen_kinds = fleet(), []
     recover("best", FakeRobot(state, truth="more"), journal=log, session="s", rules=ALONE)
-    told += [entry.event.kind for entry in followed(fleet(), "s")]
-    assert told[0] == "alarmed"
-    assert told[-1] == "ended"
+    seen_kinds += [entry.event.kind for entry in followed(fleet(), "s")]
+    assert seen_kinds[0] == "alarmed"
+    assert seen_kinds[-1] == "ended"
 
 
 def test_closing_leaves_no_connection_behind(fleet, state, server):

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from aquamend.errors import AquaMendError, InvalidData
 from aquamend.files import parse_problem
-from aquamend.learning import Record, calibration, checked, drifts, held_back, journal_records, learned, read_records
+from aquamend.learning import (
+    Record,
+    calibration,
+    calibration_of,
+    checked,
+    drifts,
+    held_back,
+    journal_records,
+    learned,
+    read_records,
+)
 from aquamend.recovery import Journal, recover
 from aquamend.testing import FakeRobot
 
@@ -96,6 +106,28 @@ def test_what_is_learned_is_as_well_calibrated_as_the_truth(records):
     assert found.coverage["95 %"] == pytest.approx(0.95, abs=0.03)
 
 
+def test_each_belief_is_scored_by_itself_and_by_kind_where_kinds_are_given(records):
+    problem = parse_problem(TRUE)
+    found = calibration(problem, records)
+    assert list(found.beliefs) == [belief.name for belief in problem.graph.beliefs]
+    assert found.brier == pytest.approx(np.mean([own.brier for own in found.beliefs.values()]))
+    pooled = calibration_of([(problem, record) for record in records], kind=lambda belief: "any")
+    assert (pooled.beliefs["any"].brier, pooled.brier) == (found.brier, found.brier)
+
+
+def test_a_record_that_no_hypothesis_allows_counts_as_wholly_unexpected():
+    data = {
+        **TRUE,
+        "kernels": {
+            **TRUE["kernels"],
+            "scan": {"outcomes": ["fits", "differs"], "likelihood": {"default": [1.0, 0.0]}},
+        },
+    }
+    found = calibration(parse_problem(data), [Record("nothing", {"scan": ("differs",)}, alarm=True)])
+    assert (found.records, found.contradicted, found.truth) == (1, 1, 0.0)
+    assert found.brier == 1.0, "every belief is taken for failed, and none had"
+
+
 def test_records_are_held_back_to_check(records):
     held = checked(GUESS, records[:400], strength=2.0)
     assert held.records == pytest.approx(50, abs=25), "a quarter, less those without an alarm"
@@ -128,7 +160,7 @@ def test_records_of_alarms_alone_give_back_what_is_found_after_an_alarm(records)
     assert model.prior == pytest.approx(truth.prior, abs=0.05), "since causes are independent, as both files have it"
 
 
-def test_drift_is_told_and_its_absence_too(records):
+def test_drift_is_reported_and_its_absence_too(records):
     assert list(drifts(records)) == []
     later = [replace(r, readings={**r.readings, "range": (r.readings["range"][0] + 0.3,)}) for r in records[800:]]
     assert any("what 'range' reads under 'nothing' has changed" in said for said in drifts([*records[:800], *later]))

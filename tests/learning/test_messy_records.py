@@ -12,7 +12,7 @@ from tests.tiers import cases
 
 from aquamend.errors import AquaMendError
 from aquamend.learning import InvalidRecords, Record, drifts, learned, read_records
-from aquamend.learning.records import read_labels
+from aquamend.learning.past_alarms import read_labels
 
 CUP = {
     "format": "aquamend-problem/1",
@@ -150,7 +150,7 @@ def test_labels_are_read_as_records_are_and_all_their_faults_are_said(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_change_is_told_with_its_day():
+def test_a_change_is_reported_with_its_day():
     rng, start = np.random.default_rng(1), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC).timestamp()
     days = [start + 86400.0 * day for day in range(100)]
     records = [

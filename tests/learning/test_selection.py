@@ -103,7 +103,7 @@ def test_an_alarm_without_a_rule_for_nothing_gets_one_where_the_records_ask_for_
     assert any("has a rule for 'nothing' of its own now" in said for said in found.said)
 
 
-def test_causes_that_go_together_more_often_than_the_file_can_say_are_told():
+def test_causes_that_go_together_more_often_than_the_file_can_say_are_reported():
     records = alarms(600) + [Record("slip + swap")] * 200
     assert any("'slip + swap' was found after" in warning for warning in learned(GUESS, records).warnings)
 

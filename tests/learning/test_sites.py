@@ -43,7 +43,7 @@ def test_a_thousand_alarms_alone_are_enough(bench):
 def test_what_is_learned_from_the_newer_half_alone_is_nearer_to_the_present(bench):
     found = [bench.site("drifting", 400, seed) for seed in range(6)]
     assert sum(one.newer for one in found) < sum(one.learned for one in found)
-    assert sum(one.told for one in found) >= 3
+    assert sum(one.noticed for one in found) >= 3
 
 
 def test_the_page_has_a_row_for_every_kind_of_site_and_size(bench):

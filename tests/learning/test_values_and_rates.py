@@ -7,8 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from aquamend.decision.steps import NewDeclaration, RollBack
 from aquamend.files import parse_problem
 from aquamend.learning import InvalidRecords, Record, calibration, learned, lost
+from aquamend.learning.checking import lost_by
 from aquamend.problem.model.ages import Ages
 
 POUR = {
@@ -107,6 +109,26 @@ def test_what_was_true_and_the_file_does_not_list_is_a_hypothesis_that_is_missin
     )
     with pytest.raises(InvalidRecords, match=r"record 1, column 'truth:level': 'much' is no number"):
         learned(POUR, [Record("added", truth={"level": "much"})])
+
+
+def test_a_reading_that_the_file_hardly_allows_asks_for_a_rule():
+    fine, far = Record("nothing", {"weigh": (18.5,)}), Record("off", {"weigh": (60.0,)}, place="row 7")
+    asked = [said for said in learned(POUR, [fine, far]).warnings if "is a rule missing" in said]
+    assert len(asked) == 1
+    assert "'weigh' read 60 where 'off' was found (row 7)" in asked[0]
+    assert "under 'default'" in asked[0]
+    assert not any("is a rule missing" in said for said in learned(POUR, [fine, fine]).warnings)
+    assert not any("is a rule missing" in said for said in learned(POUR, [far] * 5).warnings), "then it is learned"
+
+
+@pytest.mark.parametrize("other", [0.0, "heat", "2 * level"])
+def test_a_row_of_which_parts_follow_different_things_stays_as_it_was(other):
+    mixed = {"mixture": {"default": [[0.8, "level", 2.0], [0.2, other, 2.0]]}}
+    beliefs = [*POUR["beliefs"], {"name": "heat", "residual": 1, "declared": 7, "tolerance": 1}]
+    template = {**POUR, "beliefs": beliefs, "kernels": {**POUR["kernels"], "weigh": mixed}}
+    found = learned(template, [Record("nothing", {"weigh": (18.0,)})] * 20)
+    assert found.data["kernels"]["weigh"] == mixed
+    assert "follow different things" in found.kept["kernels.weigh"]
 
 
 def test_without_true_values_spreads_stay_as_they_are_and_that_is_said():
@@ -212,8 +234,24 @@ def test_what_decisions_lose_is_worked_out_by_hand():
     seldom = {**data, "hypotheses": [{"name": "on", "prior": 0.9}, {"name": "off", "prior": 0.1, "failed": ["lid"]}]}
     past = [Record("on")] * 7 + [Record("off")] * 3 + [Record("on", alarm=False)]
     found = lost(parse_problem(data), parse_problem(seldom), past)
-    assert (found.learned, found.given, found.least) == pytest.approx((3.0, 0.3 * 20, 0.3 * 3))
+    assert (found.learned, found.before, found.least) == pytest.approx((3.0, 0.3 * 20, 0.3 * 3))
     assert lost(parse_problem(data), parse_problem(seldom), past[-1:]) is None
+
+
+def test_a_value_that_the_learned_file_does_not_list_is_right_where_it_is_near_enough():
+    """What the file said before may lie between the values that were learned; that is no infinite loss."""
+    data = {**POUR, "together": 1, "restart": 50}
+    before, after = copy.deepcopy(data), copy.deepcopy(data)
+    after["causes"][0]["truth"]["level"] = {"values": {35.5: 1, 40.5: 1}}
+    problem = parse_problem(after)
+    seen = {"weigh": (40.0,), "look": (40.0,)}
+    found = lost(problem, parse_problem(before), [Record("added", seen, truth={"level": "40.2"})])
+    assert (found.learned, found.before, found.least) == (2.0, 2.0, 2.0), "pour is undone, and 39 or 41 is near 40.5"
+    so = np.array([name == "added (level=35.5)" for name in problem.model.names], dtype=float)
+    declared = {
+        value: RollBack(("level",), ("pour",), (NewDeclaration("level", value),)) for value in (33.0, 35.5, 60.0)
+    }
+    assert [lost_by(problem, so, one) for one in declared.values()] == [2.0, 2.0, 11.0]
 
 
 def test_monitors_and_ages_count_in_what_is_checked():

@@ -61,6 +61,12 @@ def test_support_that_is_missing_at_the_alarm_is_named_with_its_price():
     assert "'who' needs support and has none at the alarm" in finding.message
 
 
+def test_support_that_is_missing_and_changes_nothing_is_only_noted():
+    finding = found(NAMES, declarations=[], restart=8)["no-support"]
+    assert (finding.severity, finding.cost) == (Severity.NOTE, 0.0)
+    assert "at this alarm that costs nothing" in finding.message
+
+
 def test_looks_that_pay_only_together_are_found():
     """Two beliefs without support: one look opens neither keeping all nor correcting all, two looks do."""
     data = copy.deepcopy(NAMES)

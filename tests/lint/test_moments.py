@@ -27,9 +27,9 @@ def found(**rest):
 
 def test_a_monitor_that_rings_whatever_is_true_never_matters():
     alarms = {"bell": {"likelihood": {"default": 0.3}}, "scan": {"likelihood": {"cup": 0.9, "default": 0.1}}}
-    told = found(alarms=alarms)["monitor-never-matters"]
-    assert (told.where, told.severity) == ("alarms.bell.likelihood", "warning")
-    assert "'bell' rings with 30% whatever is true" in told.message
+    finding = found(alarms=alarms)["monitor-never-matters"]
+    assert (finding.where, finding.severity) == ("alarms.bell.likelihood", "warning")
+    assert "'bell' rings with 30% whatever is true" in finding.message
     assert "monitor-never-matters" in found(alarm={"likelihood": {"default": 0.3}})
 
 
@@ -39,13 +39,13 @@ def test_a_monitor_given_by_causes_blames_again_what_was_corrected():
     assert "monitor-by-cause" not in found(alarm=alarms["a"]), "most files have one alarm, and it rings once"
 
 
-def test_a_rate_that_never_counts_is_told():
+def test_a_rate_that_never_counts_is_reported():
     assert "'taken' has a rate and cannot have come" in found(age=0)["rate-never-counts"].message
     assert "rate-never-counts" in found(causes=[{"name": "taken", "rate": 0, "failed": ["cup"]}])
     assert "rate-never-counts" not in found()
 
 
-def test_an_irreversible_action_that_nothing_leads_to_is_told():
+def test_an_irreversible_action_that_nothing_leads_to_is_reported():
     assert found(edges=[["look", "cup", "detection"]])["nothing-leads-to"].where == "actions[0]"
     assert "nothing-leads-to" not in found()
     assert "nothing-leads-to" not in found(edges=[["look", "cup", "detection"]], actions=[{"name": "pour", "undo": 1}])

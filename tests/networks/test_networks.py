@@ -15,7 +15,7 @@ from aquamend import AquaMend, InformationState, load_problem
 from aquamend.cli.main import app
 from aquamend.errors import AquaMendError, InvalidProblem, UnknownName
 from aquamend.networks import Network, imported, load_network, read_roles, suggested
-from aquamend.networks.rules import as_noisy_or, as_rules
+from aquamend.networks.table_rules import as_noisy_or, as_rules
 
 pyagrum = pytest.importorskip("pyagrum")
 
@@ -227,7 +227,7 @@ def test_files_that_are_no_networks_are_refused(tmp_path):
             load_network(path)
 
 
-def test_every_fault_of_a_roles_file_is_told(asia, tmp_path):
+def test_every_fault_of_a_roles_file_is_reported(asia, tmp_path):
     network, roles = load_network(asia), tmp_path / "roles.yaml"
     roles.write_text(
         "symptom: {dysp: never}\ncauses: {dysp: {normal: 'no'}, somke: {normal: 'no'}}\ntests: {xray: -1}\n"

@@ -53,7 +53,7 @@ def make_state() -> Callable[..., InformationState]:
 def referenced(valued_file) -> Callable[..., tuple[InformationState, Any]]:
     """Return the alarmed state of a random problem with values, and a reference that solves it by brute force."""
 
-    @cache  # a reference remembers its optimum, which several tests ask for
+    @cache  # a reference keeps its optimum, which several tests ask for
     def make(seed: int, **options: Any) -> tuple[InformationState, Any]:
         data = valued_file(seed, **options)
         return InformationState.alarmed(parse_problem(data)), Reference(data)

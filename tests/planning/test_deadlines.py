@@ -20,7 +20,7 @@ from aquamend.files import parse_problem
 from aquamend.planning.limits import Limits
 from aquamend.planning.search import search
 from aquamend.policies import AquaMend, Best, Certified, Exact, NoReprobe, evaluate
-from aquamend.policies.sampling import sampled
+from aquamend.policies.sampling import sampled_value
 from tests.reference.generator import random_problem, valued_problem
 from tests.tiers import cases
 
@@ -62,8 +62,8 @@ WORK: dict[str, Callable[[InformationState, float], object]] = {
     "search": lambda state, s: search(state, Limits(gap=0.0, deadline_s=s)),
     "best": lambda state, s: Best(deadline_s=s).next_step(state),
     "exact": lambda state, s: Exact(gap=0.0, deadline_s=s).next_step(state),
-    "sample": lambda state, s: given_up(lambda: sampled(AquaMend(), state, seconds=s)),
-    "sample certified": lambda state, s: given_up(lambda: sampled(Certified(gap=0.0), state, seconds=s)),
+    "sample": lambda state, s: given_up(lambda: sampled_value(AquaMend(), state, seconds=s)),
+    "sample certified": lambda state, s: given_up(lambda: sampled_value(Certified(gap=0.0), state, seconds=s)),
 }
 EVALUATED: dict[str, Callable[[], object]] = {"one step": AquaMend, "best": Best, "certified": Certified}
 

@@ -10,8 +10,8 @@ from aquamend.decision import best_terminal
 from aquamend.files import parse_problem
 from aquamend.planning import exact
 from aquamend.planning.evidence_tree import EvidenceTree
+from aquamend.planning.finite_probes import discrete_answers
 from aquamend.planning.lookahead import lookahead_losses
-from aquamend.planning.sensors import discrete_answers
 from tests.tiers import cases
 
 

@@ -33,9 +33,9 @@ from aquamend.planning import evidence_tree, exact
 from aquamend.planning import search as search_module
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.evidence_tree import EvidenceTree
+from aquamend.planning.finite_probes import discrete_answers
 from aquamend.planning.limits import Limits, progress
 from aquamend.planning.search import search
-from aquamend.planning.sensors import discrete_answers
 from aquamend.policies import Lookahead
 from aquamend.problem.model.kernels import Outcomes
 from aquamend_lab.benchmarks.catalogue import SUITES

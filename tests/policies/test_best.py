@@ -32,7 +32,7 @@ from aquamend import (
 from aquamend.files import parse_problem
 from aquamend.planning.kept_plan import WORK
 from aquamend.policies import DEFAULT, AquaMend, Best, Exact, Policy, evaluate, policy_named
-from aquamend.policies.sampling import paired_difference, sampled
+from aquamend.policies.sampling import paired_difference, sampled_value
 
 LITTLE = (0.0, 1e6, 1e7)
 """Work with which no table is made: at the alarm alone, for a search of one round, and for some."""
@@ -122,7 +122,7 @@ def _possible(state: InformationState, rng: np.random.Generator) -> int:
 def test_with_readings_it_costs_no_more_than_one_step_ahead_up_to_what_sampling_shows(seed: int) -> None:
     data = (random_problem, valued_problem)[seed % 2](random.Random(seed), gaussian=True)
     state = InformationState.alarmed(parse_problem(data))
-    best, one_step = (sampled(policy, state, episodes=cases(150, 800)) for policy in (Best(), AquaMend()))
+    best, one_step = (sampled_value(policy, state, episodes=cases(150, 800)) for policy in (Best(), AquaMend()))
     difference, half_width = paired_difference(best, one_step)
     assert difference <= 2.0 * half_width + 1e-6
 

@@ -40,14 +40,14 @@ def lid(kernel=LOOK, *, uses=1, **rest):
 
 @dataclass
 class Fixed:
-    """Look ``looks`` times, then take one decision if the last answer was odd and another if not."""
+    """Look ``times`` times, then take one decision if the last answer was odd and another if not."""
 
-    looks: int
+    times: int
     fine: object
     odd: object
 
     def next_step(self, state):
-        if len(state.evidence) < self.looks:
+        if len(state.evidence) < self.times:
             return Reprobe("look")
         return self.odd if state.evidence and state.evidence[-1].outcome == "odd" else self.fine
 
@@ -259,8 +259,8 @@ def test_the_deadline_of_whoever_waits_for_an_evaluation_is_theirs():
 
 
 def test_the_bound_of_a_policy_has_its_first_probe():
-    looks = upper_bound(Fixed(1, Continue(), CORRECT), lid())
-    assert (looks.probe, looks.bounds.upper) == ("look", pytest.approx(0.5 + 0.08 * 10 + 0.38 * 4))
+    times = upper_bound(Fixed(1, Continue(), CORRECT), lid())
+    assert (times.probe, times.bounds.upper) == ("look", pytest.approx(0.5 + 0.08 * 10 + 0.38 * 4))
     stops = upper_bound(Fixed(0, Continue(), CORRECT), lid())
     assert (stops.probe, stops.bounds.upper) == (None, pytest.approx(4.0))
 

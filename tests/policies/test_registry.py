@@ -159,7 +159,7 @@ def test_the_name_of_a_policy_with_settings_makes_it_again(mine):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ("(0.2)", "write its settings by name"), ("(floor=0.2", "write its settings by name"),
         ("(**{})", "write its settings by name"), ("(roof=0.2)", "TypeError"),
@@ -167,8 +167,8 @@ def test_the_name_of_a_policy_with_settings_makes_it_again(mine):
         ("(floor=0.2).next_step", "write its settings by name"),
     ],
 )  # fmt: skip
-def test_settings_are_plain_values_by_name_and_nothing_is_run(mine, settings, told):
-    with pytest.raises(UnknownName, match=told):
+def test_settings_are_plain_values_by_name_and_nothing_is_run(mine, settings, message):
+    with pytest.raises(UnknownName, match=message):
         policy_named(mine + settings)
 
 

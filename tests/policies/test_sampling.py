@@ -19,7 +19,7 @@ from aquamend import (
     policy_named,
 )  # fmt: skip
 from aquamend.decision import probe_values
-from aquamend.policies.sampling import paired_difference, sampled
+from aquamend.policies.sampling import paired_difference, sampled_value
 
 
 def state(kernel):
@@ -36,7 +36,7 @@ def state(kernel):
 def test_one_reading_costs_what_integration_says():
     here = state(Gaussian({"good": [0, 1], "bad": [2, 1]}))
     exact = float(probe_values(here).expected_loss[0])
-    found = sampled(AquaMend(), here, episodes=1000)
+    found = sampled_value(AquaMend(), here, episodes=1000)
     assert abs(found.expected_loss - exact) < 2 * found.half_width
     assert found.half_width < 0.3
     assert found.expected_probes == 1.0
@@ -44,7 +44,7 @@ def test_one_reading_costs_what_integration_says():
 
 def test_outcomes_cost_what_the_tree_says():
     here = state(Discrete(["y", "n"], {"good": [0.8, 0.2], "bad": [0.1, 0.9]}))
-    exact, found = evaluate(AquaMend(), here), sampled(AquaMend(), here, episodes=1000)
+    exact, found = evaluate(AquaMend(), here), sampled_value(AquaMend(), here, episodes=1000)
     assert abs(found.expected_loss - exact.expected_loss) < 2 * found.half_width
     assert found.success == pytest.approx(exact.success, abs=0.04)
     assert found.expected_undone == pytest.approx(exact.expected_undone, abs=0.05)
@@ -54,7 +54,7 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says():
     here = state(Gaussian({"good": [0, 1], "bad": [2, 1]}))
     exact = float(probe_values(here).expected_loss[0])
     inside = [
-        abs((s := sampled(AquaMend(), here, episodes=60, seed=k)).expected_loss - exact) < s.half_width
+        abs((s := sampled_value(AquaMend(), here, episodes=60, seed=k)).expected_loss - exact) < s.half_width
         for k in range(20)
     ]
     assert np.mean(inside) >= 0.8
@@ -62,6 +62,6 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says():
 
 def test_the_same_seed_gives_the_same_numbers_and_pairs_cancel():
     here = state(Gaussian({"good": [0, 1], "bad": [2, 1]}))
-    one, again = (sampled(AquaMend(), here, episodes=100) for _ in range(2))
+    one, again = (sampled_value(AquaMend(), here, episodes=100) for _ in range(2))
     assert one.losses.tolist() == again.losses.tolist()
-    assert paired_difference(one, sampled(policy_named("all-candidates"), here, episodes=100)) == (0.0, 0.0)
+    assert paired_difference(one, sampled_value(policy_named("all-candidates"), here, episodes=100)) == (0.0, 0.0)

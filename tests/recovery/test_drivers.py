@@ -414,7 +414,7 @@ def test_a_person_may_take_over_from_an_act_in_doubt_and_nothing_more_is_asked_o
         assert recovery.cost == 1.0 + (50.0 if granted else 0.0)  # the hand-over is paid for
 
 
-def test_a_timeout_of_the_robots_own_is_told_as_that(scripted, table):
+def test_a_timeout_of_the_robots_own_is_reported_as_that(scripted, table):
     def gives_up(act):
         raise TimeoutError("the camera does not answer")
 

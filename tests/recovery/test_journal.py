@@ -111,7 +111,7 @@ def written(path, state):
     return path
 
 
-def told(log, session):
+def logged(log, session):
     return [(entry.number, event_to_data(entry.event)) for entry in log.read(session)]
 
 
@@ -149,9 +149,9 @@ def in_child(call, timeout_s=PATIENCE_S):
 def test_what_was_written_is_read_by_whoever_comes_next(path, state):
     with Journal(path) as journal:
         now = recover("aquamend", Robot(state, 1), journal=journal, session="s", rules=UNATTENDED)
-        here = told(journal, "s")
+        here = logged(journal, "s")
     with Journal.open(path, read_only=True) as journal:
-        assert told(journal, "s") == here
+        assert logged(journal, "s") == here
         again = Recovery.of([entry.event for entry in journal.read("s")], "s")
     assert again.decided_at.posterior.tobytes() == now.decided_at.posterior.tobytes()
     assert again.receipts == now.receipts
@@ -159,7 +159,7 @@ def test_what_was_written_is_read_by_whoever_comes_next(path, state):
 
 
 def test_a_journal_tells_what_a_log_in_memory_tells(path, state):
-    def untimed(told):
+    def untimed(logged):
         untimely = {"began": 0, "receipt": {"start_s": 0, "end_s": 0}}
         return [
             (
@@ -169,19 +169,19 @@ def test_a_journal_tells_what_a_log_in_memory_tells(path, state):
                     for key, one in d.items()
                 },
             )
-            for n, d in told
+            for n, d in logged
         ]
 
     memory = MemoryLog()
     with Journal(path) as journal:
         for log in (memory, journal):
             recover("aquamend", Robot(state, 3), journal=log, session="s", rules=UNATTENDED)
-        assert untimed(told(journal, "s")) == untimed(told(memory, "s"))
+        assert untimed(logged(journal, "s")) == untimed(logged(memory, "s"))
 
 
 def test_reading_may_begin_behind_any_event(written):
     with Journal.open(written, read_only=True) as journal:
-        every = told(journal, "s1")
+        every = logged(journal, "s1")
         for after in range(len(every) + 2):
             assert [(e.number, event_to_data(e.event)) for e in journal.read("s1", after)] == every[after:]
 
@@ -482,7 +482,7 @@ class TestBadFiles:
     @pytest.mark.parametrize("seed", range(25))
     def test_damage_anywhere_gives_the_truth_or_an_error_and_changes_nothing(self, written, seed):
         with Journal.open(written, read_only=True) as journal:
-            truth = {line.name: told(journal, line.name) for line in journal.sessions()}
+            truth = {line.name: logged(journal, line.name) for line in journal.sessions()}
         rng, data = random.Random(seed), bytearray(written.read_bytes())
         if seed % 3 == 0:  # a whole page
             at = 4096 * rng.randrange(len(data) // 4096)
@@ -495,7 +495,7 @@ class TestBadFiles:
             with suppress(AquaMendError), Journal(written, read_only=read_only) as journal:
                 for name, events in truth.items():
                     with suppress(AquaMendError):
-                        assert told(journal, name) == events
+                        assert logged(journal, name) == events
                 journal.sessions()
         assert written.read_bytes() == data
 
@@ -630,7 +630,7 @@ class TestPermissions:
 
 
 class TestFullDisk:
-    def test_a_full_disk_is_told_and_the_session_goes_on_when_there_is_room(self, path, state):
+    def test_a_full_disk_is_reported_and_the_session_goes_on_when_there_is_room(self, path, state):
         robot, log = Sure(state, 2), MemoryLog()
         whole = recover("aquamend", Robot(state, 2), journal=log, session="s", rules=UNATTENDED)
         with Journal(path) as journal:
@@ -651,21 +651,21 @@ class TestFullDisk:
         resource = pytest.importorskip("resource")
 
         def fill():
-            journal, told = Journal(path), 0
+            journal, logged = Journal(path), 0
             resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
             try:
                 for i in range(10_000):
                     journal.append(f"s{i}", 0, [Alarmed(state, "aquamend", Rules(), Instant.now())])
-                    told += 1
+                    logged += 1
             except BadJournal as error:
-                if len(journal.sessions()) != told or "disk" not in str(error):
+                if len(journal.sessions()) != logged or "disk" not in str(error):
                     return 2
-                Path(f"{path}.told").write_text(str(told))
+                Path(f"{path}.events").write_text(str(logged))
                 return 0
             return 1
 
         assert in_child(fill) == 0
-        kept = int(Path(f"{path}.told").read_text())
+        kept = int(Path(f"{path}.events").read_text())
         with Journal.open(path) as journal:
             assert len(journal.sessions()) == kept > 3
             assert all(len(list(journal.read(f"s{i}"))) == 1 for i in range(kept))

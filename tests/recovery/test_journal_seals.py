@@ -119,7 +119,7 @@ class TestCrashes:
         seals.keep(written, Mark(mark.journal, mark.changes + 1, 2, 8, bytes(32)), timeout_s=1)
         assert seals.last(written) == later
 
-    def test_seals_that_cannot_be_written_are_told_and_the_session_can_go_on(self, written, monkeypatch):
+    def test_seals_that_cannot_be_written_are_reported_and_the_session_can_go_on(self, written, monkeypatch):
         def full(*_):
             raise OSError(28, "No space left on device")
 
@@ -319,7 +319,7 @@ class TestDeleting:
         with Journal.open(written, read_only=True) as journal:
             assert [line.name for line in journal.sessions()] == ["open"]
 
-    def test_whoever_conducts_it_meanwhile_is_told(self, written):
+    def test_whoever_conducts_it_meanwhile_is_reported(self, written):
         with Journal.open(written) as one, Journal.open(written) as other:
             other.delete(["open"], force=True)
             with pytest.raises(UnknownName):

@@ -184,9 +184,9 @@ class Trial:
             begun = [line.name for line in journal.sessions()] == ["s"]
             events = [entry.event for entry in journal.read("s")] if begun else []
             assert not begun or journal.sessions()[0].events == len(events)
-        told = [event_to_data(event) for event in events]
-        assert told[: len(self.seen)] == self.seen  # what was there is still there
-        self.seen = told
+        logged = [event_to_data(event) for event in events]
+        assert logged[: len(self.seen)] == self.seen  # what was there is still there
+        self.seen = logged
         acknowledged = [int(line) for line in lines(self.acknowledged)]
         assert len(events) >= max(acknowledged, default=0)
         assert acknowledged == sorted(set(acknowledged))

@@ -119,11 +119,11 @@ def test_a_program_that_is_told_to_end_writes_down_that_the_act_was_stopped(reco
     robot, run = recovering
 
     class Ends(MemoryLog):
-        told = False
+        heard = False
 
         def append(self, session, after, events, *, at=None):
-            if not self.told and any(isinstance(event, Stopping) for event in events):
-                self.told = True
+            if not self.heard and any(isinstance(event, Stopping) for event in events):
+                self.heard = True
                 raise SystemExit(0)
             super().append(session, after, events, at=at)
 

@@ -14,11 +14,11 @@ from tests.waiting import PATIENCE_S
 from aquamend.belief import InformationState
 from aquamend.decision.steps import Advice, Continue, Escalate, Reprobe, Restart, RollBack
 from aquamend.errors import AquaMendError, RungAndSilent, SecondAlarm, UnknownName
-from aquamend.explanation.as_json import explanation_json
-from aquamend.explanation.report import decision_report
 from aquamend.files import load_problem, parse_problem
+from aquamend.files.decision_format import decision_record
 from aquamend.policies import AquaMend
-from aquamend.problem.building.guard import before_action
+from aquamend.policies.decision_report import decision_report
+from aquamend.problem.building.action_checks import before_action
 from aquamend.problem.graph import Belief
 from aquamend.problem.model.ages import Ages
 from aquamend.recovery import Declare, Finish, Instant, Measure, MemoryLog, NotNow, Recovery, Rules, Session, Tracker
@@ -144,7 +144,7 @@ def test_an_alarm_after_a_plan_counts_and_does_not_blame_what_the_plan_has_corre
     assert now.posterior == pytest.approx(by_hand / by_hand.sum())
     assert [action.name for action in now.problem.graph.executed] == []
     report = decision_report(now, AquaMend(), name="aquamend")
-    assert "None" not in json.dumps(explanation_json(report))
+    assert "None" not in json.dumps(decision_record(report))
     assert [type(event) for event in session.recovery.steps] == [RollBack, Escalate]
 
 
@@ -191,10 +191,10 @@ def test_what_is_wrong_now_follows_the_values_a_task_has_declared():
     tracker = Tracker(DELIVERY)
     tracker.declare("floor", 3)
     row = tracker.problem().ringing("barometer")
-    told = {h.name: p for h, p in zip(DELIVERY.model.hypotheses, row, strict=True)}
-    assert told["nothing"] == 0.85
-    assert told["lift_stopped_early (floor=3)"] == 0.02
-    assert told["lift_stopped_early (floor=2)"] == 0.85
+    known = {h.name: p for h, p in zip(DELIVERY.model.hypotheses, row, strict=True)}
+    assert known["nothing"] == 0.85
+    assert known["lift_stopped_early (floor=3)"] == 0.02
+    assert known["lift_stopped_early (floor=2)"] == 0.85
 
 
 # Ages.

@@ -153,26 +153,26 @@ rules = st.builds(
 )
 
 
-def told_again(event, problem=None):
+def read_again(event, problem=None):
     return event_from_data(from_json(to_json(event_to_data(event))), problem=problem)
 
 
 @given(events)
 def test_every_event_is_the_same_after_writing_and_reading(event):
-    assert told_again(event) == event
+    assert read_again(event) == event
 
 
 @given(acts, any_receipt)
 def test_acts_and_receipts_are_too(act, receipt):
-    assert told_again(Intended(act)).act == act
-    assert told_again(Done(receipt)).receipt == receipt
+    assert read_again(Intended(act)).act == act
+    assert read_again(Done(receipt)).receipt == receipt
 
 
 @settings(max_examples=20)
 @given(given_rules=rules)
 def test_rules_are_too(given_rules):
     state = InformationState.alarmed(load_problem(EXAMPLES[0]))
-    assert told_again(Alarmed(state, "aquamend", given_rules, Instant(1e9))).rules == given_rules
+    assert read_again(Alarmed(state, "aquamend", given_rules, Instant(1e9))).rules == given_rules
 
 
 @given(events | acts | any_receipt)
@@ -200,7 +200,7 @@ def test_infinity_is_written_as_text_and_read_as_infinity():
 
 
 def test_a_finding_that_reads_inf_stays_a_text():
-    assert told_again(Done(Measure("p").done("inf"))).receipt.finding == "inf"
+    assert read_again(Done(Measure("p").done("inf"))).receipt.finding == "inf"
 
 
 def answered(state, rng, most):
@@ -218,7 +218,7 @@ def answered(state, rng, most):
 def test_a_session_begins_with_exactly_the_posterior_it_was_given(random_problem, seed):
     rng = random.Random(seed)
     state = answered(InformationState.alarmed(random_problem(rng, gaussian=seed % 2 == 0)), rng, seed % 4)
-    again = told_again(Alarmed(state, "aquamend", Rules(), Instant(1e9, 5.0, "boot"))).state
+    again = read_again(Alarmed(state, "aquamend", Rules(), Instant(1e9, 5.0, "boot"))).state
     assert again.posterior.tobytes() == state.posterior.tobytes()
     assert again.evidence == state.evidence
     assert (again.origin is None) == (state.origin is None)
@@ -243,7 +243,7 @@ def test_a_problem_read_twice_gives_the_very_same_likelihoods(random_problem, va
 def test_what_was_declared_anew_before_the_alarm_is_kept(cup_state):
     state = cup_state()
     problem = replace(state.problem, redeclared={"level": Redeclared(45.0, ("weigh",), 2)})
-    again = told_again(
+    again = read_again(
         Alarmed(replace(state, problem=problem), "aquamend", Rules(), Instant(1e9, 5.0, "boot"))
     ).state.problem.redeclared["level"]
     assert (again.value, again.support, again.times) == (45.0, ("weigh",), 2)
@@ -322,7 +322,7 @@ class Scripted:
 
 
 @pytest.fixture(scope="module")
-def told():
+def histories():
     """Return the data of the events of some sessions on the examples."""
     log, sessions = MemoryLog(), []
     for seed, path in enumerate(EXAMPLES * 2):
@@ -333,18 +333,18 @@ def told():
     return sessions
 
 
-def test_a_session_read_again_comes_to_the_same(told):
-    for data in told:
+def test_a_session_read_again_comes_to_the_same(histories):
+    for data in histories:
         events = [event_from_data(d) for d in data]
         assert Recovery.of(events).ending is not None
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_changed_data_give_an_event_or_one_of_our_errors(told, seed):
+def test_changed_data_give_an_event_or_one_of_our_errors(histories, seed):
     rng = random.Random(seed)
     refused = 0
     for _ in range(150):
-        data = rng.choice(rng.choice(told))
+        data = rng.choice(rng.choice(histories))
         refused += 1
         with suppress(AquaMendError):
             event_from_data(changed(rng, data))
@@ -353,19 +353,19 @@ def test_changed_data_give_an_event_or_one_of_our_errors(told, seed):
 
 
 @pytest.mark.parametrize("seed", range(cases(5, 12)))
-def test_changed_sessions_come_to_something_or_give_one_of_our_errors(told, seed):
+def test_changed_sessions_come_to_something_or_give_one_of_our_errors(histories, seed):
     rng = random.Random(seed)
-    problems = [event_from_data(data[0]).state.problem for data in told]
+    problems = [event_from_data(data[0]).state.problem for data in histories]
     for _ in range(60):
-        which = rng.randrange(len(told))
-        session = list(told[which])
+        which = rng.randrange(len(histories))
+        session = list(histories[which])
         match rng.randrange(4):
             case 0:
                 del session[rng.randrange(len(session))]
             case 1:
                 session.insert(rng.randrange(len(session)), rng.choice(session))
             case 2:
-                session.insert(rng.randrange(len(session)), rng.choice(rng.choice(told)[1:]))
+                session.insert(rng.randrange(len(session)), rng.choice(rng.choice(histories)[1:]))
             case _:
                 i = rng.randrange(1, len(session))
                 session[i] = changed(rng, session[i])
@@ -534,8 +534,8 @@ def test_the_schema_refuses_what_is_misspelt_or_missing(message, data):
         assert not SCHEMA.is_valid({**said, "kind": "surplus"})
 
 
-def test_the_schema_is_sound_and_allows_whole_sessions(told):
+def test_the_schema_is_sound_and_allows_whole_sessions(histories):
     jsonschema.Draft202012Validator.check_schema(session_schema())
-    for data in told:
+    for data in histories:
         for event in data:
             SCHEMA.validate(event)

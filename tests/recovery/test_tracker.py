@@ -287,9 +287,9 @@ def test_a_probe_that_reads_the_templates_value_speaks_against_another_one(track
 
 @pytest.mark.parametrize(("belief", "value"), [("level", 30.0), ("level", "full"), ("target", "C"), ("target", 1.0)])
 def test_a_value_that_no_hypothesis_allows_is_refused(tracker, belief, value):
-    with pytest.raises(UnknownValue, match="wrong under every hypothesis") as told:
+    with pytest.raises(UnknownValue, match="wrong under every hypothesis") as error:
         tracker.declare(belief, value)
-    assert told.value.belief == belief
+    assert error.value.belief == belief
     assert tracker.versions(belief) == ()
 
 
@@ -764,7 +764,7 @@ def test_whatever_happens_it_is_known_and_survives_a_restart(operations):
     assert set(failed_under(problem, "level")) == wrong
 
 
-def test_a_tracker_is_told_of_what_is_done_before_and_after_a_session_is_taken_up_again():
+def test_a_tracker_is_reported_of_what_is_done_before_and_after_a_session_is_taken_up_again():
     log, tracker = MemoryLog(), at_carry()
     robot = Untold(tracker)
     waits = drive(Session.begin(tracker, AquaMend(), log=log, name="s"), robot, wait_s=0)

@@ -193,7 +193,7 @@ def depth_of(policy: str) -> float:
 
 
 class Reference:
-    """One problem, its values and its policies; values are remembered by the evidence they depend on."""
+    """One problem, its values and its policies; values are kept by the evidence they depend on."""
 
     def __init__(
         self,

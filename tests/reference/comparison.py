@@ -111,11 +111,11 @@ def declare_faults(label: str, said: dict[str, Any], ending: Ending, reference: 
     if said.keys() != ending.declare.keys():
         yield f"{label} declares {said}, not {ending.declare}"
         return
-    for belief, told in ending.declare.items():
+    for belief, said_there in ending.declare.items():
         risks = {entry["value"]: risk for entry, risk in reference.values(belief, seen)}
         alike = [risk for value, risk in risks.items() if same(value, said[belief]["value"])]
-        if not any(abs(risk - risks[told["value"]]) <= 1e-12 for risk in alike):
-            yield f"{label} declares {belief} as {said[belief]['value']}, not {told['value']}; risks {risks}"
+        if not any(abs(risk - risks[said_there["value"]]) <= 1e-12 for risk in alike):
+            yield f"{label} declares {belief} as {said[belief]['value']}, not {said_there['value']}; risks {risks}"
 
 
 def same(one: Any, other: Any) -> bool:

@@ -316,20 +316,20 @@ def _number_values(dice: Dice, belief: dict[str, Any]) -> tuple[list[float], lis
     """
     rng = dice.rng
     if dice.ties or dice.chance(0.4):
-        told, width = rng.choice([(18, 3), (18.0, 3.0), (-2.5, 0.5), (0.1, 0.3), (0.7, 0.1), (100, 25)])
+        stated, width = rng.choice([(18, 3), (18.0, 3.0), (-2.5, 0.5), (0.1, 0.3), (0.7, 0.1), (100, 25)])
         near, far = [-1, -0.5, 0, 0.5, 1], [-3, -2, -1.5, 1.5, 2, 2.5, 3]
     else:
-        told, width = round(rng.uniform(-20, 80), 3), round(rng.uniform(0.5, 6), 3)
+        stated, width = round(rng.uniform(-20, 80), 3), round(rng.uniform(0.5, 6), 3)
         near = [round(rng.uniform(-0.95, 0.95), 2) for _ in range(3)]
         far = [rng.choice([-1, 1]) * round(rng.uniform(1.05, 3.5), 2) for _ in range(5)]
-    belief["declared"] = told
+    belief["declared"] = stated
     if dice.chance(0.8):
         belief["tolerance"] = width
     else:
         near = [0]
         if dice.chance(0.4):
             belief["tolerance"] = 0
-    return [round(told + k * width, 6) for k in near], sorted({round(told + k * width, 6) for k in far})
+    return [round(stated + k * width, 6) for k in near], sorted({round(stated + k * width, 6) for k in far})
 
 
 def valued_problem(
@@ -552,8 +552,8 @@ def _following(
 ) -> dict[str, list[Any]]:
     """Return the rows of a continuous probe: most follow the truth, and are off where the source has failed."""
     entry = next(entry for entry in problem["beliefs"] if entry["name"] == belief)
-    told = entry.get("declared")
-    if isinstance(told, str) or told is None or "causes" in problem:
+    stated = entry.get("declared")
+    if isinstance(stated, str) or stated is None or "causes" in problem:
         if "causes" in problem:
             return {"default": [dice.cost(-5, 5), dice.cost(0.5, 2)], belief: [dice.cost(-5, 5), dice.cost(0.5, 2)]}
         return _gaussian_by_name(dice, problem, worlds, entry)
@@ -566,7 +566,7 @@ def _following(
         name = hypothesis["name"]
         own = [world for world in worlds if name in world.names]
         if any(world.name in lost for world in own):
-            rows[name] = [round(float(told) + scale * dice.rng.choice([-2, 0, 2]), 6), round(3 * deviation, 6)]
+            rows[name] = [round(float(stated) + scale * dice.rng.choice([-2, 0, 2]), 6), round(3 * deviation, 6)]
         elif "source" in probe and probe["source"] in hypothesis.get("failed", []) and dice.chance(0.7):
             rows[name] = [f"{belief} + {round(3 * scale, 6)}", deviation]
     return rows
@@ -825,11 +825,11 @@ def _rule_words(problem: Problem) -> list[str]:
         found = _names(problem["hypotheses"])
     for belief in problem["beliefs"]:
         found.append(belief["name"])
-        told = belief.get("declared")
-        if isinstance(told, int | float):
-            found += [f"{belief['name']} > {_key(told)}", f"{belief['name']} <= {_key(told)}"]
-        elif told is not None:
-            found.append(f"{belief['name']} = {told}")
+        stated = belief.get("declared")
+        if isinstance(stated, int | float):
+            found += [f"{belief['name']} > {_key(stated)}", f"{belief['name']} <= {_key(stated)}"]
+        elif stated is not None:
+            found.append(f"{belief['name']} = {stated}")
     return found
 
 

@@ -297,7 +297,7 @@ def worlds_from(brute_force, truth, **more):
 
 
 @pytest.mark.parametrize(
-    ("told", "true", "tolerance", "failed"),
+    ("declared", "true", "tolerance", "failed"),
     [
         ("A", "A", 0, False),
         ("A", "B", 0, True),
@@ -312,9 +312,9 @@ def worlds_from(brute_force, truth, **more):
     ],
 )
 def test_a_belief_has_failed_where_the_truth_differs_by_more_than_the_tolerance(
-    brute_force, told, true, tolerance, failed
+    brute_force, declared, true, tolerance, failed
 ):
-    belief = {"name": "b", "residual": 1, "declared": told, "tolerance": tolerance}
+    belief = {"name": "b", "residual": 1, "declared": declared, "tolerance": tolerance}
     hypotheses = [{"name": "same", "prior": 0.5}, {"name": "other", "prior": 0.5, "truth": {"b": true}}]
     same, other = brute_force.worlds_of({"beliefs": [belief], "hypotheses": hypotheses})
     assert (same.fails(belief), other.fails(belief)) == (False, failed)

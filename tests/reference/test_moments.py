@@ -75,8 +75,8 @@ def faults(folder, kind, seed):
     found = []
     for policy in POLICIES:
         (line,) = comparison.ask(folder, "decide", name, "--policy", policy, *options, *comparison.flags(seen))
-        told = comparison.decision_faults(reference, policy, seen, line)
-        found += [f"{name} {options} after {seen}, {policy}: {fault}" for fault in told]
+        differences = comparison.decision_faults(reference, policy, seen, line)
+        found += [f"{name} {options} after {seen}, {policy}: {fault}" for fault in differences]
     return found
 
 

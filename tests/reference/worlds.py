@@ -124,9 +124,9 @@ def steps_of(belief: dict[str, Any], spread: dict[str, Any]) -> Steps:
     else:
         low, high = map(number, spread["uniform"])
         pairs = [(low + k * step, 1.0) for k in range(math.floor((high - low) / step + SLACK) + 1)]
-    told = declared(belief)
-    assert told is not None
-    return _shared([(value, weight) for value, weight in pairs if differs(belief, value, told)], step)
+    said = declared(belief)
+    assert said is not None
+    return _shared([(value, weight) for value, weight in pairs if differs(belief, value, said)], step)
 
 
 def _shared(pairs: list[tuple[Value, float]], width: float) -> Steps:
@@ -149,8 +149,8 @@ def _spread_out(problem: Problem, world: World, truths: dict[str, Any]) -> Itera
     for chosen in itertools.product(*(range(len(steps.values)) for steps in open_.values())):
         picked = {name: steps.values[k] for (name, steps), k in zip(open_.items(), chosen, strict=True)}
         share = math.prod(steps.shares[k] for steps, k in zip(open_.values(), chosen, strict=True))
-        told = ", ".join(f"{name}={text_of(value)}" for name, value in picked.items())
-        name = f"{world.name} ({told})" if picked else world.name
+        said = ", ".join(f"{name}={text_of(value)}" for name, value in picked.items())
+        name = f"{world.name} ({said})" if picked else world.name
         yield replace(
             world,
             name=name,
@@ -234,8 +234,8 @@ def _combination(
     labels = [label for label, _ in chosen]
     kinds = {cause.get("kind", "unknown") for cause in present} or {"false_alarm"}
     kind = kinds.pop() if len(kinds) == 1 else "unknown"
-    told = [f"{label} since {entry['since']}" if entry.get("since") else label for label, entry in chosen]
-    name = " + ".join(told) or "nothing"
+    said = [f"{label} since {entry['since']}" if entry.get("since") else label for label, entry in chosen]
+    name = " + ".join(said) or "nothing"
     names = frozenset({name, *labels, *(cause["name"] for cause in present)})
     return prior, World(name, names, prior, kind, frozenset(failed)), truths
 
@@ -417,9 +417,9 @@ def _normal(problem: Problem, table: Any, world: World) -> tuple[float, float]:
 
 def values_of(worlds: list[World], belief: dict[str, Any]) -> list[Value]:
     """Return the values of a belief: the declared one first, then those true in some world, in file order."""
-    told = declared(belief)
-    assert told is not None
-    found = [told]
+    said = declared(belief)
+    assert said is not None
+    found = [said]
     for world in worlds:
         true = world.value(belief)
         if true is not None and true not in found:

@@ -201,7 +201,7 @@ def test_what_would_be_unsafe_is_not_started(run, tmp_path, monkeypatch, options
     assert not (tmp_path / "aquamend.journal").exists()
 
 
-def test_a_port_that_is_taken_is_told(run, service, tmp_path, monkeypatch):
+def test_a_port_that_is_taken_is_reported(run, service, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("serve", "--port", service.port)
     assert result.exit_code == 2

@@ -119,7 +119,7 @@ def test_problems_are_kept_shown_and_deleted(service):
 
 def test_policies_and_schemas_are_listed(service):
     assert "best" in [one["name"] for one in service.get("/api/policies")["policies"]]
-    assert set(service.get("/api/schemas")) == {"problem", "session"}
+    assert set(service.get("/api/schemas")) == {"problem", "session", "story"}
 
 
 def test_the_page_and_the_description_name_every_route(service):

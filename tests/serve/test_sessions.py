@@ -4,6 +4,7 @@ import itertools
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
 
 import pytest
 from tests.adapters.problems import CUP
@@ -76,7 +77,6 @@ def test_a_name_is_used_once(service, begin):
     [
         ({"policy": "os:getcwd"}, "unknown-name"),
         ({"policy": "tests.serve.evil:Policy"}, "unknown-name"),
-        ({"session": "a/b"}, "makes-no-sense"),
         ({"session": "a\nb"}, "malformed"),
         ({"session": "x" * 500}, "not-possible"),
         ({"rules": {"attempts": -1}}, "malformed"),
@@ -158,8 +158,8 @@ def test_a_stream_tells_every_event_once_and_ends_with_the_session(service, begi
     heard, ready = [], threading.Event()
 
     def listen():
-        with service.stream(path) as told:
-            for message in told:
+        with service.stream(path) as live:
+            for message in live:
                 heard.append(message)
                 ready.set()
 
@@ -170,15 +170,15 @@ def test_a_stream_tells_every_event_once_and_ends_with_the_session(service, begi
     watcher.join(PATIENCE_S)
     assert [data["number"] for kind, data in heard if kind == "event"] == list(range(1, ended["events"] + 1))
     assert [data for kind, data in heard if kind == "session"][-1]["ending"] == "finished"
-    with service.stream(path, Last_Event_ID="4") as told:
-        assert [data["number"] for kind, data in told if kind == "event"] == list(range(5, ended["events"] + 1))
+    with service.stream(path, Last_Event_ID="4") as live:
+        assert [data["number"] for kind, data in live if kind == "event"] == list(range(5, ended["events"] + 1))
     assert service.raw("GET", path, headers={"Last-Event-ID": str(ended["events"])})[0] == 204
 
 
 def test_the_stream_of_all_sessions_tells_of_new_ones(service, begin):
-    with service.stream("/api/live") as told:
+    with service.stream("/api/live") as live:
         begun = begin()
-        names = (data["session"] for kind, data in told if kind == "session")
+        names = (data["session"] for kind, data in live if kind == "session")
         assert begun["session"] in itertools.islice(names, 200)
     service.post(f"/api/sessions/{begun['session']}/cancel", {})
 
@@ -266,8 +266,32 @@ def test_a_log_that_takes_nothing_in_for_a_while_loses_nothing(tmp_path):
         assert ended["ending"] == "finished"
 
 
-def test_a_session_is_told_as_a_story(service, begin):
+def test_a_session_is_reported_as_a_story(service, begin):
     ended, _ = recover(service, begin(), ANSWERS)
     story = service.get(f"/api/sessions/{ended['session']}/story")
     assert story["title"] == CUP["name"]
     assert len(story["receipts"]) > 3
+
+
+def test_a_name_may_hold_what_separates_addresses(service):
+    for name in ("line 3/cell 7", "a%2Fb", "x/story", "?#&="):
+        begun = service.post("/api/sessions", {"kept": "cup", "session": name})
+        path = f"/api/sessions/{quote(name, safe='')}"
+        assert begun["session"] == service.get(path)["session"] == name
+        assert service.get(f"{path}/events")["session"] == name
+        assert service.get(f"{path}/story")["title"]
+        assert service.post(f"{path}/cancel", {"why": "it was a try"})["session"] == name
+
+
+def test_a_part_of_many_sessions_is_listed_the_latest_first(service, begin):
+    names = [begin()["session"] for _ in range(3)][::-1]
+    listed = service.get("/api/sessions?limit=2")
+    assert [line["session"] for line in listed["sessions"]] == names[:2]
+    assert service.get("/api/sessions?after=2&limit=1")["sessions"][0]["session"] == names[2]
+    assert len(service.get("/api/sessions")["sessions"]) == listed["total"]
+    assert service.get(f"/api/sessions?after={listed['total']}")["sessions"] == []
+    with service.stream("/api/live?limit=1") as told:
+        kind, line = next(told)
+        assert (kind, line["session"]) == ("session", names[0])
+        later = begin()["session"]
+        assert later in itertools.islice((line["session"] for _, line in told), 200)

@@ -62,6 +62,6 @@ def damage(path: Path, seed: int) -> str:
     """Damage one file in one way, and return which."""
     rng = random.Random(seed)
     data = bytearray(path.read_bytes())
-    told = rng.choice(KINDS)(data, rng)
+    damaged = rng.choice(KINDS)(data, rng)
     path.write_bytes(data)
-    return f"{path.name}: {told}"
+    return f"{path.name}: {damaged}"

@@ -179,11 +179,11 @@ def test_a_damaged_journal_is_read_as_it_was_acknowledged_or_not_at_all(journals
             shutil.copytree(source, folder)
             files = sorted(folder.iterdir())
             victim = rng.choices(files, [1 if file.name.endswith("-seals") else 3 for file in files])[0]
-            told = damage(victim, seed)
+            damaged = damage(victim, seed)
             try:
                 counts[victim.name, what_is_read(folder, truth)] += 1
             except Exception as error:
-                raise AssertionError(f"seed {seed}, {told}") from error
+                raise AssertionError(f"seed {seed}, {damaged}") from error
     sys.stdout.write(f"{dict(sorted(counts.items()))}\n")
     assert sum(counts.values()) == len(range(part, COUNT, PARTS))
     assert any("noticed" in how for _, how in counts)

@@ -94,7 +94,7 @@ class Witnessed(PostgresLog):
     """A log that writes down what it was told is on disk, and how long that took."""
 
     def __init__(self, address, folder):
-        self._told = folder / f"told-{os.getpid()}"
+        self._logged = folder / f"told-{os.getpid()}"
         super().__init__(address, lease_s=LEASE_S)
 
     def append(self, session, after, events, *, at=None):
@@ -102,7 +102,7 @@ class Witnessed(PostgresLog):
         super().append(session, after, events, at=at)
         seconds, same = time.perf_counter() - start, links is self._link._connection
         facts = [digest(event) for event in events]
-        write_down(self._told, json.dumps([session, after, facts, seconds, same]))
+        write_down(self._logged, json.dumps([session, after, facts, seconds, same]))
 
 
 def digest(event):

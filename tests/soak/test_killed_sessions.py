@@ -62,6 +62,8 @@ class Moving:
     def __init__(self, trial, session, rng, fate):
         self.trial, self.session, self.rng, self.fate = trial, session, rng, fate
         self.under_way, self.stopped = None, threading.Event()
+        self.called = 0
+        """How many acts it has been called for whose call has not returned, begun or not."""
 
     def alarm(self):
         return self.trial.state
@@ -75,6 +77,13 @@ class Moving:
         return act.done() if self._moves(act) else act.failed("stopped")
 
     def _moves(self, act):
+        self.called += 1
+        try:
+            return self._carried_out(act)
+        finally:
+            self.called -= 1
+
+    def _carried_out(self, act):
         number, intended = self.trial.intended()
         if intended != str(act):
             write_down(self.trial.wrong, f"{act} is begun, and {intended} was intended")
@@ -108,7 +117,7 @@ class Moving:
 
     def verify(self, act):
         number, intended = self.trial.intended()
-        if intended != str(act) or self.under_way is not None or self.rng.random() < 0.3:
+        if intended != str(act) or self.called or self.rng.random() < 0.3:
             return None
         return self._what_became(act, number)
 
@@ -169,10 +178,10 @@ class Trial:
             return
         if now.phase is Phase.UNKNOWN and now.act is not None:
             number, _ = self.intended()
-            told = lines(self.deeds)
-            pids = [int(line.split()[2]) for line in told if line.startswith(f"begin {number} ")]
-            stands = not pids or f"stands {number}" in told or not alive(pids[-1])
-            done = f"done {number}" in told and not isinstance(now.act, Measure)
+            logged = lines(self.deeds)
+            pids = [int(line.split()[2]) for line in logged if line.startswith(f"begin {number} ")]
+            stands = not pids or f"stands {number}" in logged or not alive(pids[-1])
+            done = f"done {number}" in logged and not isinstance(now.act, Measure)
             if stands and rng.random() < 0.8:
                 settle(journal, "s", done=done, by="Ada")
                 return
@@ -190,9 +199,10 @@ class Trial:
                 pass
             self.drive_once("never")
             self.finish()
+        except BaseException:
+            os.kill(person, signal.SIGKILL)  # it would wait for an end that does not come
+            raise
         finally:
-            if self.wrong.exists():
-                os.kill(person, signal.SIGKILL)
             ended(person)
 
     def drive_once(self, when):
@@ -220,9 +230,9 @@ class Trial:
         with Journal.open(self.journal, read_only=True) as journal:
             begun = [line.name for line in journal.sessions()] == ["s"]
             entries = list(journal.read("s")) if begun else []
-        told = [event_to_data(entry.event) for entry in entries]
-        assert told[: len(self.seen)] == self.seen  # what was there is still there
-        self.seen = told
+        logged = [event_to_data(entry.event) for entry in entries]
+        assert logged[: len(self.seen)] == self.seen  # what was there is still there
+        self.seen = logged
         assert len(entries) >= max(map(int, lines(self.acknowledged)), default=0)
         deeds = [line.split() for line in lines(self.deeds)]
         assert not [deed for deed in deeds if deed[0] == "two"], "two acts at once"

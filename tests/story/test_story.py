@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from aquamend.explanation.report import decision_report
 from aquamend.policies import AquaMend
+from aquamend.policies.decision_report import decision_report
 from aquamend.recovery import Charge, MemoryLog, Receipt, Session, drive
 from aquamend.story.comparing import in_hindsight, needless
 from aquamend.story.of_decision import decision_story
@@ -33,7 +33,7 @@ def log(cup_state):
     return log
 
 
-def test_a_session_is_told_with_what_was_believed_weighed_done_and_paid(log):
+def test_a_session_is_reported_with_what_was_believed_weighed_done_and_paid(log):
     story = session_story(log.read("cup"), "cup")
     assert [m.number for m in story.moments] == [m.number for m in story_moments(log.read("cup"))]
     assert story.updates[0].when == "to begin with"

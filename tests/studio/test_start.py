@@ -1,7 +1,9 @@
 """What a studio opens with is the decision that `decide` makes, and an offline page holds the likeliest states."""
 
+import hashlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -9,8 +11,8 @@ from typer.testing import CliRunner
 from aquamend import AquaMend, InformationState
 from aquamend.belief import Observation
 from aquamend.cli.main import app
-from aquamend.explanation.report import decision_report
 from aquamend.files import read_problem
+from aquamend.policies.decision_report import decision_report
 from aquamend.story.view import view_of
 from aquamend.studio.start import Start, offline, opened, studio_html
 
@@ -65,10 +67,25 @@ def test_a_page_without_the_service_may_ask_for_nothing(start):
     assert "connect-src 'self'" in policy.search(studio_html(Start()))[1].replace("&#39;", "'")
 
 
+def test_the_built_scripts_belong_to_their_sources():
+    viewer = Path(__file__).parents[2] / "viewer"
+    if not viewer.is_dir():
+        pytest.skip("the sources of the viewer are not here")
+    sources = sorted((path for path in (viewer / "src").rglob("*") if path.is_file()), key=str)
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (viewer / "package-lock.json", *sources)))
+    assert studio_html(Start()).count(f"sources {digest.hexdigest()}") == 2, "run `make viewer`"
+
+
+def test_the_first_decision_can_be_read_before_any_script_has_run():
+    page = studio_html(opened(LID, file="lid.yaml", policy=AquaMend(), name="aquamend")).split("<script")[0]
+    assert '<h2 class="step">run probe weigh</h2>' in page
+    assert "Nearest flip." in page
+
+
 def test_hostile_names_stay_data():
     text = LID.replace("is the lid on", '"</script><script>alert(1)</script>"')
     html = studio_html(opened(text, file="x</script>.yaml", policy=AquaMend(), name="aquamend"))
-    assert html.count("<script") == 2
+    assert html.count("<script") == 3, "the data, the studio, and its editor as text"
     assert "<script>alert" not in html
 
 

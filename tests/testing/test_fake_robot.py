@@ -142,12 +142,12 @@ def test_what_it_has_is_not():
 
 
 @pytest.mark.parametrize("what", ["undo: pour", "undo", "pour"])
-def test_a_failure_is_told_by_text_kind_or_name(what):
+def test_a_failure_is_reported_by_text_kind_or_name(what):
     assert not robot(Fails(what)).perform(UNDO).succeeded
     assert robot(Fails(what)).perform(Undo("grasp", ("grasp",))).succeeded is (what != "undo")
 
 
-def test_a_declaration_is_told_without_its_value():
+def test_a_declaration_is_reported_without_its_value():
     assert not robot(Fails("declare: target")).perform(Declare("target", "B")).succeeded
 
 
@@ -274,7 +274,7 @@ def test_it_judges():
 
 STUCK = TimesOut("undo: pour", math.inf)
 QUICK_S = 0.02
-"""For what is never over by itself: it may be as short as one likes."""
+"""For what is never over by itself: it may be as short as you like."""
 NOT_STOPPED = (StopBehaviour.SAYS_NOTHING, StopBehaviour.RAISES, StopBehaviour.HANGS, None)
 
 

@@ -132,7 +132,7 @@ def values():
 def test_a_new_value_is_wrong_where_it_is_not_true():
     start = values()
     graph, belief = start.problem.graph, next(b for b in start.problem.graph.beliefs if b.name == "level")
-    said = {new.value for new in start.problem.values_of(graph.belief_index["level"])}
+    said = {new.value for new in start.problem.new_values[graph.belief_index["level"]]}
     assert len(said) > 1
     for value in said:
         decision = RollBack(("level",), graph.closure(["level"]), (NewDeclaration("level", value),))
@@ -154,8 +154,8 @@ def test_where_no_value_is_said_the_best_one_is_declared():
     assert said.declare
     for truth in range(len(start.posterior)):
         unsaid = replace(said, declare=())
-        told, untold = (judged(ModelWorld(start, truth), decision) for decision in (said, unsaid))
-        assert (told.verdict, told.receipts) == (untold.verdict, untold.receipts)
+        declaring, untold = (judged(ModelWorld(start, truth), decision) for decision in (said, unsaid))
+        assert (declaring.verdict, declaring.receipts) == (untold.verdict, untold.receipts)
 
 
 def test_the_mean_over_worlds_with_values_is_the_exact_evaluation():
@@ -199,7 +199,7 @@ def test_undoing_leaves_what_was_wrong_as_often_as_the_problem_says(edges, left)
     assert np.mean([episode.verdict.success for episode in episodes]) == pytest.approx(exact.success, abs=0.05)
 
 
-def test_names_that_are_not_there_are_told():
+def test_names_that_are_not_there_are_reported():
     with pytest.raises(UnknownName, match="unknown probe 'peek'"):
         judged(ModelWorld(bench_top(), FINE), Reprobe("peek"))
     with pytest.raises(UnknownName, match="unknown action 'fly'"):

@@ -84,30 +84,30 @@ def fault(answer, problems=None):
     return str(error.value)
 
 
-def test_a_probe_without_uses_left_is_told_with_the_legal_ones():
+def test_a_probe_without_uses_left_is_reported_with_the_legal_ones():
     message = fault(lambda state: Reprobe("weigh"))
     assert "re-probes 'weigh', which is not legal" in message
     assert "legal: ['look']" in message
     assert "with weigh = " in message
 
 
-def test_a_probe_that_does_not_exist_is_told():
+def test_a_probe_that_does_not_exist_is_reported():
     assert "'ghost', which is not legal" in fault(lambda state: Reprobe("ghost"))
 
 
-def test_a_probe_over_the_budget_is_told():
+def test_a_probe_over_the_budget_is_reported():
     tight = sample_problems()[2]
     assert "tight budget" in fault(lambda state: Reprobe("weigh"), [tight])
 
 
 @pytest.mark.parametrize("undo", [("grasp",), (), ("grasp", "pour", "pour")])
-def test_a_rollback_that_undoes_less_than_the_minimal_closure_or_twice_is_told(undo):
+def test_a_rollback_that_undoes_less_than_the_minimal_closure_or_twice_is_reported(undo):
     message = fault(lambda state: RollBack(("target",), undo))
     assert f"undoes {list(undo)}" in message
     assert "minimal upper closure is ['grasp', 'pour']" in message
 
 
-def test_undoing_what_was_never_executed_is_told():
+def test_undoing_what_was_never_executed_is_reported():
     assert "undoes ['wipe'], which was not executed" in fault(
         lambda state: RollBack(("target",), ("grasp", "pour", "wipe"))
     )
@@ -131,7 +131,7 @@ def test_a_rollback_may_undo_without_correcting_but_not_do_neither():
     check_policy(Says(lambda state: RollBack((), ("pour", "grasp"))), sample_problems()[:1])
 
 
-def test_a_rollback_across_an_irreversible_action_is_told():
+def test_a_rollback_across_an_irreversible_action_is_reported():
     problem = sample_problems()[1]
     assert "irreversible" in fault(lambda state: RollBack(("target",), ("grasp", "pour")), [problem])
 
@@ -170,7 +170,7 @@ def _or_escalate(state, step):
     return Escalate() if math.isinf(price(state, step).loss) else step
 
 
-def test_a_correction_without_any_value_to_declare_is_told():
+def test_a_correction_without_any_value_to_declare_is_reported():
     """Nothing supports the target once its camera is probably biased, and nothing has answered since."""
     problem = values_problem()
     biased = replace(problem.model, alarm=Alarm({name: float(name == "camera off") for name in problem.model.names}))
@@ -178,7 +178,7 @@ def test_a_correction_without_any_value_to_declare_is_told():
     assert "corrects 'target', which no value may be declared for now" in message
 
 
-def test_an_inadmissible_decision_is_told():
+def test_an_inadmissible_decision_is_reported():
     """The level may not be kept at any price while it may have failed."""
     graph = RecoveryGraph([Belief("level", 10.0, may_keep=False)])
     model = JointModel([Hypothesis("same", 0.6), Hypothesis("water", 0.4, ("level",))])
@@ -203,18 +203,18 @@ def test_where_only_plans_end_a_recovery_correction_sets_do_not(step):
     assert "only plans, restart and escalation end a recovery" in fault(lambda state: step, [plans_only()])
 
 
-def test_a_restart_that_the_problem_does_not_allow_is_told():
+def test_a_restart_that_the_problem_does_not_allow_is_reported():
     check_policy(Says(lambda state: Restart()), sample_problems()[:1])
     assert "restarts, which this problem does not allow" in fault(lambda state: Restart(), [sample_problems()[1]])
     assert "restarts" in fault(lambda state: Restart(), [gaussian_problem()])
 
 
 @pytest.mark.parametrize("answer", [None, "continue", Reprobe, ("look",)])
-def test_anything_but_a_step_is_told(answer):
+def test_anything_but_a_step_is_reported(answer):
     assert f"returns {answer!r}, which is not a step" in fault(lambda state: answer)
 
 
-def test_a_policy_that_answers_differently_the_second_time_is_told():
+def test_a_policy_that_answers_differently_the_second_time_is_reported():
     @dataclass
     class Wavers:
         asked: list = field(default_factory=list)
@@ -244,11 +244,11 @@ def swap_problem(state):
 
 
 @pytest.mark.parametrize("meddle", [overwrite_posterior, swap_problem])
-def test_a_policy_that_changes_the_state_is_told(meddle):
+def test_a_policy_that_changes_the_state_is_reported(meddle):
     assert "changes the information state" in fault(meddle)
 
 
-def test_a_policy_that_forgets_evidence_is_told():
+def test_a_policy_that_forgets_evidence_is_reported():
     looked = Says(lambda state: Reprobe("look") if not state.evidence else forge_evidence(state))
     with pytest.raises(PolicyFault, match="changes the information state"):
         check_policy(looked)

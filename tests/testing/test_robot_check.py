@@ -27,8 +27,8 @@ from aquamend_lab.pouring.discrete import (
     fresh_task,
     problem_of,
 )
-from aquamend_lab.pouring.discrete.baselines import BlindRetry, TmsRevision
-from aquamend_lab.pouring.discrete.events import common_cause_events, standard_events
+from aquamend_lab.pouring.discrete.perturbations import common_cause_events, standard_events
+from aquamend_lab.pouring.discrete.simple_recoveries import BlindRetry, TmsRevision
 from aquamend_lab.pouring.task import Stage
 
 CUPS_G = (100.0, 130.0, 170.0)
@@ -67,9 +67,9 @@ class Broken(FakeRobot):
 
 
 def fault(robot, policies=None, **options):
-    with pytest.raises(RobotFault) as told:
+    with pytest.raises(RobotFault) as message:
         check_robot(robot, policies, **options)
-    return str(told.value)
+    return str(message.value)
 
 
 # Sound ones
@@ -192,7 +192,7 @@ PART = Receipt(Charge.ROLLBACK, "open", 1.0)
 
 
 @pytest.mark.parametrize(
-    ("robot", "told"),
+    ("robot", "message"),
     [
         (altered(Undo, cost=-1.0), "returned a cost of -1.0"),
         (altered(Undo, cost=math.nan), "returned a cost of nan"),
@@ -205,12 +205,12 @@ PART = Receipt(Charge.ROLLBACK, "open", 1.0)
         (altered(Finish, start_s=7.0, end_s=3.0), "'finish the task' ended at 3 s, before it began at 7 s"),
     ],
 )
-def test_a_receipt_that_cannot_be_is_told(robot, told):
-    assert told in fault(robot)
+def test_a_receipt_that_cannot_be_is_reported(robot, message):
+    assert message in fault(robot)
 
 
 @pytest.mark.parametrize("answer", [None, "done", 3.0])
-def test_something_else_than_a_receipt_is_told(answer):
+def test_something_else_than_a_receipt_is_reported(answer):
     class Silent(Broken):
         def perform(self, act):
             super().perform(act)
@@ -220,7 +220,7 @@ def test_something_else_than_a_receipt_is_told(answer):
 
 
 @pytest.mark.parametrize("finding", ["sideways", None, 3.0])
-def test_an_answer_that_the_model_does_not_know_is_told(finding):
+def test_an_answer_that_the_model_does_not_know_is_reported(finding):
     class Odd(Broken):
         def measure(self, step):
             return replace(super().measure(step), finding=finding)
@@ -229,7 +229,7 @@ def test_an_answer_that_the_model_does_not_know_is_told(finding):
 
 
 @pytest.mark.parametrize("reading", [math.nan, math.inf, "heavy", None])
-def test_a_reading_that_is_no_number_is_told(reading):
+def test_a_reading_that_is_no_number_is_reported(reading):
     class Odd(Broken):
         def measure(self, step):
             return replace(super().measure(step), finding=reading)
@@ -237,7 +237,7 @@ def test_a_reading_that_is_no_number_is_told(reading):
     assert "which is not a finite number" in fault(lambda: Odd(scale()))
 
 
-def test_answers_that_depend_on_what_was_asked_before_are_told():
+def test_answers_that_depend_on_what_was_asked_before_are_reported():
     class OneStream(Broken):
         def measure(self, step):
             receipt = super().measure(step)
@@ -247,21 +247,21 @@ def test_answers_that_depend_on_what_was_asked_before_are_told():
     assert "where else was asked before" in fault(OneStream, [])
 
 
-def test_a_programming_error_is_told():
+def test_a_programming_error_is_reported():
     class Half(Broken):
         def perform(self, act):
             if isinstance(act, Declare):
                 raise NotImplementedError(act.belief)
             return super().perform(act)
 
-    told = fault(Half)
-    assert "undo: pour, undo: grasp: the robot raises NotImplementedError('level') at 'declare: level'" in told
+    message = fault(Half)
+    assert "undo: pour, undo: grasp: the robot raises NotImplementedError('level') at 'declare: level'" in message
 
 
 # The alarm
 
 
-def test_an_alarm_that_is_no_information_state_is_told():
+def test_an_alarm_that_is_no_information_state_is_reported():
     class Siren(Broken):
         def alarm(self):
             return "fire"
@@ -269,18 +269,18 @@ def test_an_alarm_that_is_no_information_state_is_told():
     assert "returns 'fire' as its alarm" in fault(Siren)
 
 
-def test_an_alarm_that_was_not_heard_or_heard_twice_is_told():
+def test_an_alarm_that_was_not_heard_or_heard_twice_is_reported():
     assert "has not heard the alarm" in fault(lambda: Broken(InformationState.start(PROBLEM)))
     twice = replace(START, monitored=()).after_alarm()
     assert "alarm (once)" in fault(lambda: Broken(twice))
 
 
-def test_an_alarm_that_tells_the_truth_in_the_posterior_is_told():
+def test_an_alarm_that_tells_the_truth_in_the_posterior_is_reported():
     certain = replace(START, posterior=np.array([0.0, 1.0, 0.0]))
     assert "starts from a posterior other than" in fault(lambda: Broken(certain))
 
 
-def test_an_alarm_that_changes_is_told():
+def test_an_alarm_that_changes_is_reported():
     class Fickle(Broken):
         turn = 0
 
@@ -294,7 +294,7 @@ def test_an_alarm_that_changes_is_told():
 
 
 @pytest.mark.parametrize("moment", ["measure", "perform"])
-def test_a_robot_that_changes_the_state_it_gave_is_told(moment):
+def test_a_robot_that_changes_the_state_it_gave_is_reported(moment):
     def meddle(robot):
         object.__setattr__(robot.own, "evidence", (Observation("look", "high"),))
 
@@ -368,7 +368,7 @@ def verifying(verify):
 
 
 @pytest.mark.parametrize(
-    ("verify", "told"),
+    ("verify", "message"),
     [
         (lambda act, honest: act.done(), "verifies 'undo: pour' as done, before it was begun"),
         (lambda act, honest: act.failed("no idea"), "verifies 'undo: pour' as not done (no idea), which it has done"),
@@ -376,15 +376,15 @@ def verifying(verify):
         (lambda act, honest: {}["missing"], "raises KeyError('missing') when asked to verify 'undo: pour'"),
     ],
 )
-def test_a_robot_that_does_not_tell_done_from_not_done_is_told(verify, told):
-    assert told in fault(verifying(verify))
+def test_a_robot_that_does_not_tell_done_from_not_done_is_reported(verify, message):
+    assert message in fault(verifying(verify))
 
 
 def test_a_robot_that_forgets_with_its_program_may_say_that_there_is_no_telling():
     check_robot(verifying(lambda act, honest: None))
 
 
-def test_a_robot_that_takes_a_failed_act_for_done_is_told():
+def test_a_robot_that_takes_a_failed_act_for_done_is_reported():
     class Slips(Broken):
         def __init__(self):
             super().__init__()
@@ -414,7 +414,7 @@ def residual(what, cost=80.0, charge=Charge.RESIDUAL):
 
 
 @pytest.mark.parametrize(
-    ("robot", "told"),
+    ("robot", "message"),
     [
         (judging(left=lambda verdict, recovery: ("weather",)), "left ['weather'] wrong, which is no belief"),
         (judging(success=lambda verdict, recovery: True), "calls it a success and left ['level', 'target'] wrong"),
@@ -434,11 +434,11 @@ def residual(what, cost=80.0, charge=Charge.RESIDUAL):
         ),
     ],
 )
-def test_a_verdict_that_cannot_be_is_told(robot, told):
-    assert told in fault(robot)
+def test_a_verdict_that_cannot_be_is_reported(robot, message):
+    assert message in fault(robot)
 
 
-def test_something_else_than_a_verdict_is_told():
+def test_something_else_than_a_verdict_is_reported():
     class Mute(Broken):
         def judge(self, recovery):
             return None

@@ -53,9 +53,9 @@ def moving(robot):
 
 
 def fault(make, **options):
-    with pytest.raises(RobotFault) as told:
+    with pytest.raises(RobotFault) as message:
         check_robot(make, [], **{"stop_s": PATIENCE_S, "moving": moving, **options})
-    return str(told.value)
+    return str(message.value)
 
 
 def test_a_robot_that_stops_is_stopped_in_every_kind_of_act_that_moves():
@@ -109,7 +109,7 @@ def test_a_robot_too_quick_to_be_stopped_hears_that():
 
 
 @pytest.mark.parametrize(
-    ("stops", "stop_s", "told"),
+    ("stops", "stop_s", "message"),
     [
         (StopBehaviour.LIES, PATIENCE_S, "says that 'look' is stopped, and still moves"),
         (StopBehaviour.HANGS, SHORT_S, "has not returned from stop() of 'look' within 0.05 s; return None"),
@@ -123,21 +123,21 @@ def test_a_robot_too_quick_to_be_stopped_hears_that():
     ],
     ids=str,
 )
-def test_each_way_not_to_stop_is_told(stops, stop_s, told):
-    assert told in fault(lambda: Robot(stops=stops), stop_s=stop_s)
+def test_each_way_not_to_stop_is_reported(stops, stop_s, message):
+    assert message in fault(lambda: Robot(stops=stops), stop_s=stop_s)
 
 
 def test_a_lie_is_found_without_a_witness_too():
-    told = fault(lambda: Robot(stops=StopBehaviour.LIES), moving=None, stop_s=LONG_S)
-    assert "says that 'look' is stopped, but the call for it goes on for 1 s after that" in told
-    assert "return from stop() once nothing moves any more, or return None" in told
+    message = fault(lambda: Robot(stops=StopBehaviour.LIES), moving=None, stop_s=LONG_S)
+    assert "says that 'look' is stopped, but the call for it goes on for 1 s after that" in message
+    assert "return from stop() once nothing moves any more, or return None" in message
 
 
 @pytest.mark.parametrize("kind", ["measure", "undo", "redo", "finish"])
 def test_every_kind_of_act_is_checked(kind):
-    told = fault(lambda: Robot(MovesOnElsewhere(kind, times=math.inf), stops=StopBehaviour.LIES))
+    message = fault(lambda: Robot(MovesOnElsewhere(kind, times=math.inf), stops=StopBehaviour.LIES))
     first = {"measure": "look", "undo": "undo: pour", "redo": "redo: grasp", "finish": "finish the task"}[kind]
-    assert f"says that '{first}' is stopped" in told
+    assert f"says that '{first}' is stopped" in message
 
 
 def stopping(stop):
@@ -153,7 +153,7 @@ def stopping(stop):
 
 
 @pytest.mark.parametrize(
-    ("stop", "told"),
+    ("stop", "message"),
     [
         (
             lambda robot, act, honest: honest(act) or act.failed("nothing to stop"),
@@ -168,8 +168,8 @@ def stopping(stop):
         (lambda robot, act, honest: {}["missing"], "raises KeyError('missing') when it is to stop 'look'"),
     ],
 )
-def test_what_stop_returns_has_to_be_so(stop, told):
-    assert told in fault(stopping(stop))
+def test_what_stop_returns_has_to_be_so(stop, message):
+    assert message in fault(stopping(stop))
 
 
 def test_a_stop_that_was_not_done_has_to_be_verified_as_not_done():
@@ -182,11 +182,11 @@ def test_a_stop_that_was_not_done_has_to_be_verified_as_not_done():
         def _stopped(self, act):
             return bool(self._doings) and self._doings[-1].act == act and self._doings[-1].stopped
 
-    told = fault(Forgetful)
-    assert "verifies 'undo: pour' as done, which was stopped and is not done" in told
+    message = fault(Forgetful)
+    assert "verifies 'undo: pour' as done, which was stopped and is not done" in message
 
 
-def test_a_programming_error_of_an_act_that_was_stopped_is_told():
+def test_a_programming_error_of_an_act_that_was_stopped_is_reported():
     class Crashes(Failure):
         def happens(self, act, do):
             if threading.current_thread() is not threading.main_thread():
@@ -269,7 +269,7 @@ def test_a_robot_for_asyncio_is_stopped_in_its_event_loop(coroutines):
 
 
 def test_one_that_lies_is_told_apart(coroutines):
-    told = fault(lambda: coroutines(lies=True), moving=lambda robot: bool(robot.moving))
-    assert "is stopped, and still moves" in told
+    message = fault(lambda: coroutines(lies=True), moving=lambda robot: bool(robot.moving))
+    assert "is stopped, and still moves" in message
     Coroutines.slow = ""
     assert "but the call for it goes on" in fault(lambda: coroutines(lies=True), moving=None, stop_s=LONG_S)

@@ -25,6 +25,7 @@ from aquamend.decision.terminal import best_terminal, completed, correction, pri
 from aquamend.errors import BadArgument, BadStep, MissingLibrary, UnknownName
 from aquamend.files import load_problem
 from aquamend.planning.bounds import Bounds
+from aquamend.plugins import WORLDS, added, found_at
 from aquamend.policies import Exact, Policy, policy_named
 from aquamend.problem import Problem
 from aquamend.recovery import UNATTENDED, Decide, End, Perform, RunProbe, Session, Simulated, Verdict, charged
@@ -156,11 +157,25 @@ class Encoding:
         return stop.decision, stop.loss
 
 
+def world_named(name: str) -> Callable[[np.random.Generator], Simulated]:
+    """Return what makes a world: under a name that an installed package has added, or ``module:make``."""
+    place = name if ":" in name else added(WORLDS).get(name)
+    known = (*added(WORLDS), "module:make")
+    if place is None:
+        raise UnknownName("world", name, known)
+    try:
+        make: Callable[[np.random.Generator], Simulated] = found_at(place)
+    except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
+        raise UnknownName("world", f"{name} ({type(error).__name__}: {error})", known) from None
+    return make
+
+
 class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
     """One recovery as an episode: of a problem, whose truth is drawn by its model, or of a simulated world.
 
-    ``world`` makes a new world for every episode, from a random generator; all have the names of the first. Actions
-    that are not allowed (``info["action_mask"]``) hand over to a person. What is infinitely dear counts as ``worst``.
+    ``world`` makes a new world for every episode, from a random generator; all have the names of the first. It may be
+    given by a name that an installed package has added, or as ``module:make``. Actions that are not allowed
+    (``info["action_mask"]``) hand over to a person. What is infinitely costly counts as ``worst``.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium has it so
@@ -169,7 +184,7 @@ class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
         self,
         problem: str | Path | Problem | None = None,
         *,
-        world: Callable[[np.random.Generator], Simulated] | None = None,
+        world: Callable[[np.random.Generator], Simulated] | str | None = None,
         corrections: str = "auto",
         posterior: bool | None = None,
         rung: str | Sequence[str] | None = None,
@@ -183,10 +198,11 @@ class RecoveryEnv(gymnasium.Env[dict[str, Singles], int]):
             raise BadArgument("give a problem (a file or a Problem) or a world, one of the two")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise BadArgument(f"render_mode is {render_mode!r}; this environment knows {self.metadata['render_modes']}")
-        self.render_mode, self._make, self._start = render_mode, world, None
+        make = world_named(world) if isinstance(world, str) else world
+        self.render_mode, self._make, self._start = render_mode, make, None
         if world is None:
-            given = problem if isinstance(problem, Problem) else load_problem(str(problem))
-            self._start = InformationState.alarmed(given, rung, silent=silent)
+            posed = problem if isinstance(problem, Problem) else load_problem(str(problem))
+            self._start = InformationState.alarmed(posed, rung, silent=silent)
         start = self._start or self._world(np.random.default_rng(0)).alarm()
         self.encoding = Encoding.of(start.problem, corrections=corrections, posterior=posterior)
         self.action_space = self.encoding.action_space
@@ -375,7 +391,7 @@ def _same(one: Decision, other: Step) -> bool:
 
 
 def _worst(problem: Problem) -> float:
-    """Return what is infinitely dear counts as: everything that may go wrong, at once."""
+    """Return what is infinitely costly counts as: everything that may go wrong, at once."""
     graph = problem.graph
     costs = [
         *(belief.residual for belief in graph.beliefs),

@@ -1,7 +1,7 @@
 """A session as an MCAP file: every event as it was, what was believed, what it cost and the story, each on its channel.
 
 All messages are JSON, and every channel carries its JSON Schema. The channel of events holds all that the log held, so
-the session can be read back and told, replayed and learnt from as from the journal itself.
+the session can be read back and shown, replayed and learnt from as from the journal itself.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class SessionRecording:
 def write_recording(path: str | os.PathLike[str], log: Log, session: str) -> None:
     """Write a session of a log to an MCAP file, all or nothing; one that goes on is written as far as it has come."""
     entries = list(log.read(session))
-    told = list(with_moments(entries))  # a log that makes no sense is refused before anything is written
+    lines = list(with_moments(entries))  # a log that makes no sense is refused before anything is written
     stream = io.BytesIO()
     writer = Writer(stream)
     writer.start(PROFILE, library=f"aquamend; {Writer.__module__}")
     channels = {topic: _channel(writer, topic, schema) for topic, schema in _schemas(entries).items()}
     now: Recovery | None = None
-    for entry, line in told:
+    for entry, line in lines:
         now = Recovery.of([entry.event], session) if now is None else now.after(entry.event)
         at = _nanoseconds(entry.time)
         for topic, message in _messages(session, entry, line, now):
@@ -123,7 +123,7 @@ def _messages(
 
 
 _CHARGES = (Charge.SENSING, Charge.ROLLBACK, Charge.CONTINUATION)
-"""What a session can know; what is left wrong is known to whoever knows the truth."""
+"""What a session can know; what is left wrong is known to judges alone."""
 _NUMBER: Schema = {"anyOf": [{"type": "number"}, {"const": "inf"}]}
 _TIME: Schema = {"type": "object", "properties": {"sec": {"type": "integer"}, "nsec": {"type": "integer"}}}
 

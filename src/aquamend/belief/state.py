@@ -29,6 +29,12 @@ from aquamend.problem.model.joint_model import UNNAMED
 from aquamend.problem.model.kernels import Answer, Channel, Outcomes
 from aquamend.text import counted, percent, shown, table_html
 
+FALSE_ALARM = "false_alarm"
+CAUSES = ("external", "self_error", FALSE_ALARM, "unknown")
+"""The causes that records name: the four of an attribution."""
+UNRESOLVED = "unresolved"
+"""Attributed where no cause was at least as likely as not; never what was true."""
+
 FORMAT: Final = "aquamend-state/1"
 """What a state says of itself as plain data."""
 
@@ -320,7 +326,7 @@ class InformationState(KeepsResults):
 
         Each ``(n_hypotheses,)``, up to a common factor; zero where something was impossible at the alarm.
         """
-        if self.contradiction is not None:  # what cannot be explained speaks for nothing
+        if self.contradiction is not None:  # what cannot be explained supports no value
             return {}
         index, imagined, logs = self.problem.graph.probe_index, dict(self.imagined), dict[int, Floats]()
         possible, start = self.at_alarm > 0.0, len((self.origin or self).evidence)
@@ -470,11 +476,11 @@ class InformationState(KeepsResults):
         return cls._restored(problem, load(_Written, data, where), where)
 
     @classmethod
-    def _restored(cls, problem: Problem, given: _Written, where: str) -> InformationState:
-        for i, one in enumerate(given.evidence):
+    def _restored(cls, problem: Problem, written: _Written, where: str) -> InformationState:
+        for i, one in enumerate(written.evidence):
             if one.probe not in problem.graph.probe_index:
                 raise InvalidData(f"{where}.evidence[{i}]", f"the problem {problem.name!r} has no probe {one.probe!r}")
-        for i, heard in enumerate(given.monitored):
+        for i, heard in enumerate(written.monitored):
             if heard.monitor not in problem.model.monitors:
                 said = f"the problem {problem.name!r} has no alarm {heard.monitor!r}"
                 raise InvalidData(f"{where}.monitored[{i}].monitor", said)
@@ -482,16 +488,16 @@ class InformationState(KeepsResults):
                 if belief not in problem.graph.belief_index:
                     said = f"the problem {problem.name!r} has no belief {belief!r}"
                     raise InvalidData(f"{where}.monitored[{i}].redeclared.{belief}", said)
-        position, origin = given.contradiction, None
-        if position is not None and position >= len(given.evidence):
+        position, origin = written.contradiction, None
+        if position is not None and position >= len(written.evidence):
             raise InvalidData(f"{where}.contradiction", f"there is no evidence number {position}")
-        if given.origin is not None:
-            origin = cls._restored(problem, given.origin, f"{where}.origin")
+        if written.origin is not None:
+            origin = cls._restored(problem, written.origin, f"{where}.origin")
             if origin.origin is not None:
                 raise InvalidData(f"{where}.origin", "it has an origin of its own")
-        contradiction = None if position is None else given.evidence[position]
-        posterior = _posterior(problem, given.posterior, f"{where}.posterior")
-        return cls(problem, posterior, given.evidence, given.monitored, contradiction, origin)
+        contradiction = None if position is None else written.evidence[position]
+        posterior = _posterior(problem, written.posterior, f"{where}.posterior")
+        return cls(problem, posterior, written.evidence, written.monitored, contradiction, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,8 +529,14 @@ def _posterior(problem: Problem, numbers: Sequence[float], where: str) -> Floats
 
 def expected(mass: Floats, loss: Floats) -> float:
     """Return Σ p ℓ with 0 · ∞ = 0."""
+    return expected_losses(mass, [loss])[0]
+
+
+def expected_losses(mass: Floats, losses: Iterable[Floats]) -> list[float]:
+    """Return the same of several losses."""
     possible = mass > 0.0
-    return float(np.dot(mass[possible], loss[possible]))
+    weight = mass[possible]
+    return [float(np.dot(weight, loss[possible])) for loss in losses]
 
 
 def joint(posterior: Floats, likelihood: Floats) -> Floats:

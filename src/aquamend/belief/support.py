@@ -12,7 +12,7 @@ has failed with a probability below one half.
 
 A worked example: floor 4 is declared, wrong with probability 0.1 at the alarm. A sign that is read rightly in 97 of 100
 cases answers "4": 0.97 where the floor is right against 0.03 where it is wrong, so it speaks for keeping 4. It answers
-"3": 0.03 against 0.97, so it speaks for declaring 3. A sign that answers "4" whatever is true speaks for nothing.
+"3": 0.03 against 0.97, so it speaks for declaring 3. A sign that answers "4" whatever is true supports no value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aquamend.arrays import Bools, Floats, Indices, distinct
+from aquamend.arrays import Bools, Floats, Indices, any_in, distinct
 from aquamend.belief import InformationState
 from aquamend.belief.state import REJECT_AT, rejected
 from aquamend.problem import Problem
@@ -36,7 +36,7 @@ def favour(at_alarm: Floats, wrong: Floats) -> Floats:
     """Return g with Σ_s g(s) k(y | s) ≥ 0 exactly where an answer y speaks for an option, ``(n_hypotheses, n)``.
 
     ``at_alarm`` is p₀; ``wrong``, ``(n_hypotheses, n)``, has a one where an option is wrong. What could not be right at
-    the alarm is never spoken for, what could not be wrong always is.
+    the alarm never gets support; what could not be wrong always has it.
     """
     right, failing = at_alarm[:, None] * (1.0 - wrong), at_alarm[:, None] * wrong
     right_mass, wrong_mass = right.sum(axis=0), failing.sum(axis=0)
@@ -56,9 +56,9 @@ class Support:
     wrong: Floats
     """Shape ``(n_hypotheses, n_options)``; one where an option is wrong once all that rests on it is undone."""
     first: Indices
-    """Shape ``(n_options,)``; where each option's pairs start. The first of them is nobody's, and never speaks."""
+    """Shape ``(n_options,)``; where each option's pairs start. The first of them is no probe's, and never speaks."""
     probe: Indices
-    """Shape ``(n_pairs,)``; one more than there are for nobody."""
+    """Shape ``(n_pairs,)``; one more than there are stands for no probe."""
     before: Bools
     """Shape ``(n_pairs,)``; whether the probe supports it since before the alarm."""
     source: Indices
@@ -77,6 +77,12 @@ class Support:
     def sources(self) -> Indices:
         """The features that tell whether sources have failed, each once."""
         return distinct(self.source[self.source > 0])
+
+    @cached_property
+    def _hanging(self) -> tuple[Indices, Indices]:
+        """The pairs whose probe has a source, and which of the sources that is."""
+        pairs = np.flatnonzero(self.source)
+        return pairs, np.searchsorted(self.sources, self.source[pairs])
 
     def pairs_of(self, probe: int) -> Indices:
         """Return the pairs that hang on what a probe answers."""
@@ -97,12 +103,12 @@ class Support:
 
     def lacking(self, sums: Floats, speaks: Bools) -> Bools:
         """Return which of the wanting options lack evidence that can be relied on, ``(n_wanting, n_branches)``."""
-        unusable = np.broadcast_to(~np.atleast_2d(speaks).T, (len(self.probe), len(sums)))
-        hanging = np.flatnonzero(self.source)
+        usable = np.broadcast_to(np.atleast_2d(speaks).T, (len(self.probe), len(sums)))
+        hanging, which = self._hanging
         if len(hanging):
-            unusable = unusable.copy()
-            unusable[hanging] |= sums.T[self.source[hanging]] >= REJECT_AT * sums[:, 0]
-        return np.asarray(np.logical_and.reduceat(unusable, self.first, axis=0)[self.wanting])
+            usable = usable.copy()
+            usable[hanging] &= (sums.T[self.sources] < REJECT_AT * sums[:, 0])[which]
+        return ~any_in(usable, self.first)[self.wanting]
 
     def barred(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Bools:
         """Return which options may not be taken in each branch, ``(n_options, n_branches)``.
@@ -113,7 +119,7 @@ class Support:
             return np.zeros((0, len(sums)), dtype=bool)
         wrong = sums.T[self.column]
         if relaxed:
-            heard = np.logical_or.reduceat(np.atleast_2d(speaks).T, self.first, axis=0)
+            heard = any_in(np.atleast_2d(speaks).T, self.first)
             return np.asarray(~heard & (wrong > 0.0))
         barred = wrong >= (REJECT_AT * self.weight)[:, None] * sums[:, 0]
         if len(self.wanting):
@@ -186,8 +192,8 @@ def support_of(problem: Problem, options: Sequence[tuple[int, int, float, Floats
 
     ``sources`` tells which feature each source's failure is.
     """
-    nobody = len(problem.graph.probes)
-    pairs = [[(nobody, False), *_bearing(problem, belief)] for belief, _, _, _ in options]
+    no_probe = len(problem.graph.probes)
+    pairs = [[(no_probe, False), *_bearing(problem, belief)] for belief, _, _, _ in options]
     flat = [pair for own in pairs for pair in own]
     named = [*(probe.source for probe in problem.graph.probes), None]
     n = len(problem.model.hypotheses)

@@ -11,7 +11,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text
+from aquamend.cli.output import print_json, print_text, write_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, meant
 
@@ -102,14 +102,14 @@ def _made(
     false_alarms: float | None,
     skip_faulty: bool,
 ) -> ScoreAlarm:
-    from aquamend.files.text import data_at
+    from aquamend.codec.plain_text import data_at
     from aquamend.learning import read_records
     from aquamend.learning.thresholds import alarm_from_scores
 
-    given = read_records(records, skip_faulty=True)
+    labelled = read_records(records, skip_faulty=True)
     return alarm_from_scores(
-        data_at(problem), given.records, score, name=name, method=method, below=below, threshold=threshold,
-        false_alarms=false_alarms, skip_faulty=skip_faulty, source=given.source, faults=given.faults,
+        data_at(problem), labelled.records, score, name=name, method=method, below=below, threshold=threshold,
+        false_alarms=false_alarms, skip_faulty=skip_faulty, source=labelled.source, faults=labelled.faults,
     )  # fmt: skip
 
 
@@ -126,16 +126,7 @@ def _write(out: Path, found: ScoreAlarm, records: Path, unit: str) -> None:
     text = "".join(f"# {line}\n" for line in head)
     text += yaml.safe_dump(found.data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     read_problem(text, suffix=".yaml")
-    _into(out, text)
-
-
-def _into(path: Path, text: str) -> None:
-    from aquamend.files.atomic import write_atomically
-
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise AquaMendError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    write_text(out, text)
 
 
 def _likelihoods(found: ScoreAlarm) -> list[str]:
@@ -148,21 +139,17 @@ def _likelihoods(found: ScoreAlarm) -> list[str]:
 def _write_page(path: Path, found: ScoreAlarm, unit: str, problem: str) -> None:
     from aquamend.story.page import page
 
-    finite = [one for one in found.thresholds if math.isfinite(one.at) and math.isfinite(one.loss)]
-    ends = {"always": _end(found, 1.0), "never": _end(found, 0.0)}
     text = page(
         "alarm.html",
-        data=_as_data(found),
-        script=" ",
+        data=_as_data(found) | {"unit": unit},
         title=f"What a threshold of {found.score} is worth",
         found=found,
-        curve=sorted(finite, key=lambda one: one.at),
-        ends=ends,
+        ends={"always": _end(found, 1.0), "never": _end(found, 0.0)},
         likelihoods=_likelihoods(found),
         unit=unit,
         problem=problem,
     )
-    _into(path, text)
+    write_text(path, text)
 
 
 def _end(found: ScoreAlarm, chance: float) -> Threshold:

@@ -7,10 +7,9 @@ leads to a ``Command``. The function behind it is imported only when that comman
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from importlib import import_module
 from typing import Any, NamedTuple
 
-GROUP = "aquamend.commands"
+from aquamend import plugins
 
 
 class Command(NamedTuple):
@@ -23,14 +22,12 @@ class Command(NamedTuple):
 
     def load(self) -> Callable[..., Any]:
         """Return the function, or the ``Typer``."""
-        module, _, name = self.function.partition(":")
-        loaded: Callable[..., Any] = getattr(import_module(module), name)
+        loaded: Callable[..., Any] = plugins.found_at(self.function)
         return loaded
 
 
 def added_commands(taken: Collection[str]) -> dict[str, Command]:
     """Return the commands of installed packages by name; none takes a name that is taken."""
-    from importlib.metadata import entry_points  # here, since the product's own commands need no look at packages
-
-    found = sorted(entry_points(group=GROUP), key=lambda point: (point.value, point.name))
-    return {point.name: point.load() for point in found if point.name not in taken}
+    return {
+        name: plugins.found_at(place) for name, place in plugins.added(plugins.COMMANDS).items() if name not in taken
+    }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
     Age,
@@ -21,18 +21,18 @@ from aquamend.cli.options import (
     PolicyName,
     Rung,
     Silent,
+    StoryFile,
 )
-from aquamend.cli.output import print_json, print_text, write_page
+from aquamend.cli.output import print_json, print_text, write_story
 from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import searching
-from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend.explanation.report import DecisionReport
     from aquamend.policies import Policy
+    from aquamend.policies.decision_report import DecisionReport
 
 COMMANDS = {"decide": Command("aquamend.cli.decide:decide", "Decide what to do next, and say why.")}
 
@@ -69,6 +69,7 @@ def decide(
         typer.Option("--robustness", help="With --json, say too what would flip the decision; the text always does."),
     ] = False,
     html: PageFile = None,
+    story: StoryFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Decide what to do next: look again, roll back, continue, restart or escalate.
@@ -78,8 +79,8 @@ def decide(
     several files (or an answer for it) is wrong, the others are still decided, and the exit status is 2. An interrupt
     ends a long search: the best step found by then is shown, with its bounds.
     """
-    from aquamend.explanation.as_json import decision_json
-    from aquamend.explanation.report import decision_report
+    from aquamend.files.decision_format import decision_json
+    from aquamend.policies.decision_report import decision_report
 
     refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
     with refusals.at("aquamend decide"):
@@ -87,17 +88,19 @@ def decide(
         monitors.check()
         ages = ages_of(age)
         make_policy(policy, deadline=deadline, gap=gap)
-        if html is not None and (len(files) > 1 or as_json):
-            raise MisplacedOption("--html writes the page of one decision; give one file, without --json")
+        if (html or story) and (len(files) > 1 or as_json):
+            raise MisplacedOption("--html and --story write one decision; give one file, without --json")
     refusals.exit()
     for i, file in enumerate(files):
         with refusals.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)
             with searching(f"decide {file}") as search:
-                state = state_after(problem_at(file, ages), observe, monitors)
+                state = state_after(problem_in(file, ages), observe, monitors)
                 report = decision_report(state, made, name=policy, surprising=surprising)
-            if html is not None:
-                _write_page(report, file, html)
+            if html or story:
+                from aquamend.story.of_decision import decision_story  # here, since it takes as long as to decide
+
+                write_story(decision_story(report, file=file), page=html, data=story)
             elif as_json:
                 print_json(decision_json(report, file=file, robustness=robustness) | _safety_data(report, made))
             else:
@@ -118,8 +121,8 @@ def make_policy(name: str, *, deadline: float | None = None, gap: float | None =
         return policy
     if not limits.keys() <= _settings(policy):
         searching = [f"--policy {other}" for other, make in POLICIES.items() if limits.keys() <= _settings(make())]
-        given = " and ".join(f"--{key.removesuffix('_s')}" for key in limits)
-        raise MisplacedOption(f"{name!r} has no search that {given} could limit; use {' or '.join(searching)}")
+        asked = " and ".join(f"--{key.removesuffix('_s')}" for key in limits)
+        raise MisplacedOption(f"{name!r} has no search that {asked} could limit; use {' or '.join(searching)}")
     limited: Policy = replace(cast("Any", policy), **limits)
     return limited
 
@@ -154,15 +157,8 @@ def _safety_text(report: DecisionReport, policy: Policy) -> str:
     )
 
 
-def _write_page(report: DecisionReport, file: str, html: Path) -> None:
-    from aquamend.story.of_decision import decision_story
-    from aquamend.story.page import story_html
-
-    write_page(html, story_html(decision_story(report, file=file)))
-
-
 def _print(report: DecisionReport, file: str, safety: str, *, first: bool) -> None:
-    from aquamend.explanation.as_text import print_decision
+    from aquamend.story.decision_in_terminal import print_decision
 
     def render(console: Console) -> None:
         if not first:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import MonitorsSaid, ages_of, problem_in
 from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import following
-from aquamend.cli.situation import MonitorsSaid, ages_of, problem_at
 from aquamend.errors import NotDiscrete
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def evaluate(
     refusals.exit()
     for file in files:
         with refusals.at(file):
-            state, found = monitors.start(problem_at(file, ages)), {}
+            state, found = monitors.start(problem_in(file, ages)), {}
             for name in names:
                 with refusals.at(f"{file}: policy {name}"):
                     found[name] = _evaluated(state, name, deadline, episodes)
@@ -78,11 +78,11 @@ def evaluate(
     refusals.exit()
 
 
-def _known(given: list[str], refusals: Refusals) -> list[str]:
+def _known(texts: list[str], refusals: Refusals) -> list[str]:
     from aquamend.policies import policy_named
     from aquamend.policies.registry import names_in
 
-    names = [name for text in given for name in names_in(text)]
+    names = [name for text in texts for name in names_in(text)]
     for name in names:
         with refusals.at("aquamend evaluate"):
             policy_named(name)
@@ -92,16 +92,16 @@ def _known(given: list[str], refusals: Refusals) -> list[str]:
 def _evaluated(state: InformationState, name: str, deadline: float | None, episodes: int) -> Evaluation:
     from aquamend.policies import Exact, policy_named
     from aquamend.policies import evaluate as evaluated
-    from aquamend.policies.sampling import sampled
+    from aquamend.policies.sampling import sampled_value
 
     policy = policy_named(name)
     try:
         with following(f"evaluate {name}") as report:
             return evaluated(policy, state, deadline_s=math.inf if deadline is None else deadline, report=report)
     except NotDiscrete:
-        if isinstance(policy, Exact):  # its plan is only the best found so far, so that its value is nobody's
+        if isinstance(policy, Exact):  # its plan is only the best found so far, so that its value belongs to no policy
             raise
-        return sampled(policy, state, episodes=episodes, seconds=SAMPLING_S if deadline is None else deadline)
+        return sampled_value(policy, state, episodes=episodes, seconds=SAMPLING_S if deadline is None else deadline)
 
 
 def _as_data(file: str, name: str, found: Evaluation) -> dict[str, Any]:
@@ -125,6 +125,6 @@ def _as_data(file: str, name: str, found: Evaluation) -> dict[str, Any]:
 
 
 def _print_table(problem: Problem, file: str, found: dict[str, Evaluation], missing: list[str]) -> None:
-    from aquamend.explanation.as_text import print_evaluations
+    from aquamend.story.decision_in_terminal import print_evaluations
 
     print_text(lambda console: print_evaluations(problem, found, console, file=file, missing=missing))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.refusals import Refusals
-from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def export(
     with refusals.at(file):
         check_shape(observe)
         monitors.check()
-        text = _text(file, state_after(problem_at(file, ages_of(age)), observe, monitors), language, discount)
+        text = _text(file, state_after(problem_in(file, ages_of(age)), observe, monitors), language, discount)
     refusals.exit()
     if out is None:
         typer.echo(text, nl=False)

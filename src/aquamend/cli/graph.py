@@ -10,9 +10,9 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
+from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
 from aquamend.cli.refusals import Refusals
-from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 
 COMMANDS = {"graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing.")}
 
@@ -43,15 +43,15 @@ def graph(
 
     Draw it with `aquamend graph FILE | dot -Tsvg > graph.svg`, or paste the Mermaid text into Markdown.
     """
-    from aquamend.explanation.report import carried_out
-    from aquamend.files.export.graph import marked_graph
+    from aquamend.files.export.graph_text import marked_graph
+    from aquamend.policies.decision_report import carried_out
 
     refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
     with refusals.at(file):
         check_shape(observe)
         monitors.check()
         chooser = make_policy(policy)
-        problem = problem_at(file, ages_of(age))
+        problem = problem_in(file, ages_of(age))
         if chain:
             problem = replace(problem, graph=problem.graph.linear_chain())
         state = state_after(problem, observe, monitors)

@@ -9,7 +9,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text
+from aquamend.cli.output import print_json, print_text, write_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
@@ -80,7 +80,7 @@ def import_network(
         if write_roles is not None:
             from aquamend.networks.roles import written
 
-            _write(write_roles, _as_yaml(written(own)))
+            write_text(write_roles, _as_yaml(written(own)))
         made = imported(found, own)
         differences = made.differences(network)
         _deliver(made, differences, out, as_json)
@@ -94,22 +94,22 @@ def _roles(
     test: list[str],
     repair: list[str],
     together: int | None,
-    given: Path | None,
+    roles_file: Path | None,
 ) -> Roles:
     from dataclasses import replace
 
     from aquamend.networks import read_roles, suggested
-    from aquamend.networks.roles import CauseRole, checked, with_together
+    from aquamend.networks.roles import CauseRole, checked_roles, with_together
 
-    if given is not None:
+    if roles_file is not None:
         if symptom or cause or test or repair or together:
             raise AquaMendError("--roles says all that the other options would say; edit that file instead")
-        return read_roles(given, network)
+        return read_roles(roles_file, network)
     said = dict(_pair(one, "--symptom") for one in symptom)
     roles = suggested(network, said)
     if cause:
         roles = replace(roles, causes={node: CauseRole(normal=s) for node, s in (_pair(c, "--cause") for c in cause)})
-        roles = with_together(network, checked(roles, network))
+        roles = with_together(network, checked_roles(roles, network))
         roles = replace(roles, tests={t: c for t, c in roles.tests.items() if t not in roles.causes})
     if test:
         roles = replace(roles, tests={node: _cost(c, "--test") for node, c in (_pair(one, "--test") for one in test)})
@@ -120,7 +120,7 @@ def _roles(
             raise AquaMendError(f"--repair: {node!r} is no cause; those are {', '.join(causes)}")
         causes[node] = replace(causes[node], repair=_cost(cost, "--repair"))
     roles = replace(roles, causes=causes, together=together or roles.together)
-    return checked(roles, network)
+    return checked_roles(roles, network)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
@@ -147,19 +147,10 @@ def _as_yaml(data: Any) -> str:
     return text
 
 
-def _write(path: Path, text: str) -> None:
-    from aquamend.files.atomic import write_atomically
-
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise AquaMendError(f"{path} cannot be written ({error.strerror}); name another file") from None
-
-
 def _deliver(made: Imported, differences: dict[str, float], out: Path | None, as_json: bool) -> None:
     text = _as_yaml(dict(made.data))
     if out is not None:
-        _write(out, text)
+        write_text(out, text)
     if as_json:
         print_json(_as_data(made, differences))
     elif out is None:

@@ -10,7 +10,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text
+from aquamend.cli.output import print_json, print_text, write_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, meant
 
@@ -72,13 +72,13 @@ def learn(
     refusals = Refusals()
     with refusals.at(HERE):
         law = _law(readings)
-        given = _records(records, journal, labels)
-        _learn(given, problem, out, law, strength, skip_faulty, as_json, explain)
+        labelled = _records(records, journal, labels)
+        _learn(labelled, problem, out, law, strength, skip_faulty, as_json, explain)
     refusals.exit()
 
 
 def _learn(
-    given: Records,
+    labelled: Records,
     problem: str,
     out: Path | None,
     law: Law,
@@ -87,22 +87,22 @@ def _learn(
     as_json: bool,
     explain: bool,
 ) -> None:
-    from aquamend.files.text import data_at
+    from aquamend.codec.plain_text import data_at
     from aquamend.learning import checked, drifts, learned
 
     template = data_at(problem)
     found = learned(
-        template, given.records, strength=strength, law=law, skip_faulty=skip_faulty, source=given.source,
-        faults=given.faults,
+        template, labelled.records, strength=strength, law=law, skip_faulty=skip_faulty, source=labelled.source,
+        faults=labelled.faults,
     )  # fmt: skip
-    held = checked(template, given.records, strength=strength, law=law, skip_faulty=skip_faulty)
-    warnings = [*drifts(given.records, dated=given.dated), *found.warnings]
+    held = checked(template, labelled.records, strength=strength, law=law, skip_faulty=skip_faulty)
+    warnings = [*drifts(labelled.records, dated=labelled.dated), *found.warnings]
     if out is not None:
-        _write(out, found, given, held, strength)
+        _write(out, found, labelled, held, strength)
     if as_json:
-        print_json(_as_data(found, given, held, warnings))
+        print_json(_as_data(found, labelled, held, warnings))
     else:
-        print_text(lambda console: _print(console, found, given, held, warnings, out, explain))
+        print_text(lambda console: _print(console, found, labelled, held, warnings, out, explain))
 
 
 def _law(said: str) -> Law:
@@ -123,26 +123,25 @@ def _records(records: Path | None, journal: Path | None, labels: Path | None) ->
     if records is not None:
         if labels is not None:
             raise AquaMendError("--labels belongs to --journal; records have a column 'found' of their own")
-        return read_records(records, skip_faulty=True)  # faults are told with what else does not fit the problem
+        return read_records(records, skip_faulty=True)  # faults are reported with what else does not fit the problem
     return journal_records(Path(str(journal)), _labels(labels) if labels is not None else None)
 
 
 def _labels(path: Path) -> dict[str, str]:
-    from aquamend.learning.records import read_labels
+    from aquamend.learning.past_alarms import read_labels
 
     return read_labels(path)
 
 
-def _write(out: Path, found: Learned, given: Records, held: Calibration | None, strength: float) -> None:
+def _write(out: Path, found: Learned, labelled: Records, held: Calibration | None, strength: float) -> None:
     import yaml
 
     from aquamend import __version__
     from aquamend.files import read_problem
-    from aquamend.files.atomic import write_atomically
 
     lines = [
-        f"Learned by aquamend {__version__} from {found.used} labelled records of {len(given.records)} in"
-        f" {given.source}{'' if given.digest is None else f' (sha256 {given.digest})'}.",
+        f"Learned by aquamend {__version__} from {found.used} labelled records of {len(labelled.records)} in"
+        f" {labelled.source}{'' if labelled.digest is None else f' (sha256 {labelled.digest})'}.",
         f"Every number is a posterior mean; what the template said counts as {strength:g} records.",
     ]
     if held is not None and held.brier is not None:
@@ -156,10 +155,7 @@ def _write(out: Path, found: Learned, given: Records, held: Calibration | None, 
     head = "".join(f"# {' '.join(line.split())}\n" for line in lines)
     text = head + yaml.safe_dump(found.data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     read_problem(text, suffix=".yaml")
-    try:
-        write_atomically(out, text.encode())
-    except OSError as error:
-        raise AquaMendError(f"{out} cannot be written ({error.strerror}); name another file") from None
+    write_text(out, text)
 
 
 def _choices(found: Learned) -> list[str]:
@@ -171,7 +167,7 @@ def _choices(found: Learned) -> list[str]:
     ]
 
 
-def _as_data(found: Learned, given: Records, held: Calibration | None, warnings: list[str]) -> dict[str, Any]:
+def _as_data(found: Learned, labelled: Records, held: Calibration | None, warnings: list[str]) -> dict[str, Any]:
     from aquamend.codec import json_number
 
     return {
@@ -202,19 +198,20 @@ def _held_data(held: Calibration) -> dict[str, Any]:
     return {
         "records": held.records, "brier": held.brier, "ece": held.ece, "truth": held.truth, "log_score": held.log_score,
         "coverage": dict(held.coverage), "readings": held.readings, "lost": lost,
+        "contradicted": held.contradicted, "beliefs": {name: asdict(own) for name, own in held.beliefs.items()},
     }  # fmt: skip
 
 
 def _print(
     console: Console,
     found: Learned,
-    given: Records,
+    labelled: Records,
     held: Calibration | None,
     warnings: list[str],
     out: Path | None,
     explain: bool,
 ) -> None:
-    console.print(f"{len(found.estimates)} numbers learned from {found.used} of {len(given.records)} records.")
+    console.print(f"{len(found.estimates)} numbers learned from {found.used} of {len(labelled.records)} records.")
     if held is None:
         console.print("Too few records to hold any back: calibration is unknown.")
     else:
@@ -251,8 +248,10 @@ def _print_held(console: Console, held: Calibration, unit: str) -> None:
     console.print(f"On {held.records} records held back:", style="bold")
     for name, score, about in scores:
         console.print(f"  {name}: {'unavailable' if score is None else f'{score:.3f}'} ({about})")
+    if held.contradicted:
+        console.print(f"  records that nothing in the problem explains: {held.contradicted}")
     if held.lost is not None:
-        said = [quantity(loss, unit) for loss in (held.lost.learned, held.lost.given, held.lost.least)]
+        said = [quantity(loss, unit) for loss in (held.lost.learned, held.lost.before, held.lost.least)]
         console.print(f"  lost by deciding so: {said[0]} (as the file was: {said[1]}; knowing all: {said[2]})")
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
 from aquamend.cli.output import print_json
 from aquamend.cli.refusals import Refusals
-from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding
@@ -44,7 +44,7 @@ def lint(
     refusals.exit()
     for file in files:
         with refusals.at(file):
-            found = findings(state_after(problem_at(file, ages), observe, monitors))
+            found = findings(state_after(problem_in(file, ages), observe, monitors))
             if as_json:
                 print_json({"file": file, "findings": [_data(finding) for finding in found]})
             elif not found:

@@ -75,7 +75,7 @@ def all_commands() -> dict[str, Command]:
 
 
 def __getattr__(name: str) -> typer.Typer:
-    if name == "app":  # with all commands, for whoever runs the program from Python
+    if name == "app":  # with all commands, to run the program from Python
         return program(all_commands())
     raise AttributeError(name)
 
@@ -101,7 +101,7 @@ def main() -> None:
     # For worker processes, which inherit it: each has a core of its own, and more threads only cost time.
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-    if not sys.warnoptions:  # what libraries warn of concerns whoever develops this, not whoever uses it
+    if not sys.warnoptions:  # what libraries warn of concerns developers, not users
         warnings.simplefilter("ignore")
     sys.path.append(os.getcwd())  # a policy of one's own (module:Class) usually lies where one stands
     if hasattr(signal, "SIGPIPE"):

@@ -64,13 +64,11 @@ def mcp(
 
 
 def _robot(name: str) -> Robot:
-    """Return somebody's own robot: ``module:Class`` or ``module:object``."""
-    from importlib import import_module
+    """Return a user's own robot: ``module:Class`` or ``module:object``."""
+    from aquamend.plugins import made
 
-    module, _, attribute = name.partition(":")
     try:
-        found = getattr(import_module(module), attribute)
-        robot: Robot = found() if isinstance(found, type) else found
+        robot: Robot = made(name)
     except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
         raise AquaMendError(f"--robot {name}: {type(error).__name__}: {error}; name it as module:Class") from None
     if missing := [method for method in ("measure", "perform") if not callable(getattr(robot, method, None))]:

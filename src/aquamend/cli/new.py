@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.output import write_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 COMMANDS = {
     "new": Command("aquamend.cli.new:new", "Write a problem file to begin with."),
     "schema": Command(
-        "aquamend.cli.new:schema", "Print the JSON Schema of problem files, or of sessions.", needs_arguments=False
+        "aquamend.cli.new:schema",
+        "Print the JSON Schema of problem files, of sessions or of stories.",
+        needs_arguments=False,
     ),
 }
 
@@ -52,26 +55,29 @@ def new(
     the first action, probe and cause, and so on; change that in the file.
     """
     from aquamend.files import read_problem
-    from aquamend.files.atomic import write_atomically
     from aquamend.files.template import template
 
     refusals = Refusals()
     with refusals.at(HERE):
         if file.exists() and not force:
             raise AquaMendError(f"{file} exists; name another file, or say --force")
-        given = {"name": name, "unit": unit, "beliefs": beliefs, "actions": actions, "probes": probes, "causes": causes}
-        text = template(_outline(given, ask=sys.stdin.isatty()))
-        read_problem(text, suffix=".yaml")  # two things of one name, say, are told before anything is written
-        try:
-            write_atomically(file, text.encode())
-        except OSError as error:
-            raise AquaMendError(f"{file} cannot be written ({error.strerror}); name another file") from None
+        answers = {
+            "name": name,
+            "unit": unit,
+            "beliefs": beliefs,
+            "actions": actions,
+            "probes": probes,
+            "causes": causes,
+        }
+        text = template(_outline(answers, ask=sys.stdin.isatty()))
+        read_problem(text, suffix=".yaml")  # two things of one name, say, are reported before anything is written
+        write_text(file, text)
         typer.echo(f"{file} is written. Put your numbers in, then: aquamend validate, lint, decide {file}")
         typer.echo("To have your editor complete and check it: aquamend schema > problem.schema.json, beside the file")
     refusals.exit()
 
 
-def _outline(given: dict[str, str | None], *, ask: bool) -> Outline:
+def _outline(answers: dict[str, str | None], *, ask: bool) -> Outline:
     from aquamend.files.template import Outline
 
     questions = {
@@ -82,7 +88,7 @@ def _outline(given: dict[str, str | None], *, ask: bool) -> Outline:
     found: dict[str, str | list[str]] = {}
     for field in fields(Outline):
         default = field.default if isinstance(field.default, str) else ", ".join(field.default)  # type: ignore[arg-type]
-        said = given[field.name]
+        said = answers[field.name]
         if said is None:
             said = typer.prompt(questions[field.name], default=default) if ask else default
         found[field.name] = said if isinstance(field.default, str) else _listed(field.name, said)
@@ -101,18 +107,22 @@ class Described(StrEnum):
 
     PROBLEM = "problem"
     SESSION = "session"
+    STORY = "story"
 
 
 def schema(
     of: Annotated[
-        Described, typer.Argument(metavar="problem|session", help="Of which; of the problem file unless said.")
+        Described, typer.Argument(metavar="problem|session|story", help="Of which; of the problem file unless said.")
     ] = Described.PROBLEM,
 ) -> None:
-    """Print a JSON Schema: of the problem file, by which editors complete and check what is typed, or of a session.
+    """Print a JSON Schema: of the problem file, by which editors complete and check what is typed, or of what is kept.
 
-    That of a session describes what it asks for, what it is answered and what it keeps.
+    That of a session describes what it asks for, what it is answered and what it keeps; that of a story, what --story
+    writes.
     """
-    from aquamend.files.format import schema_text, text_of
+    from aquamend.files.format import problem_schema, schema_text
     from aquamend.recovery.plain import session_schema
+    from aquamend.story.story import story_schema
 
-    typer.echo(schema_text() if of is Described.PROBLEM else text_of(session_schema()), nl=False)
+    made = {Described.PROBLEM: problem_schema, Described.SESSION: session_schema, Described.STORY: story_schema}
+    typer.echo(schema_text(made[of]()), nl=False)

@@ -26,6 +26,14 @@ PageFile = Annotated[
     ),
 ]
 
+StoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--story", metavar="FILE", help="Write all that the page shows here, as JSON, and print nothing else.",
+        show_default=False,
+    ),
+]  # fmt: skip
+
 Observations = Annotated[
     list[str],
     typer.Option(

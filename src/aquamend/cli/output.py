@@ -16,6 +16,8 @@ from aquamend.text import WIDEST
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from aquamend.story.story import Story
+
 
 def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object on one line."""
@@ -35,15 +37,31 @@ def print_text(render: Callable[[Console], None]) -> None:
     typer.echo("\n".join(line.rstrip(" ") for line in lines), nl=False)  # tables are padded to their width
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write a page, whole or not at all, and say where it is."""
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
     from aquamend.files.atomic import write_atomically
 
     try:
-        write_atomically(path, page.encode())
+        write_atomically(path, text.encode())
     except OSError as error:
         raise AquaMendError(f"{path} cannot be written ({error.strerror}); name another file") from None
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, whole or not at all, and say where it is."""
+    write_text(path, page)
     typer.echo(f"{path}: written; it opens in any browser")
+
+
+def write_story(story: Story, *, page: Path | None, data: Path | None) -> None:
+    """Write a story as a page, as JSON or as both, and say where they are."""
+    from aquamend.story.page import story_html
+
+    if page is not None:
+        write_page(page, story_html(story))
+    if data is not None:
+        write_text(data, json.dumps(story.to_data(), allow_nan=False) + "\n")
+        typer.echo(f"{data}: written")
 
 
 def check_writable(out: Path, folder: Path) -> None:

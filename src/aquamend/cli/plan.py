@@ -10,6 +10,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
+from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import (
     INTERRUPTED,
     Age,
@@ -24,14 +25,13 @@ from aquamend.cli.options import (
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
 from aquamend.cli.searching import searching
-from aquamend.cli.situation import MonitorsSaid, ages_of, check_shape, problem_at, state_after
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from aquamend.belief import InformationState
-    from aquamend.explanation.plan_tree import PlanTree
+    from aquamend.policies.plan_tree import PlanTree
 
 COMMANDS = {"plan": Command("aquamend.cli.plan:plan", "Print what a policy will do, answer by answer.")}
 
@@ -86,11 +86,11 @@ def plan(
         chosen = [make_policy(name) for name in names]
     refusals.exit()
     with refusals.at(file):
-        from aquamend.explanation.plan_tree import PlanLimits, plan_tree
+        from aquamend.policies.plan_tree import PlanLimits, plan_tree
 
         limits = PlanLimits(nodes, math.inf if seconds is None else seconds)
         with searching(f"plan {file}") as search:
-            state = state_after(problem_at(file, ages), observe, monitors)
+            state = state_after(problem_in(file, ages), observe, monitors)
             trees = [plan_tree(own, state, limits, name=name) for own, name in zip(chosen, names, strict=True)]
         _print(trees, state, language, as_json)
         if search.interrupted:
@@ -110,10 +110,10 @@ def _check(language: PlanFormat, as_json: bool) -> None:
 
 def _print(trees: list[PlanTree], state: InformationState, language: PlanFormat, as_json: bool) -> None:
     from aquamend.codec import dump
-    from aquamend.explanation.plan_tree import two_plans
+    from aquamend.policies.plan_tree import two_plans
 
     if language is PlanFormat.MERMAID:
-        from aquamend.explanation.plan_drawing import mermaid_plan
+        from aquamend.story.plan_drawing import mermaid_plan
 
         typer.echo(mermaid_plan(trees, state))
     elif as_json:
@@ -123,8 +123,8 @@ def _print(trees: list[PlanTree], state: InformationState, language: PlanFormat,
 
 
 def _draw(trees: list[PlanTree], state: InformationState, console: Console) -> None:
-    from aquamend.explanation.plan_drawing import print_plan, print_two_plans
-    from aquamend.explanation.plan_tree import two_plans
+    from aquamend.policies.plan_tree import two_plans
+    from aquamend.story.plan_drawing import print_plan, print_two_plans
 
     if len(trees) == 1:
         print_plan(trees[0], state, console)

@@ -15,7 +15,7 @@ EVERY_S = 15.0
 """How often a log that is no terminal hears of it."""
 
 Report = Callable[[int, int], None]
-"""Is told how many are done, and of how many."""
+"""Hears how many are done, and of how many."""
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def progress_bar(what: str) -> Iterator[Report]:
 
 @dataclass(slots=True)
 class _Pace:
-    """How fast it goes, from the first time it is told."""
+    """How fast it goes, from the first time it hears anything."""
 
     started: float = field(default_factory=time.monotonic)
     first: int | None = None

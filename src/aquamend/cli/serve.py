@@ -61,8 +61,8 @@ def serve(
     with refusals.at("aquamend serve"):
         import logging
 
+        from aquamend.codec.plain_text import text_at
         from aquamend.files import load_problem
-        from aquamend.files.text import text_at
         from aquamend.serve.running import Place
         from aquamend.serve.running import serve as run
         from aquamend.serve.service import ServiceLimits

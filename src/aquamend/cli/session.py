@@ -1,11 +1,10 @@
-"""``aquamend session``: recoveries kept in a journal: listed, told, watched, answered, exported and deleted."""
+"""``aquamend session``: recoveries kept in a journal: listed, shown, watched, answered, exported and deleted."""
 
 from __future__ import annotations
 
 import getpass
 import os
 import shlex
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,19 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.options import AsJson, PageFile, PolicyName
-from aquamend.cli.output import print_json, print_text, write_page
+from aquamend.cli.options import AsJson, PageFile, PolicyName, StoryFile
+from aquamend.cli.output import print_json, print_text, write_story, write_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from aquamend.recovery import Recovery, Store
     from aquamend.recovery.events import Entry
-    from aquamend.recovery.stored import SessionLine
-    from aquamend.story.replaying import Replayed
-    from aquamend.story.story import Moment
 
 COMMANDS = {"session": Command("aquamend.cli.session:session", "Read the journal of a robot's recoveries.")}
 
@@ -60,14 +54,16 @@ INTERRUPTED = 130
 @session.command("list", short_help="List the sessions.")
 def list_sessions(*, journal: JournalFile = DEFAULT, as_json: AsJson = False) -> None:
     """List the sessions of a journal, the latest last: how each stands, and what it has cost so far."""
+    from aquamend.story.in_terminal import print_sessions
+
     refusals = Refusals()
-    with refusals.at(HERE), _opened(journal) as opened:
+    with refusals.at(HERE), existing_log(journal) as opened:
         lines = opened.sessions()
         if as_json:
             for line in lines:
-                print_json(_line_data(line))
+                print_json(line.to_data())
         else:
-            print_text(lambda console: _print_list(console, lines))
+            print_text(lambda console: print_sessions(console, lines))
     refusals.exit()
 
 
@@ -78,6 +74,7 @@ def show(
     journal: JournalFile = DEFAULT,
     last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show only the last N lines.")] = None,
     html: PageFile = None,
+    story: StoryFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a session as a story, here or as a page: what was believed, why each step was taken, what it cost.
@@ -86,18 +83,17 @@ def show(
     """
     from aquamend.story.in_terminal import print_session
     from aquamend.story.of_session import moment_line, session_story, with_moments
-    from aquamend.story.page import story_html
 
     refusals = Refusals()
-    with refusals.at(HERE), _opened(journal) as opened:
+    with refusals.at(HERE), existing_log(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             entries = list(opened.read(full))
-            page = "" if html is None else story_html(session_story(entries, full))
+            whole = session_story(entries, full) if html or story else None
             moments = list(with_moments(entries))
             now = _recovery(entries, full)
-        if html is not None:
-            write_page(html, page)
+        if whole is not None:
+            write_story(whole, page=html, data=story)
         elif as_json:
             for entry, moment in moments[-(last or 0) :]:
                 print_json(moment_line(full, entry, moment))
@@ -118,11 +114,11 @@ def watch(
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
     from aquamend.recovery.log import followed
     from aquamend.story.in_terminal import print_moments
-    from aquamend.story.of_session import moment_line, with_moments
+    from aquamend.story.of_session import act_begins, moment_line, with_moments
 
     refusals = Refusals()
     try:
-        with refusals.at(HERE), _opened(journal) as opened:
+        with refusals.at(HERE), existing_log(journal) as opened:
             full = _named(opened, name)
             with _making_sense(opened, full):
                 began = None
@@ -130,7 +126,7 @@ def watch(
                     began = entry.time if began is None else began
                     if as_json:
                         print_json(moment_line(full, entry, moment))
-                    elif shown := moment or _beginning(entry, began):
+                    elif shown := moment or act_begins(entry, began):
                         print_text(partial(print_moments, moments=[shown], began=began))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
@@ -153,7 +149,7 @@ def approve(
     from aquamend.recovery import approve as answered
 
     refusals = Refusals()
-    with refusals.at(HERE), _opened(journal, to_write=True) as opened:
+    with refusals.at(HERE), existing_log(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             now = _recovery(list(opened.read(full)), full)
@@ -180,7 +176,7 @@ def settle(
     from aquamend.recovery import settle as settled
 
     refusals = Refusals()
-    with refusals.at(HERE), _opened(journal, to_write=True) as opened:
+    with refusals.at(HERE), existing_log(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             act = _recovery(list(opened.read(full)), full).in_doubt
@@ -198,10 +194,10 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     Where the policy asks for something that nobody measured, the record ends, and so does the comparison.
     """
     from aquamend.policies import policy_named
-    from aquamend.story.replaying import replayed, replayed_data
+    from aquamend.story.replaying import replayed, replayed_data, replayed_text
 
     refusals = Refusals()
-    with refusals.at(HERE), _opened(journal) as opened:
+    with refusals.at(HERE), existing_log(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             happened = _recovery(list(opened.read(full)), full)
@@ -209,7 +205,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
         if as_json:
             print_json(replayed_data(happened, other, policy))
         else:
-            print_text(lambda console: _print_replayed(console, happened, other, policy))
+            print_text(lambda console: console.print(replayed_text(happened, other, policy)))
     refusals.exit()
 
 
@@ -226,11 +222,10 @@ def export(
     ] = None,
 ) -> None:
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
-    from aquamend.files.atomic import write_atomically
     from aquamend.recovery.plain import line_to_data, to_json
 
     refusals = Refusals()
-    with refusals.at(HERE), _opened(journal) as opened:
+    with refusals.at(HERE), existing_log(journal) as opened:
         chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
         if mcap is not None:
             _record(opened, chosen, mcap, also=out)
@@ -240,7 +235,7 @@ def export(
             for line in lines:
                 typer.echo(line, nl=False)
         else:
-            write_atomically(out, "".join(lines).encode())
+            write_text(out, "".join(lines))
     refusals.exit()
 
 
@@ -269,7 +264,7 @@ def delete(
         if bool(names) == bool(before):
             raise AquaMendError("name sessions, or give a date with --before")
         moment = _moment(before) if before else 0.0
-        with _opened(journal, to_write=True) as opened:
+        with existing_log(journal, to_write=True) as opened:
             lines = [line for line in opened.sessions() if line.updated < moment]
             chosen = list(names) or [line.name for line in lines if force or line.status.ended]
             opened.delete(chosen, force=force)
@@ -300,7 +295,8 @@ def log_at(place: str) -> Store:
     return Journal(place)
 
 
-def _opened(place: str, *, to_write: bool = False) -> Store:
+def existing_log(place: str, *, to_write: bool = False) -> Store:
+    """Return the log that is at a place already."""
     if place.startswith(ADDRESSES):
         from aquamend.adapters.postgres import PostgresLog
 
@@ -337,92 +333,7 @@ def _making_sense(journal: Store, name: str) -> Iterator[None]:
         raise BadJournal(journal.place, what, "restore it from a copy") from error
 
 
-def _beginning(entry: Entry, began: float) -> Moment | None:
-    """Return a moment for an act that begins, which matters only to somebody who waits for its end."""
-    from aquamend.recovery.events import Intended
-    from aquamend.story.story import Kind, Moment
-
-    match entry.event:
-        case Intended(act):
-            return Moment(entry.time - began, Kind.ACTED, "begins", f"{act}.", number=entry.number)
-        case _:
-            return None
-
-
-def _line_data(line: SessionLine) -> dict[str, object]:
-    from aquamend.codec import json_number
-
-    return {
-        "session": line.name,
-        "status": line.status.value,
-        "problem": line.problem,
-        "policy": line.policy,
-        "started": line.started,
-        "updated": line.updated,
-        "events": line.events,
-        "cost": json_number(line.cost),
-    }
-
-
-def _print_list(console: Console, lines: list[SessionLine]) -> None:
-    from rich.table import Table
-
-    from aquamend.text import quantity, shown
-
-    if not lines:
-        console.print("No session has been kept yet.")
-        return
-    columns = ("session", "status", "began (UTC)", "events", "cost", "policy", "problem")
-    rows = [
-        (
-            shown(line.name), str(line.status), time.strftime("%d %b %H:%M", time.gmtime(line.started)),
-            str(line.events), quantity(line.cost), shown(line.policy), shown(line.problem),
-        )
-        for line in lines
-    ]  # fmt: skip
-    table = Table(box=None, pad_edge=False)
-    for i, column in enumerate(columns):
-        widest = max(len(cell) for cell in (column, *(row[i] for row in rows)))
-        whole = None if column in ("policy", "problem") else widest  # where there is no room, these are cut short
-        table.add_column(
-            column, justify="right" if column in ("events", "cost") else "left", no_wrap=True, min_width=whole
-        )
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
 def _asked_for(place: str) -> str:
     """Return the option by which another command finds this journal; empty where it does without."""
     default = os.environ.get("AQUAMEND_JOURNAL") or DEFAULT
     return "" if place == default else f" --journal {shlex.quote(place)}"
-
-
-def _print_replayed(console: Console, happened: Recovery, other: Replayed, policy: str) -> None:
-    from aquamend.explanation.wording import Wording
-    from aquamend.story.replaying import expected_loss_of
-    from aquamend.text import quantity, shown
-
-    unit, words = happened.start.problem.unit, Wording(other.state)
-    console.print(f"{shown(policy)}, given the answers of this session:")
-    answers = list(other.evidence)
-    for number, step in enumerate(other.steps, start=1):
-        answer = f": {answers[number - 1].short}" if number <= len(answers) else ""
-        console.print(f"  {number}. {words.full(step)}{answer}")
-    console.print()
-    if other.unanswered is not None:
-        console.print(
-            f"The record ends there: nobody ran {shown(other.unanswered)} that often. Its probes would have cost "
-            f"{quantity(other.sensing, unit)} up to then."
-        )
-    else:
-        console.print(
-            f"Its probes would have cost {quantity(other.sensing, unit)}, its decision "
-            f"{quantity(other.expected or 0.0, unit)}, in expectation and going by all that was measured: "
-            f"{quantity(other.loss or 0.0, unit)}."
-        )
-    if happened.ending is None:
-        console.print(f"{shown(happened.policy)} has cost {quantity(happened.cost, unit)} so far.")
-    else:
-        cost = quantity(expected_loss_of(happened), unit)
-        console.print(f"{shown(happened.policy)} has cost {cost}, with what it is expected to have left wrong.")

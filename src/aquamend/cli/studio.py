@@ -15,10 +15,11 @@ from aquamend.cli.command import Command
 from aquamend.cli.options import INTERRUPTED, PolicyName
 from aquamend.cli.output import write_page
 from aquamend.cli.refusals import Refusals
+from aquamend.cli.session import ADDRESSES, existing_log, log_at
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
-    from aquamend.recovery import Journal
+    from aquamend.recovery import Store
     from aquamend.serve.app import Pages
     from aquamend.serve.service import Service
     from aquamend.studio.start import Start
@@ -29,18 +30,18 @@ COMMANDS = {
     )
 }
 
-RUNS = "aquamend.runs"
-"""The group of entry points of packages that show runs."""
 SQLITE = b"SQLite format 3"
 HERE = "aquamend studio"
+PROCESSES = 2
+"""How many wait for questions from the start: one decides while another looks for what would flip the decision."""
 
 
 def studio(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE | JOURNAL | RUN]",
-            help="A problem file, a journal with sessions, or the folder of a run.",
+            metavar="[FILE | JOURNAL | DATABASE | RUN]",
+            help="A problem file, a robot's journal, postgresql://user@host/database of a fleet, or a run's folder.",
             show_default=False,
         ),
     ] = None,
@@ -65,15 +66,16 @@ def studio(
     from aquamend.studio.pages import pages
 
     refusals = Refusals()
-    with refusals.at(what or HERE):
-        if what is not None and Path(what).is_dir():
+    with refusals.at(HERE if what is None or what.startswith(ADDRESSES) else what):  # an address may hold a password
+        store = None if what is None else _store(what)
+        if store is None and what is not None and Path(what).is_dir():
             _serve(_run_pages(Path(what)), port, show)
-        elif what is not None and _is_journal(what):
+        elif store is not None:
             if out is not None:
                 raise AquaMendError(
                     "--out writes a page of a problem file; for a session say `aquamend session show NAME --html FILE`"
                 )
-            _serve(pages(_sessions(policy)), port, show, journal=what)
+            _serve(pages(_sessions(policy, store), beside=_beside(store)), port, show, store=store)
         elif out is not None:
             _write(what, out, policy, states)
         else:
@@ -83,27 +85,42 @@ def studio(
 
 def _run_pages(folder: Path) -> Callable[[Service], Pages]:
     """Return the pages of a benchmark's run, which an installed package knows how to make."""
-    from importlib.metadata import entry_points
+    from aquamend.plugins import RUNS, added, found_at
 
-    found = list(entry_points(group=RUNS))
+    found = list(added(RUNS).values())
     if not found:
         raise AquaMendError(f"{folder} is a folder; install aquamend-lab to look at a run, or name a problem file")
     typer.echo(f"Making the report of {folder} …")
-    made: Callable[[Service], Pages] = found[0].load()(folder)
+    made: Callable[[Service], Pages] = found_at(found[0])(folder)
     return made
 
 
-def _is_journal(what: str) -> bool:
+def _store(what: str) -> str | None:
+    """Return where sessions are kept: a journal, the only one in a folder, or the database of a fleet."""
     path = Path(what)
+    if what.startswith(ADDRESSES) or _is_journal(path):
+        return what
+    inside = [str(file) for file in sorted(path.glob("*.journal")) if _is_journal(file)] if path.is_dir() else []
+    if len(inside) > 1:
+        raise AquaMendError(f"{len(inside)} journals are in {path}: {', '.join(inside)}; name one of them")
+    return inside[0] if inside else None
+
+
+def _is_journal(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
         return file.read(len(SQLITE)) == SQLITE
 
 
+def _beside(store: str) -> Path | None:
+    """Return the folder in which replays lie; a database has none."""
+    return None if store.startswith(ADDRESSES) else Path(store).absolute().parent
+
+
 def _text(what: str | None) -> str:
+    from aquamend.codec.plain_text import text_at
     from aquamend.files.template import Outline, template
-    from aquamend.files.text import text_at
 
     return template(Outline()) if what is None else text_at(what)
 
@@ -117,10 +134,10 @@ def _problem(what: str | None, policy: str) -> Start:
     )
 
 
-def _sessions(policy: str) -> Start:
+def _sessions(policy: str, store: str) -> Start:
     from aquamend.studio.start import Start
 
-    return Start(policy=policy, sessions=True)
+    return Start(file="a fleet" if store.startswith(ADDRESSES) else store, policy=policy, sessions=True)
 
 
 def _write(what: str | None, out: Path, policy: str, states: int) -> None:
@@ -139,8 +156,9 @@ def _write(what: str | None, out: Path, policy: str, states: int) -> None:
     typer.echo(f"{count} states are in it; with {100 * start.beyond:.1f} % the policy comes to one that is not.")
 
 
-def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, journal: str | None = None) -> None:
+def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, store: str | None = None) -> None:
     from aquamend.serve.running import Place, serve
+    from aquamend.serve.service import ServiceLimits
 
     def ready(address: str) -> None:
         typer.echo(f"The studio is at {address} (Ctrl-C ends it)")
@@ -150,14 +168,16 @@ def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, journal: 
 
             webbrowser.open(address)
 
-    with _log(journal) as opened:
-        serve(opened, Place(port=port), more=made, ready=ready)
+    with _log(store) as opened:
+        serve(opened, Place(port=port), limits=ServiceLimits(warm=PROCESSES), more=made, ready=ready)
 
 
 @contextmanager
-def _log(journal: str | None) -> Iterator[Journal]:
-    """Yield the journal to look at; where there is none, one that goes when the studio does."""
-    from aquamend.recovery import Journal
-
-    with tempfile.TemporaryDirectory() as folder, Journal(journal or Path(folder) / "studio.journal") as opened:
+def _log(store: str | None) -> Iterator[Store]:
+    """Yield the sessions to look at; where none were named, a journal that goes when the studio does."""
+    if store is not None:
+        with existing_log(store, to_write=True) as opened:
+            yield opened
+        return
+    with tempfile.TemporaryDirectory() as folder, log_at(str(Path(folder) / "studio.journal")) as opened:
         yield opened

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import ages_of, problem_in
 from aquamend.cli.options import Age, AsJson, Files
 from aquamend.cli.output import print_json
 from aquamend.cli.refusals import Refusals
-from aquamend.cli.situation import ages_of, problem_at
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  
     refusals.exit()
     for file in files:
         try:
-            problem = problem_at(file, ages)
+            problem = problem_in(file, ages)
         except InvalidProblem as error:
             refusals.about(file, error)
             if as_json:
@@ -73,8 +73,8 @@ def _left_out_data(problem: Problem) -> dict[str, Any]:
 
 
 def _left_out_text(problem: Problem) -> str:
-    from aquamend.explanation.wording import left_out_text
     from aquamend.problem.building.left_out import effect_of_left_out
+    from aquamend.story.reasons import left_out_text
 
     effect = effect_of_left_out(problem)
     return "" if effect is None else f"\n  {left_out_text(effect, problem.unit)}"

@@ -6,6 +6,9 @@ Faults are collected, all of them, each with its place; a JSON Schema comes from
 from collections.abc import Mapping
 from typing import Annotated
 
+from aquamend.codec.annotations import NOT_WRITTEN, Key, KeyedBy, dump, form_of, key_of, load, write
+from aquamend.codec.conditional_tables import FirstThatHolds, by_condition, number_or_table, place_of_rule
+from aquamend.codec.fault_list import FaultReport, place
 from aquamend.codec.forms import (
     LARGEST,
     PROBABILITY,
@@ -26,9 +29,6 @@ from aquamend.codec.forms import (
     Whole,
 )
 from aquamend.codec.plain_data import json_number
-from aquamend.codec.records import NOT_WRITTEN, Key, KeyedBy, dump, form_of, key_of, load, write
-from aquamend.codec.report import FaultReport, place
-from aquamend.codec.tables import FirstThatHolds, by_condition, number_or_table, place_of_rule
 
 ProbabilityTable = Annotated[Mapping[str, float], by_condition(PROBABILITY)]
 """A probability for every hypothesis: by conditions, or by name."""

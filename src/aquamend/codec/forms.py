@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from aquamend.codec.plain_data import RepeatedKeys, WrittenFloat, shown, text_of
-from aquamend.codec.report import FaultReport, place
+from aquamend.codec.fault_list import FaultReport, place
+from aquamend.codec.plain_data import RepeatedKeys, WrittenFloat, shown_value, text_of
 
 Schema = dict[str, Any]
 LARGEST = 1e100
@@ -60,7 +60,7 @@ def read_text(value: Any, where: str, report: FaultReport) -> Any:
     """Read text, whatever is in it."""
     if isinstance(value, str):
         return str(value)
-    report.add(where, f"{shown(value)} is not text", "give text")
+    report.add(where, f"{shown_value(value)} is not text", "give text")
     return UNREAD
 
 
@@ -72,7 +72,7 @@ def read_label(value: Any, where: str, report: FaultReport) -> Any:
     # Control characters could rewrite a terminal; lone surrogates cannot be printed at all.
     if text.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in text):
         return text
-    report.add(where, f"{shown(text)} holds an unprintable character", "write it without")
+    report.add(where, f"{shown_value(text)} holds an unprintable character", "write it without")
     return UNREAD
 
 
@@ -81,7 +81,7 @@ def read_name(value: Any, where: str, report: FaultReport) -> Any:
     text = read_label(value, where, report)
     if text is UNREAD or text.strip():
         return text
-    report.add(where, f"{shown(text)} is blank", "give a name")
+    report.add(where, f"{shown_value(text)} is blank", "give a name")
     return UNREAD
 
 
@@ -93,14 +93,14 @@ def _read_number(value: Any, where: str, report: FaultReport, remedy: str, large
         meant = number_in(value)
         if meant is not None and math.isfinite(meant):
             remedy = f"write {repr(meant).removesuffix('.0')}, without quotes"
-        report.add(where, f"the text {shown(value)} is not a number", remedy)
+        report.add(where, f"the text {shown_value(value)} is not a number", remedy)
         return UNREAD
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        report.add(where, f"{shown(value)} is not a number", remedy)
+        report.add(where, f"{shown_value(value)} is not a number", remedy)
         return UNREAD
     number = _float_or_none(value)
     if number is None or largest < abs(number) < math.inf:
-        report.add(where, f"{shown(value)} is too large{', beyond 1e100' if largest == LARGEST else ''}", remedy)
+        report.add(where, f"{shown_value(value)} is too large{', beyond 1e100' if largest == LARGEST else ''}", remedy)
         return UNREAD
     if math.isnan(number):
         report.add(where, "nan is not a number", remedy)
@@ -138,6 +138,8 @@ def write_number(value: Any, complete: bool) -> Any:
 
 def write_numbers(value: Any, complete: bool) -> Any:
     """Return numbers for a file, however deep in lists and mappings."""
+    if isinstance(value, float):  # most of them
+        return write_number(value, complete)
     if isinstance(value, Mapping):
         return {key: write_numbers(item, complete) for key, item in value.items()}
     if isinstance(value, str) or not hasattr(value, "__len__"):
@@ -168,9 +170,9 @@ def number(
         if found is UNREAD:
             return UNREAD
         if not low <= found <= high or (whole and not float(found).is_integer()):
-            report.add(where, f"{shown(value)} {is_none}", remedy)
+            report.add(where, f"{shown_value(value)} {is_none}", remedy)
         elif finite and math.isinf(found):
-            report.add(where, f"{shown(value)} is not finite", remedy)
+            report.add(where, f"{shown_value(value)} is not finite", remedy)
         else:
             return int(found) if whole else found
         return UNREAD
@@ -191,7 +193,7 @@ def _read_count(value: Any, where: str, report: FaultReport) -> Any:
 def _read_flag(value: Any, where: str, report: FaultReport) -> Any:
     if isinstance(value, bool):
         return value
-    report.add(where, f"{shown(value)} is not a boolean", "write true or false, without quotes")
+    report.add(where, f"{shown_value(value)} is not a boolean", "write true or false, without quotes")
     return UNREAD
 
 
@@ -201,7 +203,9 @@ def _read_value(value: Any, where: str, report: FaultReport) -> Any:
         return read_label(value, where, report)
     if isinstance(value, (numbers.Real, str)):
         return NUMBER.read(value, where, report)
-    report.add(where, f"{shown(value)} is neither text nor a number", "give what is held to be true, null in quotes")
+    report.add(
+        where, f"{shown_value(value)} is neither text nor a number", "give what is held to be true, null in quotes"
+    )
     return UNREAD
 
 
@@ -297,7 +301,7 @@ def words(options: Mapping[str, Any]) -> Form:
             return options[value]
         near = report.guess(value, options) if isinstance(value, str) else None
         hint = f"did you mean {near}? " if near else ""
-        report.add(where, f"{shown(value)} is none of the choices", f"{hint}use one of {listed}")
+        report.add(where, f"{shown_value(value)} is none of the choices", f"{hint}use one of {listed}")
         return UNREAD
 
     return Form(read, lambda: {"enum": list(options)}, lambda value, complete: said.get(value, value))
@@ -324,9 +328,9 @@ def never_null(schema: Any) -> Any:
         return [never_null(one) for one in schema]
     if not isinstance(schema, Mapping):
         return schema
-    given, null = schema.get("anyOf", ()), NULL in schema.get("anyOf", ())
+    choices, null = schema.get("anyOf", ()), NULL in schema.get("anyOf", ())
     rest = {key: never_null(one) for key, one in schema.items() if not (null and key == "anyOf")}
-    return {**rest, **never_null(given[0])} if null else rest
+    return {**rest, **never_null(choices[0])} if null else rest
 
 
 def either(simple: Form, mapping: Form) -> Form:
@@ -346,7 +350,7 @@ def read_list(value: Any, where: str, report: FaultReport) -> Any:
     """Read a list, whatever it holds."""
     if type(value) is list or (isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))):
         return value
-    report.add(where, f"{shown(value)} is not a list", "give a list, [] if empty")
+    report.add(where, f"{shown_value(value)} is not a list", "give a list, [] if empty")
     return UNREAD
 
 
@@ -355,18 +359,18 @@ def read_mapping(value: Any, where: str, report: FaultReport) -> Any:
     if type(value) is dict and all(type(key) is str for key in value):
         return value
     if not isinstance(value, Mapping):
-        report.add(where or "file", f"{shown(value)} is not a mapping", "give keys and values")
+        report.add(where or "file", f"{shown_value(value)} is not a mapping", "give keys and values")
         return UNREAD
     items: dict[str, Any] = {}
     repeated = list(value.repeated) if isinstance(value, RepeatedKeys) else []
-    for given, item in value.items():
-        key = read_name(given, place(where, shown(given)), report) if type(given) is not str else given
+    for written, item in value.items():
+        key = read_name(written, place(where, shown_value(written)), report) if type(written) is not str else written
         if key is not UNREAD:
             if key in items:
                 repeated.append(key)
             items[key] = item
     for key in repeated:
-        report.add(place(where, key), f"the key {shown(key)} is given more than once", "keep one of them")
+        report.add(place(where, key), f"the key {shown_value(key)} is given more than once", "keep one of them")
     return items
 
 
@@ -403,9 +407,9 @@ def by_name(form: Form, key: Form = NAME) -> Form:
         if items is UNREAD:
             return UNREAD
         found: dict[str, Any] = {}
-        for given, item in items.items():
-            at = place(where, given)
-            name = key.read(given, at, report)
+        for written, item in items.items():
+            at = place(where, written)
+            name = key.read(written, at, report)
             if name is not UNREAD:
                 result = form.read(item, at, report)
                 found[name] = form.instead if result is UNREAD else result

@@ -38,7 +38,7 @@ class RepeatedKeys(dict[str, Any]):
 
 
 def mapping_of(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a mapping that remembers the keys given twice."""
+    """Return the pairs as a mapping that keeps the keys given twice."""
     items = list(pairs)
     plain = dict(items)
     if len(plain) == len(items):
@@ -85,7 +85,7 @@ def text_of(value: object) -> str | None:
             return None
 
 
-def shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """Return a value as an error message shows it: on one line, short, whatever it is."""
     match value:
         case None:
@@ -106,7 +106,7 @@ def shown(value: object) -> str:
 def _shown_inside(item: object) -> str:
     if isinstance(item, Mapping):
         return "{…}"
-    return "[…]" if isinstance(item, Sequence) and not isinstance(item, str) else shown(item)
+    return "[…]" if isinstance(item, Sequence) and not isinstance(item, str) else shown_value(item)
 
 
 def json_number(value: float | None) -> float | str | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aquamend.arrays import Bools, Floats, Indices
+from aquamend.arrays import Bools, Floats, Indices, least_in
 from aquamend.problem import NewValue, Problem
 from aquamend.problem.graph import RecoveryGraph
 
@@ -56,7 +56,7 @@ class BeliefLosses:
         least = np.full((len(self.valued), new.shape[1]), math.inf)
         some = np.diff([*self.first, len(self.values)]) > 0
         if some.any():
-            least[some] = np.minimum.reduceat(new, self.first[some], axis=0)
+            least[some] = least_in(new, self.first[some])
         return least
 
     def priced(self, options: Floats) -> Floats:
@@ -94,7 +94,7 @@ def belief_losses(problem: Problem, failed: Floats, *, worst: bool) -> BeliefLos
     needing = np.array([belief.needs_support for belief in graph.beliefs], dtype=bool)
     priced = np.flatnonzero((needing | (failed.any(axis=0) & ((residual > 0) | hard))) & problem.corrections)
     valued = [i for i, b in enumerate(priced.tolist()) if graph.beliefs[b].declares or graph.undo_chances[b] < 1.0]
-    values = [problem.values_of(int(priced[i])) for i in valued]
+    values = [problem.new_values[int(priced[i])] for i in valued]
     if worst:
         values = [tuple(_worst(problem, value) for value in own) for own in values]
     return BeliefLosses(

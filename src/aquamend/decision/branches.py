@@ -134,13 +134,18 @@ def decision_cuts(
     state: InformationState, views: Sequence[ProbeView], *, decisions: bool = True, verdicts: bool = False
 ) -> list[Floats | None]:
     """Return, for each probe that reads a number, where the decision changes, sorted; None for the others."""
-    reading = [i for i, view in enumerate(views) if isinstance(view.channel, Readings)]
-    result: list[Floats | None] = [None] * len(views)
-    if reading:
-        cuts = _Search(state, [views[i] for i in reading], decisions, verdicts).cuts()
-        for i, own in zip(reading, cuts, strict=True):
-            result[i] = own
-    return result
+    found = _cuts_found(state, decisions, verdicts)
+    reading = [view for view in views if isinstance(view.channel, Readings)]
+    new = [view for view in reading if view.index not in found]
+    if new:
+        found.update(zip((view.index for view in new), _Search(state, new, decisions, verdicts).cuts(), strict=True))
+    return [found[view.index] if isinstance(view.channel, Readings) else None for view in views]
+
+
+@computed_once
+def _cuts_found(state: InformationState, decisions: bool, verdicts: bool) -> dict[int, Floats]:
+    """Return the cuts found so far, by where their probes stand in the graph; changed in place."""
+    return {}
 
 
 class _Search:
@@ -259,11 +264,12 @@ class _Search:
 
     def _slopes(self, sums: Floats, who: Indices) -> Slopes:
         """Return V_stop's slopes at readings of these probes; the sums are used up."""
-        speaks = np.repeat(self.speaks[None, :], len(sums), axis=0)
-        for k, own in enumerate(self.own if self.heard[0].shape[1] else ()):
-            mine = np.flatnonzero(who == k)
-            speaks[mine[:, None], own] = sums[mine, self.n_features : self.n_features + len(own)] >= 0.0
-        return self.endings.slopes(sums[:, : self.n_features], speaks)
+        speaks = np.repeat(self.speaks[:, None], len(sums), axis=1)
+        ends = np.searchsorted(who, np.arange(len(self.channels) + 1)).tolist()
+        for own, (a, b) in zip(self.own, pairwise(ends), strict=True):
+            if len(own):
+                speaks[own, a:b] = sums[a:b, self.n_features : self.n_features + len(own)].T >= 0.0
+        return self.endings.slopes(sums[:, : self.n_features], speaks.T)
 
     def _jumps(self, readings: Floats, who: Indices, sums: Floats) -> tuple[Indices, Floats]:
         """Return where something comes to be rejected: there the loss may jump; and after which reading that is."""

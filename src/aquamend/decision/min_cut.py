@@ -121,7 +121,7 @@ def whole_numbers(weight: Floats, tie: float = 0.0) -> Whole:
     exponent = np.frexp(smaller)[1] + SPARE - DIGITS
     if tie > 0.0:
         exponent = np.maximum(exponent, int(np.floor(np.log2(tie / max(1, weight.shape[1])))))
-    with np.errstate(over="ignore"):  # a cost above all gains is only too dear, whatever it is
+    with np.errstate(over="ignore"):  # a cost above all gains is only too costly, whatever it is
         whole = np.floor(np.ldexp(weight, -exponent[:, None]))
     return np.asarray(np.maximum(whole, -(2.0 ** (DIGITS + 1))), dtype=np.int64)
 

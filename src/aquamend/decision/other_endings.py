@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -68,6 +69,11 @@ class OtherEndings:
     """The cheapest of the usual ones that costs the same whatever is true."""
     last_flat: float = math.inf
     """The cheapest such last resort."""
+
+    @cached_property
+    def every(self) -> tuple[LinearEnding, ...]:
+        """All of them, the usual ones first."""
+        return (*self.usual, *self.last_resorts)
 
     def losses(self, sums: Floats, columns: Columns) -> Floats:
         """Return each branch's loss of every varying ending, ``(n_branches, n_varying)``."""

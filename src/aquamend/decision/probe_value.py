@@ -18,6 +18,9 @@ from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.problem import Problem
 
+AT_ONCE = 16_384
+"""Hypotheses summed at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProbeValues:
@@ -45,11 +48,7 @@ def probe_values(state: InformationState, probes: Sequence[str] | None = None) -
 def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValues:
     endings = endings_of(state.problem)
     branches = branches_of(state, probes)
-    weighted = state.posterior[:, None] * endings.features
-    # The first column is for stopping now. Transposed, so that the minimum over decisions runs along memory.
-    sums = np.empty((endings.features.shape[1], 1 + len(branches.likelihood)))
-    sums[:, 0] = weighted.sum(axis=0)
-    np.matmul(weighted.T, branches.likelihood.T, out=sums[:, 1:])
+    sums = _sums(state.posterior, endings.features, branches.likelihood)
     if len(own := endings.exact_zeros):  # what is improbable must not become impossible
         can_be = (state.posterior > 0.0)[:, None] & (endings.features[:, own] > 0.0)
         answered = branches.likelihood > 0.0
@@ -61,6 +60,21 @@ def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValu
     values = endings.values(sums.T, np.vstack([spoken(endings.support, state), branches.speaks]))
     expected = np.add.reduceat(values[1:], branches.first) if branches.probes else np.zeros(0)
     return ProbeValues(branches, float(values[0]), branches.cost + expected)
+
+
+def _sums(posterior: Floats, features: Floats, likelihood: Floats) -> Floats:
+    """Return each feature's sum, now and then joint with each branch, ``(n_features, 1 + n_branches)``.
+
+    Transposed, so that the minimum over decisions runs along memory; in pieces that stay in the processor's cache.
+    """
+    sums = np.zeros((features.shape[1], 1 + len(likelihood)))
+    room = np.empty((min(len(posterior), AT_ONCE), features.shape[1]))
+    for low in range(0, len(posterior), AT_ONCE):
+        some = slice(low, low + AT_ONCE)
+        weighted = np.multiply(posterior[some, None], features[some], out=room[: len(posterior) - low])
+        sums[:, 0] += np.einsum("ij->j", weighted)
+        sums[:, 1:] += weighted.T @ likelihood[:, some].T
+    return sums
 
 
 def best_probe(losses: Floats, stop: float) -> int | None:

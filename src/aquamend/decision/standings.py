@@ -14,7 +14,7 @@ from aquamend.belief import InformationState, rejected
 from aquamend.belief.support import evidence_on
 from aquamend.caching import computed_once
 from aquamend.decision.terminal import best_value, may_be_kept, mean_truth
-from aquamend.problem.model.declarations import Declaration
+from aquamend.problem.model.hypotheses import Declaration
 
 
 @dataclass(frozen=True, slots=True)

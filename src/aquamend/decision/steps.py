@@ -117,8 +117,8 @@ def step_to_data(step: Step) -> dict[str, Any]:
 
 def step_from_data(data: object, *, where: str = "step") -> Step:
     """Return the step that plain data describe; ``InvalidData`` if they describe none."""
-    given = dict(data) if isinstance(data, Mapping) else data
-    if isinstance(given, dict) and given.get("kind") == Continue.kind:
-        given = {key: value for key, value in given.items() if key not in ("correct", "undo")}
-    step: Step = load(Step, given, where, complete=False)
+    entries = dict(data) if isinstance(data, Mapping) else data
+    if isinstance(entries, dict) and entries.get("kind") == Continue.kind:
+        entries = {key: value for key, value in entries.items() if key not in ("correct", "undo")}
+    step: Step = load(Step, entries, where, complete=False)
     return step

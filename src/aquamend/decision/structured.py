@@ -149,7 +149,7 @@ def _aspect(state: InformationState, i: int) -> Indices:
     """
     columns = [state.problem.failed[:, i]]
     if state.problem.graph.beliefs[i].declares:
-        columns += [value.wrong for value in state.problem.values_of(i)]
+        columns += [value.wrong for value in state.problem.new_values[i]]
     possible = state.posterior > 0
     rows = np.where(possible[:, None], np.column_stack(columns), -1.0)
     return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], dtype=np.intp).ravel()

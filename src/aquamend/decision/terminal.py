@@ -15,7 +15,7 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
-from aquamend.belief.state import REJECT_AT
+from aquamend.belief.state import REJECT_AT, expected_losses
 from aquamend.belief.support import spoken
 from aquamend.caching import computed_once
 from aquamend.decision.closures import CutGroup
@@ -57,6 +57,9 @@ class _Here:
     """Shape ``(1, n_features)``."""
     local: BeliefPrices
 
+    others: Sequence[float]
+    """What the endings cost that are no correction sets: the usual ones, then the last resorts."""
+
     @property
     def gain(self) -> Floats:
         """Shape ``(n_priced,)``."""
@@ -69,10 +72,12 @@ def _here(state: InformationState) -> _Here:
     if state.contradiction is None:
         endings = endings_of(state.problem)
         sums = (state.posterior @ endings.features)[None, :]
+        others = expected_losses(state.posterior, [ending.loss for ending in endings.others.every])
     else:
         endings = worst_case_endings(state.problem)
         sums = endings.features.max(axis=0, keepdims=True)
-    return _Here(endings, sums, endings.by_belief(sums, spoken(endings.support, state)))
+        others = [float(ending.loss.max()) for ending in endings.others.every]
+    return _Here(endings, sums, endings.by_belief(sums, spoken(endings.support, state)), others)
 
 
 @computed_once
@@ -84,10 +89,13 @@ def best_terminal(state: InformationState) -> PricedEnding:
     worst case.
     """
     here = _here(state)
-    candidates: list[PricedEnding] = [_best_correction(state, here)] if here.endings.corrections else []
-    candidates += [price(state, ending.decision) for ending in here.endings.others.usual]
+    others = [
+        PricedEnding(e.decision, loss, 0.0) for e, loss in zip(here.endings.others.every, here.others, strict=True)
+    ]
+    usual = len(here.endings.others.usual)
+    candidates = [*([_best_correction(state, here)] if here.endings.corrections else []), *others[:usual]]
     if not any(math.isfinite(stop.loss) for stop in candidates):
-        candidates = [price(state, ending.decision) for ending in here.endings.others.last_resorts]
+        candidates = others[usual:]
     best = min((stop.loss for stop in candidates), default=math.inf)
     if math.isinf(best):
         return PricedEnding(Escalate(), math.inf, 0.0)
@@ -106,25 +114,27 @@ def price(state: InformationState, decision: Decision) -> PricedEnding:
             return PricedEnding(decision, math.inf, 0.0)
         case Continue():
             return PricedEnding(decision, 0.0, _residual(state, here, RollBack(())))
-        case RollBack(correct, undo, _, None):
-            graph = state.problem.graph
-            undone = {*graph.closure(correct), *undo}
-            recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
-            recovery = math.inf if any(name in graph.fixed for name in correct) else recovery
-            return PricedEnding(decision, recovery, _residual(state, here, decision))
+        case RollBack(correct, undo, declare, None):
+            state.problem.graph.positions([new.belief for new in declare])  # or an error that names one that is none
+            return _price_of_set(state, decision, {*state.problem.graph.closure(correct), *undo})
         case RollBack():
             state.problem.plan_named(str(decision.plan))
         case Restart() | Escalate():
             pass
-    endings = (*here.endings.others.usual, *here.endings.others.last_resorts)
-    for ending in endings:  # most often it is asked of one of these itself, and comparing them takes longer
-        if ending.decision is decision:
-            return PricedEnding(decision, expected_loss(state, ending.loss), 0.0)
-    for ending in endings:
-        same = isinstance(decision, RollBack) and decision.plan == getattr(ending.decision, "plan", None)
-        if ending.decision == decision or same:
-            return PricedEnding(decision, expected_loss(state, ending.loss), 0.0)
-    return PricedEnding(decision, math.inf, 0.0)
+    every = [ending.decision for ending in here.endings.others.every]
+    # Most often it is asked of one of these itself, and comparing them takes longer.
+    at = [k for k, own in enumerate(every) if own is decision] or [k for k, own in enumerate(every) if own == decision]
+    if not at and isinstance(decision, RollBack):
+        at = [k for k, own in enumerate(every) if decision.plan == getattr(own, "plan", None)]
+    return PricedEnding(decision, here.others[at[0]] if at else math.inf, 0.0)
+
+
+def _price_of_set(state: InformationState, decision: RollBack, undone: set[str]) -> PricedEnding:
+    """Return what a correction set costs of which it is known what is undone for it."""
+    graph = state.problem.graph
+    recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
+    recovery = math.inf if any(name in graph.fixed for name in decision.correct) else recovery
+    return PricedEnding(decision, recovery, _residual(state, _here(state), decision))
 
 
 def expected_loss(state: InformationState, loss: Floats) -> float:
@@ -134,10 +144,9 @@ def expected_loss(state: InformationState, loss: Floats) -> float:
 
 def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
     """Return the expected loss of what a correction set leaves wrong."""
-    graph, own = state.problem.graph, here.endings.losses
-    corrected = graph.positions(decision.correct)
-    declared = graph.positions(new.belief for new in decision.declare)
-    said = {belief: new.value for belief, new in zip(declared, decision.declare, strict=True)}
+    index, own = state.problem.graph.belief_index, here.endings.losses
+    corrected = {index[name] for name in decision.correct}
+    said = {index[new.belief]: new.value for new in decision.declare}
     new = {(v.belief, v.value): float(loss) for v, loss in zip(own.values, here.local.new[:, 0], strict=True)}
     losses = []
     for belief, keep, correct in zip(
@@ -152,11 +161,19 @@ def _residual(state: InformationState, here: _Here, decision: RollBack) -> float
 
 def correction(state: InformationState, beliefs: Iterable[str]) -> PricedEnding:
     """Return the decision that corrects these beliefs and no others, with its price; correcting none is to continue."""
+    return _corrected(state, sorted(set(state.problem.graph.positions(beliefs))))
+
+
+def _corrected(state: InformationState, beliefs: Sequence[int]) -> PricedEnding:
     graph = state.problem.graph
-    names = tuple(graph.beliefs[i].name for i in sorted(set(graph.positions(beliefs))))
+    names = tuple(graph.beliefs[i].name for i in beliefs)
     if not names:
         return price(state, Continue())
-    return price(state, RollBack(names, graph.closure(names), new_declarations(state, names)))
+    undone = graph.closure(names)
+    decision = RollBack(names, undone, new_declarations(state, names))
+    if not _here(state).endings.corrections:
+        return PricedEnding(decision, math.inf, 0.0)
+    return _price_of_set(state, decision, {*undone})
 
 
 def declarable(state: InformationState, belief: int) -> list[tuple[NewValue, float]]:
@@ -165,7 +182,7 @@ def declarable(state: InformationState, belief: int) -> list[tuple[NewValue, flo
     own, start = here.endings.losses.values, here.endings.columns.new.start
     barred = [own[c - start] for c in here.endings.support.column[here.local.barred[:, 0]] if c >= start]
     closed = {value.value for value in barred if value.belief == belief}
-    values = [value for value in state.problem.values_of(belief) if value.value is None or value.value not in closed]
+    values = [value for value in state.problem.new_values[belief] if value.value is None or value.value not in closed]
     return [(value, wrong_probability(state, value)) for value in values]
 
 
@@ -246,8 +263,7 @@ def _best_correction(state: InformationState, here: _Here) -> PricedEnding:
             corrected += sorted(candidates, key=lambda members: (len(members), members))[0]
     for cut in groups.cuts:
         corrected += _smallest_cut(cut, gain[cut.members])
-    beliefs = here.endings.losses.beliefs
-    return correction(state, [state.problem.graph.beliefs[beliefs[i]].name for i in corrected])
+    return _corrected(state, sorted(here.endings.losses.beliefs[corrected].tolist()))
 
 
 def _smallest(members: Indices, keep: Bools, gain: Floats, slack: float = TIE) -> list[int]:

@@ -41,7 +41,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def temporary_beside(path: Path) -> Path:
     """Return a name of its own for what shall become this file; nothing of that name exists."""
-    import secrets  # here, since whoever only reads or decides needs no cryptography
+    import secrets  # here, since reading and deciding need no cryptography
 
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
 

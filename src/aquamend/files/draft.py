@@ -18,20 +18,20 @@ from aquamend.files.written import Written
 from aquamend.problem import RESTART, Plan, Problem
 from aquamend.problem.building.ageing import may_have_come
 from aquamend.problem.building.compensations import Compensation, with_compensations
-from aquamend.problem.building.following import standing_in
 from aquamend.problem.building.persistence import with_persistent_errors
 from aquamend.problem.building.root_causes import CauseState, RootCause, Truth, generated
+from aquamend.problem.building.rule_tables import Tables, expanded_or_faults
 from aquamend.problem.building.rules import Vocabulary
-from aquamend.problem.building.tables import Tables, expanded_or_faults
+from aquamend.problem.building.truth_following import standing_in
 from aquamend.problem.building.truths import Expanded, expanded, has_spread
 from aquamend.problem.graph import Action, Operation, Probe, RecoveryGraph, Value
-from aquamend.problem.graph.validation import graph_faults
+from aquamend.problem.graph.graph_faults import graph_faults
 from aquamend.problem.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import coverage_faults
 from aquamend.problem.model.joint_model import Grown
 from aquamend.problem.model.kernels import rows_of, with_rows
-from aquamend.problem.model.validation import model_faults, names_of, reference_faults
+from aquamend.problem.model.model_faults import model_faults, names_of, reference_faults
 from aquamend.problem.problem import plan_faults, terminal_faults
 
 T = TypeVar("T")
@@ -100,8 +100,8 @@ class Draft:
         self.names = names_of(self.hypotheses)
         self.kernels = {name: self._kernel(name, kernel) for name, kernel in file.kernels.items()}
         self.alarm = file.alarm and self._alarm(file.alarm, "alarm")
-        given: Mapping[str, Any] = file.alarms
-        self.alarms = {n: self._alarm(a, place("alarms", n)) for n, a in given.items() if a is not UNREAD}
+        entry: Mapping[str, Any] = file.alarms
+        self.alarms = {n: self._alarm(a, place("alarms", n)) for n, a in entry.items() if a is not UNREAD}
         self.declarations = [self._declaration(i, one) for i, one in enumerate(file.declarations)]
         self.plans = [self._plan(plan, plan.name, f"plans[{i}]") for i, plan in enumerate(file.plans)]
         self.restart = (
@@ -113,18 +113,18 @@ class Draft:
     def _typed(self, truth: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return what is given as true: as text or numbers, as the beliefs declare them."""
         found: dict[str, Truth] = {}
-        for name, given in truth.items():
+        for name, entry in truth.items():
             declared = self.known[name].declared if name in self.known else None
-            if isinstance(given, OneOf) and isinstance(given.values, Mapping):
-                weights = {_typed(value, declared): weight for value, weight in given.values.items()}
-                if len(weights) < len(given.values):
+            if isinstance(entry, OneOf) and isinstance(entry.values, Mapping):
+                weights = {_typed(value, declared): weight for value, weight in entry.values.items()}
+                if len(weights) < len(entry.values):
                     at = f"{place(where, name)}.values"
                     self.report.judge([Fault(at, "it gives a number more than once", "give every value once")])
-                given = OneOf(weights)
-            elif isinstance(given, OneOf):
-                given = OneOf(tuple(_typed(value, declared) for value in given.values))
-            if given is not UNREAD:
-                found[name] = _typed(given, declared) if isinstance(given, str | float) else given
+                entry = OneOf(weights)
+            elif isinstance(entry, OneOf):
+                entry = OneOf(tuple(_typed(value, declared) for value in entry.values))
+            if entry is not UNREAD:
+                found[name] = _typed(entry, declared) if isinstance(entry, str | float) else entry
         return found
 
     def _causes(self, causes: Sequence[WrittenCause]) -> list[RootCause]:
@@ -180,7 +180,7 @@ class Draft:
     # Tables: what is said of every hypothesis
 
     def _tabled(self, make: Callable[[Tables], T], instead: T) -> T:
-        """Return what is made by the tables; ``instead``, and the faults told, where it cannot be."""
+        """Return what is made by the tables; ``instead``, and the faults reported, where it cannot be."""
         if self.tables is None:
             return instead
         try:
@@ -209,25 +209,25 @@ class Draft:
         instead = replace(alarm, likelihood=certain, noisy_or=None, again=None)
         return self._tabled(lambda tables: tables.alarm(alarm, where), instead)
 
-    def _declaration(self, i: int, given: Declaration) -> Declaration:
-        belief, where = self.known.get(given.belief), f"declarations[{i}]"
-        value, invalid_in = given.value, given.invalid_in
+    def _declaration(self, i: int, entry: Declaration) -> Declaration:
+        belief, where = self.known.get(entry.belief), f"declarations[{i}]"
+        value, invalid_in = entry.value, entry.invalid_in
         if isinstance(value, WrittenFloat):
             value = _typed(value, belief.declared if belief else None)
         if invalid_in is not None and self.tables is not None:
             invalid_in = self.tables.names_where(invalid_in)
         # A version that could not be read is taken for one that nobody else has.
-        version = -1 - i if self.report.lacks(f"{where}.version") else given.version
-        return replace(given, value=value, invalid_in=invalid_in, version=version)
+        version = -1 - i if self.report.lacks(f"{where}.version") else entry.version
+        return replace(entry, value=value, invalid_in=invalid_in, version=version)
 
-    def _plan(self, given: Restarting, name: str, where: str) -> Plan:
+    def _plan(self, entry: Restarting, name: str, where: str) -> Plan:
         nothing = [0.0] * len(self.names)
         losses = nothing
         if not self.report.lacks(f"{where}.loss"):
-            losses = self._tabled(lambda tables: tables.losses(given.loss, f"{where}.loss"), nothing)
-        late = np.array([self._late(loss, given.takes) for loss in losses], dtype=float)
-        last = isinstance(given, WrittenPlan) and given.last_resort
-        return Plan(name, late, tuple(given.correct), tuple(given.undo), last_resort=last)
+            losses = self._tabled(lambda tables: tables.losses(entry.loss, f"{where}.loss"), nothing)
+        late = np.array([self._late(loss, entry.takes) for loss in losses], dtype=float)
+        last = isinstance(entry, WrittenPlan) and entry.last_resort
+        return Plan(name, late, tuple(entry.correct), tuple(entry.undo), last_resort=last)
 
     # What takes time
 
@@ -240,17 +240,17 @@ class Draft:
         """The actions, with what their time costs."""
         return [self._action(i, action) for i, action in enumerate(self.file.actions)]
 
-    def _action(self, i: int, given: TimedAction) -> Action:
-        undo, lacks = given.undo, self.report.lacks
-        if undo is None and not given.operations and lacks(f"actions[{i}].operations"):
+    def _action(self, i: int, entry: TimedAction) -> Action:
+        undo, lacks = entry.undo, self.report.lacks
+        if undo is None and not entry.operations and lacks(f"actions[{i}].operations"):
             undo = 0.0  # unreadable operations still say what undoing costs
         return _as(
             Action,
-            given,
-            undo=None if undo is None else self._late(undo, given.takes),
-            redo=self._late(given.redo, given.redo_takes),
-            reversible=given.reversible and not lacks(f"actions[{i}].reversible"),
-            sets=self._typed(given.sets, f"actions[{i}].sets"),
+            entry,
+            undo=None if undo is None else self._late(undo, entry.takes),
+            redo=self._late(entry.redo, entry.redo_takes),
+            reversible=entry.reversible and not lacks(f"actions[{i}].reversible"),
+            sets=self._typed(entry.sets, f"actions[{i}].sets"),
         )
 
     @cached_property
@@ -349,9 +349,9 @@ class Draft:
 
     def _kernel_faults(self, where: str, kernel: Kernel, all_names: bool) -> Iterator[Fault]:
         """Yield what is wrong with the rows that could be read."""
-        given = rows_of(kernel)
-        unread = {name for name, row in given.items() if row is UNREAD}
-        rows = {n: standing_in(r) for n, r in given.items() if n not in unread and (all_names or n in self.names)}
+        entry = rows_of(kernel)
+        unread = {name for name, row in entry.items() if row is UNREAD}
+        rows = {n: standing_in(r) for n, r in entry.items() if n not in unread and (all_names or n in self.names)}
         if isinstance(kernel, Discrete) and self.report.lacks(f"{where}.outcomes") and not kernel.outcomes:
             width = len(next(iter(rows.values()), ()))  # as many as the first row has; those that differ are not judged
             kernel = Discrete([f"unreadable name {i}" for i in range(width)], {})
@@ -362,34 +362,34 @@ class Draft:
             yield from with_rows(kernel, rows).faults(where, wanted)
 
 
-def _typed(given: Any, declared: Value | None) -> Value:
+def _typed(entry: Any, declared: Value | None) -> Value:
     """Return a value of the kind that is declared, as far as it is one."""
     if isinstance(declared, str):
-        return given.text if isinstance(given, WrittenFloat) else str(given)
-    meant = number_in(given) if isinstance(given, str) and declared is not None else None
-    if isinstance(given, str) and meant is None:
-        return given
-    return float(given) if meant is None else meant
+        return entry.text if isinstance(entry, WrittenFloat) else str(entry)
+    meant = number_in(entry) if isinstance(entry, str) and declared is not None else None
+    if isinstance(entry, str) and meant is None:
+        return entry
+    return float(entry) if meant is None else meant
 
 
 def _typed_cause(cause: WrittenCause, states: Mapping[str, CauseState]) -> WrittenCause:
     return replace(cause, truth=states[""].truth) if cause.states is None else replace(cause, states=states)
 
 
-def _as(kind: type[T], given: Any, **changes: Any) -> T:
+def _as(kind: type[T], entry: Any, **changes: Any) -> T:
     """Return an object of a class with the attributes of one that has more of them."""
     own: Any = kind
-    return kind(**({field.name: getattr(given, field.name) for field in fields(own)} | changes))
+    return kind(**({field.name: getattr(entry, field.name) for field in fields(own)} | changes))
 
 
-def _age_faults(file: ProblemFile, given: Ages) -> Iterator[Fault]:
+def _age_faults(file: ProblemFile, entry: Ages) -> Iterator[Fault]:
     """Yield ages that are none, and those of beliefs that are not there."""
     known, own = [belief.name for belief in file.beliefs], file.age if isinstance(file.age, Mapping) else {}
     numbers: dict[str, Any] = {place("age", belief): age for belief, age in own.items()} or {"age": file.age}
     for where, age in numbers.items():
         if isinstance(age, float | int) and age < 0.0:
             yield Fault(where, f"{age!r} is not an age", "give a number of at least 0")
-    for belief in dict.fromkeys((*own, *given.by_belief)):
+    for belief in dict.fromkeys((*own, *entry.by_belief)):
         if belief not in known:
             where, remedy = place("age", belief), "rename or remove it"
             yield Fault(where, f"{belief!r} is not a belief", remedy, belief, known, ("beliefs",))
@@ -416,8 +416,8 @@ def _contradictions(file: ProblemFile, report: FaultReport) -> Iterator[Fault]:
             yield Fault(f"actions[{i}].takes", said, "give `takes` to the operations instead")
     for i, cause in enumerate(file.causes or ()):
         own = {"prior": cause.prior, "rate": cause.rate, "failed": cause.failed, "truth": cause.truth}
-        for key, given in own.items() if cause.states is not None else ():
-            if given:
+        for key, entry in own.items() if cause.states is not None else ():
+            if entry:
                 yield Fault(f"causes[{i}].{key}", "the cause has states too", "say it of each state")
         if cause.states is None and cause.prior is None and cause.rate is None:
             yield Fault(f"causes[{i}].prior", "it is missing", "add the key 'prior', 'rate' or 'states'")

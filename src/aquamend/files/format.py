@@ -22,9 +22,9 @@ from aquamend.codec import (
     form_of,
     number_or_table,
 )
+from aquamend.codec.annotations import entries, one_of
 from aquamend.codec.forms import FINITE, LOSS, PROBABILITY, SHARED, Schema, never_null
-from aquamend.codec.plain_data import shown
-from aquamend.codec.records import entries, one_of
+from aquamend.codec.plain_data import shown_value
 from aquamend.problem.building.compensations import Compensation
 from aquamend.problem.building.root_causes import CauseState
 from aquamend.problem.building.truths import Effect
@@ -118,7 +118,7 @@ class WrittenCause:
 def _read_format(value: Any, where: str, report: FaultReport) -> Any:
     if value == FORMAT:
         return FORMAT
-    report.add(where, f"{shown(value)} is not a format this version reads", f"write {FORMAT}")
+    report.add(where, f"{shown_value(value)} is not a format this version reads", f"write {FORMAT}")
     return UNREAD
 
 
@@ -203,11 +203,6 @@ def problem_schema() -> Schema:
     }
 
 
-def schema_text() -> str:
-    """Return the JSON Schema as text, for editors that complete and check what is typed."""
-    return text_of(problem_schema())
-
-
-def text_of(schema: Schema) -> str:
+def schema_text(schema: Schema) -> str:
     """Return a schema as text."""
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"

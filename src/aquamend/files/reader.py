@@ -1,22 +1,88 @@
-"""From a problem file, or its data, to a problem; or to every fault found."""
+"""From a problem file, or its data, to a problem; or to every fault found, by its line and column."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from aquamend.codec import UNREAD, FaultReport, form_of
-from aquamend.errors import InvalidProblem
+from aquamend.codec.fault_list import place
+from aquamend.codec.plain_text import data_of, text_at
+from aquamend.errors import Fault, InvalidProblem
 from aquamend.files.draft import Draft
 from aquamend.files.format import ProblemFile, sections
-from aquamend.files.location import located
-from aquamend.files.text import data_of, text_at
 from aquamend.problem import Problem
 from aquamend.problem.building.rules import Vocabulary
 from aquamend.problem.model import Hypothesis
 from aquamend.problem.model.ages import Ages
+
+MOST_BYTES = 4 * 1024 * 1024
+"""Texts larger than this are not read a second time."""
+
+
+def located(faults: Iterable[Fault], text: str) -> list[Fault]:
+    """Return the faults with the line and the column that each stands at, as far as these are known."""
+    found = list(faults)
+    root = _composed(text) if any(fault.line is None for fault in found) else None
+    if root is None:
+        return found
+    return [fault if fault.line is not None else _with_mark(fault, root) for fault in found]
+
+
+def _composed(text: str) -> Any | None:
+    import yaml
+
+    if len(text) > MOST_BYTES:
+        return None
+    try:  # JSON is YAML, but for tabs between its parts; inside its texts there can be none
+        plain = text.replace("\t", " ") if text.lstrip().startswith("{") else text
+        return yaml.compose(plain, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+
+
+def _with_mark(fault: Fault, root: Any) -> Fault:
+    mark = _mark(fault.where, root)
+    return fault if mark is None else replace(fault, line=mark.line + 1, column=mark.column + 1)
+
+
+def _mark(where: str, root: Any) -> Any:
+    """Return where the value at a place begins, or as much of the way to it as there is."""
+    node, mark, rest = root, root.start_mark, where
+    while rest:
+        step = _indexed(node, rest) if rest.startswith("[") else _keyed(node, rest)
+        if step is None:
+            return mark
+        node, mark, rest = step
+    return mark
+
+
+def _indexed(node: Any, rest: str) -> tuple[Any, Any, str] | None:
+    number, bracket, after = rest[1:].partition("]")
+    items = node.value if type(node).__name__ == "SequenceNode" else ()
+    if not bracket or not number.isdecimal() or len(number) > 9 or int(number) >= len(items):
+        return None
+    item = items[int(number)]
+    return item, item.start_mark, after.removeprefix(".")
+
+
+def _keyed(node: Any, rest: str) -> tuple[Any, Any, str] | None:
+    """Return the value of the longest key that the rest of a place begins with; keys may have dots in them."""
+    best: tuple[Any, Any, str] | None = None
+    longest = -1
+    for key, value in node.value if type(node).__name__ == "MappingNode" else ():
+        if type(key).__name__ != "ScalarNode":
+            continue
+        name = place("", str(key.value))
+        after = rest.removeprefix(name)
+        if len(name) > longest and len(after) < len(rest) and (not after or after[0] in ".["):
+            scalar = type(value).__name__ == "ScalarNode"
+            best, longest = (value, (value if scalar else key).start_mark, after.removeprefix(".")), len(name)
+    return best
+
 
 AnyAges = Ages | float | Mapping[str, float] | None
 """How old beliefs are: one number for all, or by belief."""

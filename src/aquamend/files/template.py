@@ -1,4 +1,4 @@
-"""A problem file to begin with: sound, commented, with somebody's own beliefs, actions, probes and causes."""
+"""A problem file to begin with: sound, commented, with the user's own beliefs, actions, probes and causes."""
 
 from __future__ import annotations
 

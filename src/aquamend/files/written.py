@@ -33,7 +33,7 @@ class Written:
 
     @classmethod
     def of(cls, file: ProblemFile, problem: Problem) -> Problem:
-        """Return the problem that remembers the file it was read from."""
+        """Return the problem that keeps the file it was read from."""
         return replace(problem, written=cls(file, problem.graph, problem.model, problem.plans, problem.restart))
 
     def unchanged(self, problem: Problem) -> bool:

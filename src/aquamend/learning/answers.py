@@ -7,7 +7,8 @@ implies it. Of a probe that answers a belief's value, how often it is right, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,19 +17,22 @@ from aquamend.arrays import Floats
 from aquamend.errors import meant
 from aquamend.learning.estimates import shares
 from aquamend.learning.happened import Happened, Monitor
-from aquamend.learning.readings import DIGITS, Law, learned_readings
-from aquamend.learning.records import LARGEST, MISSING, Reading
+from aquamend.learning.learning_run import FEW, InOrder, Work
+from aquamend.learning.mixtures import Part
+from aquamend.learning.past_alarms import LARGEST, MISSING, Reading
+from aquamend.learning.readings import DIGITS, Law, learned_readings, parts_of
 from aquamend.learning.units import mixed_units
-from aquamend.learning.work import InOrder, Work
 from aquamend.problem import Problem
-from aquamend.problem.building.following import FollowedTruth, followed
-from aquamend.problem.building.noisy_or import LEAK
+from aquamend.problem.building.independent_causes import LEAK
+from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
 from aquamend.problem.graph import Value
 from aquamend.problem.model.kernels import Outcomes
 from aquamend.text import counted, named, shown
 
 FEWEST_FOR_A_FACTOR = 5
 """Different truths that are needed to tell by how much a reading grows with the truth."""
+HARDLY_ALLOWED = 1e-4
+"""Chance of a reading so far out, by the file, below which it is asked whether a rule is missing."""
 
 
 class Said(NamedTuple):
@@ -106,7 +110,7 @@ def _rows(
 
 
 def _noisy_or(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said]) -> None:
-    """Learn a noisy-or: each cause's own number is told where it was found alone, or with others, by what they add."""
+    """Learn a noisy-or: each cause's own number follows where it was found alone, else from what they add."""
     names, n = list(kernel["noisy_or"]), len(work.words.names)
     among = _among(work, probe, said, [str(outcome) for outcome in kernel["outcomes"]])
     counts = np.zeros((2, n))
@@ -181,6 +185,11 @@ def _numbers(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said
     table = next(key for key, rows in kernel.items() if isinstance(rows, dict))
     rows, rules = kernel[table], work.rule_of(kernel[table])
     readings = _readings(work, probe, said)
+    several = next((rule for rule, row in rows.items() if len(_all_followed(work, row)) > 1), None)
+    if several is not None and said:
+        why = f"under {several!r} its parts follow different things, and no record says which of them was read"
+        work.stays(f"kernels.{probe}", f"probe {probe!r}", why)
+        return
     followers = {rule: own for rule, row in rows.items() if (own := _follower(work, row)) is not None}
     values: dict[str, list[float]] = {rule: [] for rule in rows}
     truths: dict[str, list[float]] = {rule: [] for rule in rows}
@@ -223,7 +232,25 @@ def _numbers(work: Work, probe: str, kernel: dict[str, Any], said: Sequence[Said
         work.warnings.append(said_units[0])
         work.kept[f"kernels.{probe}"] = "its readings seem to be in several units"
         return
+    plain = {**kernel, table: {rule: _less_belief(row, work) for rule, row in rows.items()}}
+    for rule, parts in parts_of(plain).items():
+        if len(used[rule]) < FEW:  # with more, what the file said counts for little
+            _warn_far(work, probe, rule, parts, zip(records[rule], used[rule], errors[rule], strict=True))
     _learn_rows(work, probe, kernel, rows, followers, used, errors, {k: np.array(v) for k, v in truths.items()})
+
+
+def _warn_far(
+    work: Work, probe: str, rule: str, parts: Sequence[Part], read: Iterable[tuple[int, float, float]]
+) -> None:
+    """Warn of readings that the file hardly allows; each is given with its record and its error."""
+    for record, reading, error in read:
+        below = sum(part.weight * NormalDist(part.mean, part.sd).cdf(error) for part in parts)
+        if 2.0 * min(below, 1.0 - below) < HARDLY_ALLOWED:
+            found = shown(str(work.records[record].found))[:80]
+            work.warnings.append(
+                f"{probe!r} read {reading:g} where {found!r} was found ({_place(work, record)}), which the file hardly "
+                f"allows under {rule!r}: is a rule missing?"
+            )
 
 
 def _readings(work: Work, probe: str, said: Sequence[Said]) -> list[tuple[int, float]]:
@@ -260,10 +287,18 @@ class Follower(NamedTuple):
 
 
 def _follower(work: Work, row: Any) -> Follower | None:
-    means = [own for text in _texts(row) if (own := followed(text, work.words.truth)) is not None]
+    means = [own for text in _texts(row) if (own := belief_followed(text, work.words.truth)) is not None]
     if not means:
         return None
     return Follower(means[0].belief, means[0].factor, any("*" in text for text in _texts(row)))
+
+
+def _all_followed(work: Work, row: Any) -> set[tuple[str, float] | None]:
+    """Return what the means of a row follow: a belief by a factor, or None where it is a number."""
+    if any(isinstance(part, list | tuple) for part in row):
+        return set().union(*(_all_followed(work, part) for part in row))
+    own = [belief_followed(text, work.words.truth) for text in _texts(row)]
+    return {None if one is None else (one.belief, one.factor) for one in own} or {None}
 
 
 def _texts(row: Any) -> list[str]:
@@ -342,7 +377,7 @@ def _before(kernel: Mapping[str, Any]) -> dict[str, float]:
 def _less_belief(row: Any, work: Work) -> Any:
     """Return a row with offsets in the place of what follows a belief: the distribution of the error."""
     if isinstance(row, str):
-        own = followed(row, work.words.truth) or FollowedTruth(row)
+        own = belief_followed(row, work.words.truth) or FollowedTruth(row)
         return own.offset
     return [_less_belief(one, work) for one in row] if isinstance(row, list | tuple) else row
 

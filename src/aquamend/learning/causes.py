@@ -16,9 +16,9 @@ import numpy as np
 from aquamend.arrays import Floats, Indices
 from aquamend.learning.estimates import Estimate, rate, shares
 from aquamend.learning.happened import Block, Found, Happened, Monitor, Rate, identified, with_room
-from aquamend.learning.records import causes_in
-from aquamend.learning.work import InOrder, Work
-from aquamend.problem.building.noisy_or import LEAK
+from aquamend.learning.learning_run import InOrder, Work
+from aquamend.learning.past_alarms import causes_in
+from aquamend.problem.building.independent_causes import LEAK
 from aquamend.problem.building.root_causes import NOTHING
 
 AGES_APART = 40
@@ -69,16 +69,16 @@ def _scaled(work: Work, happened: Happened, fit: Found) -> tuple[Happened, Found
             break
         happened, fit = room, room.fitted(intervals=work.intervals)
         if halvings == 1:
-            work.said.append("only ratios of the alarm's numbers can be told: they were made smaller together")
+            work.said.append("only ratios of the alarm's numbers can be learned: they were made smaller together")
     return happened, fit
 
 
 def _blank_monitors(work: Work) -> None:
     """Note which monitors of several nobody says anything of."""
     names = work.data.get("alarms") or {}
-    told = {name for record in work.records for name in record.rung}
+    heard = {name for record in work.records for name in record.rung}
     for name in names:
-        if name not in told:
+        if name not in heard:
             why = f"no record tells whether it rang; add a column alarm:{name}, true or false"
             work.stays(f"alarms.{name}", f"the alarm {name!r}", why)
 
@@ -234,13 +234,13 @@ def _monitors(work: Work, places: _Places, groups: Indices, shape: tuple[int, ..
         else:
             numbers, deciding = dict(entry["likelihood"]), work.deciding(entry["likelihood"])
             of = np.array([[float(rule == own) for own in numbers] for rule in deciding])
-        rung, silent, told = np.zeros(shape), np.zeros(shape), place == "alarm"
+        rung, silent, heard = np.zeros(shape), np.zeros(shape), place == "alarm"
         for record, group, s in zip(work.records, groups.tolist(), work.truth.tolist(), strict=True):
             rang = record.alarm if place == "alarm" else record.rung.get(name)
-            told = told or rang is not None
+            heard = heard or rang is not None
             if rang is not None:
                 (rung if rang else silent)[group, s] += 1.0
-        held = None if told else np.ones(len(numbers), dtype=bool)
+        held = None if heard else np.ones(len(numbers), dtype=bool)
         prior = np.array([float(p) for p in numbers.values()])
         found.append(Monitor(prior, of, "noisy_or" in entry, held, rung, silent))
         places.monitors.append((place, entry, list(numbers)))
@@ -294,7 +294,7 @@ def _say_what_was_assumed(work: Work, happened: Happened, places: _Places) -> No
         if held and free:
             work.said.append(
                 f"assumed: {place} under {held[0]!r} is as the file says. How it compares under "
-                f"{', '.join(map(repr, free))} is told only by causes that were found together ({several} records), "
+                f"{', '.join(map(repr, free))} follows only from causes that were found together ({several} records), "
                 "if they are independent as the file has them"
             )
         elif held:
@@ -404,8 +404,8 @@ def _compare(work: Work, happened: Happened, fit: Found) -> None:
             where = np.array([one == name for one in whole])
             mine, due = float(observed[where].sum()), float(expected[where].sum())
             far = abs(mine - due) / np.sqrt(max(due * (1.0 - due / n), 1.0))
-            told = sum("the file can only say" in one for one in work.warnings)
-            if far > SURPRISING and told < MOST_SURPRISES:
+            heard = sum("the file can only say" in one for one in work.warnings)
+            if far > SURPRISING and heard < MOST_SURPRISES:
                 work.warnings.append(
                     f"{name!r} was found after {mine / n:.1%} of the alarms, and the file can only say {due / n:.1%}: "
                     "its causes are not as independent as it has them, or its alarm lacks a rule; give one for it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +13,18 @@ from aquamend.arrays import Floats
 from aquamend.belief import InformationState, Observation
 from aquamend.caching import computed_once
 from aquamend.decision.probe_value import clairvoyant_losses
-from aquamend.decision.steps import Decision
+from aquamend.decision.steps import Decision, RollBack
 from aquamend.decision.terminal import best_terminal, price
 from aquamend.errors import AquaMendError, IllegalProbe
 from aquamend.files import parse_problem
-from aquamend.learning.calibration import brier, expected_calibration_error
 from aquamend.learning.fitting import learned
+from aquamend.learning.learned_spreads import as_declared
+from aquamend.learning.past_alarms import Record, by_time, causes_in, day_of
+from aquamend.learning.probability_scores import (
+    ProbabilityQuality,
+    probability_quality,
+)
 from aquamend.learning.readings import Law
-from aquamend.learning.records import Record, causes_in, day_of, in_order
 from aquamend.problem import Problem
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.kernels import Readings
@@ -55,6 +59,10 @@ class Calibration:
     """Share of numeric readings inside the central interval that should hold this much of them."""
     readings: int
     """How many numeric readings that is."""
+    contradicted: int
+    """Records that no hypothesis allows: every belief counts as failed there, what was found as impossible."""
+    beliefs: Mapping[str, ProbabilityQuality]
+    """How probable each belief's failure was held, beside whether it had failed; by kind where kinds were given."""
     lost: LossAfterLearning | None = None
     """What was lost by deciding so, where that was asked for."""
 
@@ -65,7 +73,7 @@ class LossAfterLearning:
 
     learned: float
     """Deciding by what was learned."""
-    given: float
+    before: float
     """Deciding by the file as it was."""
     least: float
     """Knowing what was found."""
@@ -103,31 +111,43 @@ def calibration(problem: Problem, records: Iterable[Record]) -> Calibration:
     return calibration_of((problem, record) for record in records)
 
 
-def calibration_of(cases: Iterable[tuple[Problem, Record]]) -> Calibration:
-    """Return how models fare on records, each with the problem that was posed when it was made."""
-    stated: list[float] = []
-    so: list[bool] = []
+def calibration_of(cases: Iterable[tuple[Problem, Record]], *, kind: Callable[[str], str] = str) -> Calibration:
+    """Return how models fare on records, each with the problem that was posed when it was made.
+
+    ``kind`` says by belief what it is counted under, where the problems have beliefs of different names.
+    """
+    beliefs: dict[str, list[tuple[float, bool]]] = {}
     found: list[float] = []
     below: list[float] = []
+    contradicted = 0
     for problem, record in cases:
         truth = _positions(problem).get(causes_in(str(record.found)))
         if truth is None or not record.alarm:
             continue
-        state = _told(problem, record)
-        stated += np.minimum(state.failure_probabilities, 1.0).tolist()  # sums of shares may round up
-        so += (problem.failed[truth[0]] > 0.5).tolist()
-        found.append(min(float(state.posterior[truth].sum()), 1.0))
+        state, failed = state_after(problem, record), problem.failed[truth[0]] > 0.5
+        for belief, probability, so in zip(problem.graph.beliefs, state.failure_probabilities, failed, strict=True):
+            beliefs.setdefault(kind(belief.name), []).append((float(probability), bool(so)))
+        impossible = state.contradiction is not None
+        contradicted += impossible
+        found.append(0.0 if impossible else min(float(state.posterior[truth].sum()), 1.0))
         below += _below(problem, record, truth)
+    every = _quality([pair for pairs in beliefs.values() for pair in pairs])
     u = np.array(below)
     return Calibration(
-        len(found),
-        brier(stated, so),
-        expected_calibration_error(stated, so),
-        float(np.mean(found)) if found else None,
-        float(np.mean(np.log(np.maximum(found, SMALLEST)))) if found else None,
-        {name: float((np.abs(u - 0.5) <= 0.5 * share).mean()) for name, share in WITHIN.items()} if len(u) else {},
-        len(u),
+        records=len(found),
+        brier=every.brier,
+        ece=every.calibration_error,
+        truth=float(np.mean(found)) if found else None,
+        log_score=float(np.mean(np.log(np.maximum(found, SMALLEST)))) if found else None,
+        coverage={n: float((np.abs(u - 0.5) <= 0.5 * share).mean()) for n, share in WITHIN.items()} if len(u) else {},
+        readings=len(u),
+        contradicted=contradicted,
+        beliefs={name: _quality(pairs) for name, pairs in beliefs.items()},
     )
+
+
+def _quality(pairs: Sequence[tuple[float, bool]]) -> ProbabilityQuality:
+    return probability_quality([probability for probability, _ in pairs], [so for _, so in pairs])
 
 
 @computed_once
@@ -141,7 +161,7 @@ def _positions(problem: Problem) -> dict[frozenset[str], list[int]]:
 
 @computed_once
 def _free(problem: Problem) -> Problem:
-    """Return the problem in which every reading of a record can be told."""
+    """Return the problem in which every reading of a record can be taken in."""
     return replace(problem, sensing_budget=math.inf)
 
 
@@ -159,7 +179,7 @@ def _at_alarm(problem: Problem, record: Record) -> InformationState:
     )
 
 
-def _told(problem: Problem, record: Record) -> InformationState:
+def state_after(problem: Problem, record: Record) -> InformationState:
     """Return the state after all that a record's monitors said and its probes read, as often as they may be used."""
     state = _at_alarm(problem, record)
     for probe, answers in record.readings.items():
@@ -173,7 +193,7 @@ def _told(problem: Problem, record: Record) -> InformationState:
     return state
 
 
-def lost(problem: Problem, given: Problem, records: Iterable[Record]) -> LossAfterLearning | None:
+def lost(problem: Problem, before: Problem, records: Iterable[Record]) -> LossAfterLearning | None:
     """Return what decisions by a learned problem, and by the one as it was, would have lost; None of no record.
 
     Both are priced by the learned one. Each recovery ends at once, since nobody knows what else a probe had answered.
@@ -183,25 +203,60 @@ def lost(problem: Problem, given: Problem, records: Iterable[Record]) -> LossAft
         truth = _positions(problem).get(causes_in(str(record.found)))
         if truth is None or not record.alarm:
             continue
-        so = np.zeros(len(problem.model.hypotheses))
-        so[truth] = problem.model.prior[truth] if problem.model.prior[truth].sum() > 0 else 1.0
-        known = replace(InformationState.start(_without_rules(problem)), posterior=so / so.sum())
-        decisions = [best_terminal(_told(by, record)).decision for by in (problem, given)]
-        found.append([*(_lost_by(known, one) for one in decisions), float(known.posterior @ clairvoyant_losses(known))])
+        so = _really(problem, record, truth)
+        decisions = [best_terminal(state_after(by, record)).decision for by in (problem, before)]
+        least = float(_knowing(problem, so).posterior @ clairvoyant_losses(_knowing(problem, so)))
+        found.append([*(lost_by(problem, so, one) for one in decisions), least])
     means = np.mean(np.array(found), axis=0) if found else []
     return LossAfterLearning(*map(float, means)) if len(means) else None
 
 
-def _lost_by(known: InformationState, decision: Decision) -> float:
+def _really(problem: Problem, record: Record, truth: Sequence[int]) -> Floats:
+    """Return how probable each hypothesis is once it is known what was found, and what was true where that was said."""
+    near = np.array(truth)
+    for name, value in record.truth.items():
+        i = problem.graph.belief_index.get(name)
+        read = None if i is None or i not in problem.truth else as_declared(value, problem.graph.beliefs[i])
+        if i is not None and read is not None:
+            own = problem.truth[i][near]
+            far = (own != read).astype(float) if isinstance(read, str) else np.abs(own - read)
+            near = near[far == np.nanmin(far)] if np.isfinite(far).any() else near
+    so, prior = np.zeros(len(problem.model.hypotheses)), problem.model.prior[near]
+    so[near] = prior if prior.sum() > 0 else 1.0
+    return so
+
+
+def lost_by(problem: Problem, so: Floats, decision: Decision) -> float:
+    """Return what a decision loses where hypotheses are ``so`` probable, ``(n_hypotheses,)``; rules bind no judge.
+
+    It may declare values that the problem does not have: they are right where they are near enough to what is true.
+    """
+    state, unknown, more = _knowing(problem, so), set[str](), 0.0
+    for new in decision.declare if isinstance(decision, RollBack) else ():
+        i = state.problem.graph.belief_index.get(new.belief)
+        if i is None or new.value in {known.value for known in state.problem.new_values[i]}:
+            continue
+        unknown.add(new.belief)  # priced as kept, and then for where it is wrong
+        off = state.posterior @ (state.problem.wrong_where(i, new.value) - state.problem.failed[:, i])
+        more += float(off) * state.problem.graph.beliefs[i].residual if off else 0.0
     try:
-        return price(known, decision).loss
-    except AquaMendError:  # a value that the learned problem does not know: it is wrong
+        if unknown and isinstance(decision, RollBack):
+            correct = tuple(name for name in decision.correct if name not in unknown)
+            undo = tuple({*decision.undo, *state.problem.graph.closure(decision.correct)})
+            declare = tuple(new for new in decision.declare if new.belief not in unknown)
+            decision = RollBack(correct, undo, declare)
+        return price(state, decision).loss + more
+    except AquaMendError:  # it is about what the problem does not have
         return math.inf
 
 
+def _knowing(problem: Problem, so: Floats) -> InformationState:
+    return replace(InformationState.start(without_rules(problem)), posterior=so / so.sum())
+
+
 @computed_once
-def _without_rules(problem: Problem) -> Problem:
-    """Return the problem in which everything may be kept and declared: whoever decided saw to the rules."""
+def without_rules(problem: Problem) -> Problem:
+    """Return the problem in which everything may be kept and declared: the decision has seen to the rules."""
     beliefs = [replace(belief, needs_support=False, may_keep=True) for belief in problem.graph.beliefs]
     return replace(problem, graph=replace(problem.graph, beliefs=beliefs))
 
@@ -229,7 +284,7 @@ def drifts(records: Sequence[Record], *, dated: bool = False) -> Iterator[str]:
     ``dated`` says that times are seconds since 1970. Each finding is tested against the others before and after some
     moments, and what each probe read under it, at one level over all tests together.
     """
-    timed = in_order([record for record in records if record.found is not None])
+    timed = by_time([record for record in records if record.found is not None])
     if len(timed) < FEWEST_FOR_DRIFT:
         return
     names = sorted({str(record.found) for record in timed})

@@ -7,6 +7,7 @@ world's own fitting code may call these; nothing here knows of files or problems
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,3 +114,45 @@ def cost(amounts: ArrayLike, prior: float, *, strength: float = STRENGTH) -> Est
         return Estimate(mean, 0.0, math.inf, n)
     spread = float(student.ppf(0.975, n - 1)) * float(y.std(ddof=1)) / math.sqrt(n)
     return Estimate(mean, max(0.0, mean - spread), mean + spread, n)
+
+
+DECIMALS = 9
+"""Differences are rounded this far before zeros and ties are looked for; floating point leaves less than that."""
+
+
+def sample(name: str, values: Sequence[float] | Floats) -> Floats:
+    """Return the values as an array of shape ``(n,)``; infinities may be among them, NaN may not."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; give one number a pair, in one dimension")
+    missing = np.flatnonzero(np.isnan(array))
+    if missing.size:
+        raise ValueError(f"{name}[{missing[0]}] is NaN; leave out what is unavailable before comparing")
+    return array
+
+
+def probability_sample(name: str, values: Sequence[float] | Floats) -> Floats:
+    """Return the values as an array of shape ``(n,)``, all in [0, 1]."""
+    array = sample(name, values)
+    outside = np.flatnonzero((array < 0.0) | (array > 1.0))
+    if outside.size:
+        raise ValueError(f"{name}[{outside[0]}] is {array[outside[0]]}; give numbers from 0 to 1")
+    return array
+
+
+def require_same_length(first: str, count: int, second: str, other: int) -> None:
+    """Raise ``ValueError`` unless two samples pair up."""
+    if count != other:
+        raise ValueError(f"{first} has {count} values but {second} has {other}; give one of each a scenario")
+
+
+def difference(left: Floats, right: Floats) -> Floats:
+    """Return left minus right, not rounded; two infinities of one sign are equal, NaN stays NaN."""
+    result = np.zeros_like(left)
+    np.subtract(left, right, out=result, where=left != right)
+    return result
+
+
+def rounded(differences: Floats) -> Floats:
+    """Return differences with what floating point leaves taken away: those that are zero now are ties."""
+    return np.round(differences, DECIMALS)

@@ -22,10 +22,10 @@ from aquamend.files import hypotheses_in, parse_problem, vocabulary_in
 from aquamend.learning.answers import learn_answers
 from aquamend.learning.causes import learn_what_happens
 from aquamend.learning.estimates import STRENGTH, Estimate, cost
+from aquamend.learning.learned_spreads import learn_truths, nearest_parts, read_truths
+from aquamend.learning.learning_run import InOrder, Work
+from aquamend.learning.past_alarms import MISSING, Faults, InvalidRecords, Record, causes_in
 from aquamend.learning.readings import Law
-from aquamend.learning.records import MISSING, Faults, InvalidRecords, Record, causes_in
-from aquamend.learning.truths import learn_truths, nearest_parts, read_truths
-from aquamend.learning.work import InOrder, Work
 from aquamend.problem import Problem
 from aquamend.problem.building.rules import Vocabulary
 from aquamend.text import shown
@@ -72,7 +72,7 @@ def learned(
 
     ``law`` says as what the readings of probes that read numbers are learned; ``skip_faulty`` leaves out what is
     faulty; without ``intervals`` those that take long are not computed; ``source`` is named where something is wrong,
-    and ``faults`` are what was wrong on reading, to be told with the rest.
+    and ``faults`` are what was wrong on reading, to be reported with the rest.
     ``InvalidProblem`` where the template is faulty, ``InvalidRecords``, with every fault, where records do not fit it.
     """
     problem = parse_problem(template)

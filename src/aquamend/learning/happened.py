@@ -304,7 +304,7 @@ def identified(blocks: Sequence[Block], monitor: Monitor, counts: Floats) -> Boo
 def with_room(happened: Happened, fit: Found, monitor: int) -> Happened | None:
     """Return the same with the alarm's numbers halved where one of them ran into 1; None where none did.
 
-    Only their ratios can be told from alarms alone, so that all may be halved.
+    Only their ratios can be learned from alarms alone, so that all may be halved.
     """
     own, free = fit.numbers.monitors[monitor], _free(happened.monitors[monitor])
     if not (own[free] > 0.97).any():

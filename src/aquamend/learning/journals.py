@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aquamend.errors import InvalidData
-from aquamend.learning.records import Record, Records
+from aquamend.learning.past_alarms import Record, Records
 from aquamend.recovery import Journal
 from aquamend.recovery.acts import Follow, Measure, Redo, Undo
 from aquamend.recovery.events import Alarmed, Done, Intended

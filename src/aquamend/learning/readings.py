@@ -104,7 +104,7 @@ def _kind_of(kernel: Mapping[str, Any]) -> str:
     return next(kind for kind in _FITS if kind in kernel)
 
 
-def _parts(kernel: Mapping[str, Any]) -> dict[str, list[Part]]:
+def parts_of(kernel: Mapping[str, Any]) -> dict[str, list[Part]]:
     """Return what the file says of every rule, as a mixture."""
     rows: dict[str, list[Part]] = {}
     for rule, row in kernel[_kind_of(kernel)].items():
@@ -125,7 +125,7 @@ def _as_one(parts: Sequence[Part]) -> Part:
 
 
 def _gaussian(kernel: Mapping[str, Any], readings: Mapping[str, Floats], strength: float) -> LearnedReadings:
-    prior = {rule: [_as_one(parts)] for rule, parts in _parts(kernel).items()}
+    prior = {rule: [_as_one(parts)] for rule, parts in parts_of(kernel).items()}
     found, outliers = mixtures(list(readings.values()), list(prior.values()), strength=strength)
     notes: dict[str, Estimate] = {}
     for rule, (part,) in zip(prior, found, strict=True):
@@ -136,7 +136,7 @@ def _gaussian(kernel: Mapping[str, Any], readings: Mapping[str, Floats], strengt
 
 def _mixture(kernel: Mapping[str, Any], readings: Mapping[str, Floats], strength: float) -> LearnedReadings:
     """Learn the parts that the file has; of a file that has none, two where there are readings enough."""
-    prior, start = _parts(kernel), None
+    prior, start = parts_of(kernel), None
     if "mixture" not in kernel:
         prior, start = _split(prior, readings)
     groups = list(readings.values())
@@ -165,7 +165,7 @@ def _split(
 def _samples(kernel: Mapping[str, Any], readings: Mapping[str, Floats], strength: float) -> LearnedReadings:
     """Keep the readings themselves, beside as many of the file's law as its strength says, and at least two."""
     rows, notes, few = {}, {}, max(2, round(strength))
-    for rule, parts in _parts(kernel).items():
+    for rule, parts in parts_of(kernel).items():
         one, own = _as_one(parts), readings[rule]
         even = (np.arange(few) + 0.5) / few
         if "samples" in kernel:
@@ -202,8 +202,8 @@ def _with_outliers(
     """Return the kernel with its share of glitches, which without any reading stays what the file says."""
     if any(map(len, readings.values())):
         return LearnedReadings({**rows, "outliers": _written(outliers)}, {**notes, "outliers": outliers})
-    given = {"outliers": float(kernel["outliers"])} if "outliers" in kernel else {}
-    return LearnedReadings({**rows, **given}, notes)
+    glitches = {"outliers": float(kernel["outliers"])} if "outliers" in kernel else {}
+    return LearnedReadings({**rows, **glitches}, notes)
 
 
 def _written(estimate: Estimate) -> float:

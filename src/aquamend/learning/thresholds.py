@@ -27,14 +27,14 @@ from aquamend.decision.probe_value import probe_values
 from aquamend.decision.terminal import best_terminal
 from aquamend.errors import AquaMendError, BadArgument, MissingLibrary, UnknownName
 from aquamend.files import parse_problem
-from aquamend.learning.calibration import brier, expected_calibration_error
 from aquamend.learning.checking import held_back
 from aquamend.learning.estimates import STRENGTH, Estimate
 from aquamend.learning.fitting import work_on
-from aquamend.learning.records import LARGEST, MISSING, Faults, InvalidRecords, Record
-from aquamend.learning.work import InOrder, Work
+from aquamend.learning.learning_run import InOrder, Work
+from aquamend.learning.past_alarms import LARGEST, MISSING, Faults, InvalidRecords, Record
+from aquamend.learning.probability_scores import brier, expected_calibration_error
 from aquamend.problem import Problem
-from aquamend.problem.building.noisy_or import LEAK
+from aquamend.problem.building.independent_causes import LEAK
 
 MOST_THRESHOLDS = 40
 FEWEST = 8
@@ -198,8 +198,8 @@ def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 def _rules(problem: Problem, entry: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the rules of the alarm with what was thought of them; of a new one, one for wrong and one for right."""
     if entry is not None and "likelihood" in entry:
-        given = {str(rule): float(p) for rule, p in entry["likelihood"].items()}
-        return InOrder(given) if isinstance(entry["likelihood"], InOrder) else given
+        likelihoods = {str(rule): float(p) for rule, p in entry["likelihood"].items()}
+        return InOrder(likelihoods) if isinstance(entry["likelihood"], InOrder) else likelihoods
     if entry is not None:  # several of them may be present: the first decides
         return InOrder(dict.fromkeys([*(str(word) for word in entry["noisy_or"] if word != LEAK), "default"]))
     calm = [h.name for h, right in zip(problem.model.hypotheses, _calm(problem), strict=True) if right]

@@ -1,6 +1,6 @@
 """What looks odd in a sound problem, and what each oddity costs in expected loss."""
 
 from aquamend.lint.finding import Finding, Severity
-from aquamend.lint.findings import findings
+from aquamend.lint.oddities import findings
 
 __all__ = ["Finding", "Severity", "findings"]

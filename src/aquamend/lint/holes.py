@@ -47,8 +47,11 @@ def lacking_support(state: InformationState) -> Iterator[Finding]:
     )
     said += " speaks for it"
     remedy = "name in `declarations` the probes it was made from, or plan further than one probe"
-    yield Finding("no-support", f"beliefs.{bare[0]}", f"{said}; that costs {amount(state, cost)}: {remedy}", cost,
-                  Severity.WARNING)  # fmt: skip
+    if cost > TIE:
+        price, severity = f"that costs {amount(state, cost)}", Severity.WARNING
+    else:
+        price, severity = "at this alarm that costs nothing: no other ending would lose less", Severity.NOTE
+    yield Finding("no-support", f"beliefs.{bare[0]}", f"{said}; {price}: {remedy}", max(0.0, cost), severity)
 
 
 def pays_together(state: InformationState) -> Iterator[Finding]:

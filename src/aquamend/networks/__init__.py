@@ -1,7 +1,7 @@
 """Bayesian networks that somebody else wrote, made into recovery problems by their causes."""
 
 from aquamend.networks.network import Network, load_network
-from aquamend.networks.problem import Imported, imported, suggested
+from aquamend.networks.network_problem import Imported, imported, suggested
 from aquamend.networks.roles import Roles, read_roles
 
 __all__ = ["Imported", "Network", "Roles", "imported", "load_network", "read_roles", "suggested"]

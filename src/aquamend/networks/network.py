@@ -80,23 +80,23 @@ class Network:
                 waiting.extend(self.parents[node])
         return [node for node in self.states if node in found]
 
-    def deciding(self, node: str, given: Sequence[str]) -> list[str]:
+    def deciding(self, node: str, evidence: Sequence[str]) -> list[str]:
         """Return those of the given nodes that a node may depend on once all of them are known."""
-        reached = self._reached(node, given, self.ancestors([node, *given]))
-        return [one for one in given if one in reached and one != node]
+        reached = self._reached(node, evidence, self.ancestors([node, *evidence]))
+        return [one for one in evidence if one in reached and one != node]
 
-    def linked(self, one: str, other: str, given: Sequence[str]) -> bool:
+    def linked(self, one: str, other: str, evidence: Sequence[str]) -> bool:
         """Whether two nodes may depend on each other once all the given ones are known."""
-        return other in self._reached(one, given, self.ancestors([one, other, *given]))
+        return other in self._reached(one, evidence, self.ancestors([one, other, *evidence]))
 
-    def _reached(self, node: str, given: Sequence[str], above: Sequence[str]) -> set[str]:
+    def _reached(self, node: str, evidence: Sequence[str], above: Sequence[str]) -> set[str]:
         """Return what can be reached from a node among those above without passing through a given one."""
         near: dict[str, set[str]] = {one: set() for one in above}
         for child in above:  # parents and child are linked, and so are the parents of one child
             family = (child, *self.parents[child])
             for one in family:
                 near[one].update(other for other in family if other != one)
-        reached, waiting, known = {node}, [node], set(given)
+        reached, waiting, known = {node}, [node], set(evidence)
         while waiting:
             for other in near[waiting.pop()] - reached:
                 reached.add(other)
@@ -104,22 +104,22 @@ class Network:
                     waiting.append(other)
         return reached
 
-    def probabilities(self, targets: Sequence[str], given: Sequence[str], settings: Indices) -> Floats:
+    def probabilities(self, targets: Sequence[str], evidence: Sequence[str], settings: Indices) -> Floats:
         """Return P(targets | given) for every setting, shape ``(n_settings, *states of the targets)``.
 
         ``settings``, shape ``(n_settings, n_given)``, holds positions of states. Settings that are impossible have nan.
         """
         parts = [
-            self._joint(targets, given, settings[start : start + CHUNK]) for start in range(0, len(settings), CHUNK)
+            self._joint(targets, evidence, settings[start : start + CHUNK]) for start in range(0, len(settings), CHUNK)
         ]
         joint = np.concatenate(parts)
         with np.errstate(invalid="ignore"):
             return np.asarray(joint / joint.sum(axis=tuple(range(1, joint.ndim)), keepdims=True))
 
-    def _joint(self, targets: Sequence[str], given: Sequence[str], settings: Indices) -> Floats:
+    def _joint(self, targets: Sequence[str], evidence: Sequence[str], settings: Indices) -> Floats:
         """Return P(targets, given) up to a factor."""
-        place = {node: k for k, node in enumerate(given)}
-        factors = [self._factor(node, place, settings) for node in self.ancestors([*targets, *given])]
+        place = {node: k for k, node in enumerate(evidence)}
+        factors = [self._factor(node, place, settings) for node in self.ancestors([*targets, *evidence])]
         free = {node for nodes, _ in factors for node in nodes} - set(targets)
         while free:
             cost = {node: self._size([nodes for nodes, _ in factors if node in nodes]) for node in free}

@@ -98,16 +98,16 @@ def _usual(network: Network, root: str) -> str:
 
 def read_roles(path: Path, network: Network) -> Roles:
     """Return the roles that a file gives; ``InvalidProblem`` with every fault in it."""
-    from aquamend.files.text import data_at
+    from aquamend.codec.plain_text import data_at
 
     report = FaultReport(nulls=True)
     roles: Any = form_of(Roles).read(data_at(path), "", report)
     if report.count:
         raise report.error(())
-    return checked(roles, network)
+    return checked_roles(roles, network)
 
 
-def checked(roles: Roles, network: Network) -> Roles:
+def checked_roles(roles: Roles, network: Network) -> Roles:
     """Return the roles; ``InvalidProblem`` with every name of nothing in them, and nodes with two roles."""
     faults = list(_faults(roles, network))
     if faults:

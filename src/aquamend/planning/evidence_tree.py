@@ -28,15 +28,14 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aquamend.arrays import Bools, Floats, Indices
+from aquamend.arrays import Bools, Floats, Growing, Indices
 from aquamend.belief import InformationState, joint
 from aquamend.belief.support import spoken, spoken_by
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.planning.bounds import Bounds, informed_losses
-from aquamend.planning.growing import Growing
-from aquamend.planning.sensors import Answers
-from aquamend.planning.work import A_NODE, A_ROUND, stop_work
+from aquamend.planning.finite_probes import Answers
+from aquamend.planning.work_count import A_NODE, A_ROUND, stop_work
 from aquamend.problem.building.left_out import worst_loss
 from aquamend.problem.model.kernels.kernel import labels_of
 
@@ -184,7 +183,7 @@ class EvidenceTree:
     def _outside_stories(self) -> dict[int, Floats]:
         """Return for some probes the hypotheses outside each of their stories, ``(n_hypotheses, n_stories)``.
 
-        Under the hypotheses of one story the probe answers alike. So being told the story is worth at least what the
+        Under the hypotheses of one story the probe answers alike. So knowing the story is worth at least what the
         answer is; and it saves no more than acting as if one story were true might lose outside it. Where that is less
         than the probe costs, not asking it is as good. This needs a loss that is concave, and finite everywhere.
         """
@@ -451,9 +450,12 @@ class _Said:
         if parent[0] < 0:  # the root
             heard = np.zeros((1, len(self._index)), dtype=np.intp)
         else:
-            heard = self._heard.rows[parent]
-            for row, (a, m) in enumerate(zip(answer.tolist(), self._tree.whose[answer].tolist(), strict=True)):
-                heard[row, m] = self._after(m, int(heard[row, m]), a)
+            heard, whose = self._heard.rows[parent], self._tree.whose[answer]
+            every = np.arange(len(heard))
+            alike = heard[every, whose] * len(self._tree.table) + answer
+            _, first, each = np.unique(alike, return_index=True, return_inverse=True)
+            asked = zip(whose[first].tolist(), heard[first, whose[first]].tolist(), answer[first].tolist(), strict=True)
+            heard[every, whose] = np.array([self._after(*one) for one in asked], dtype=np.intp)[each]
         self._heard.add(heard)
         speaks = np.repeat(self._base[None, :], len(heard), axis=0)
         for m, probe in enumerate(self._index):

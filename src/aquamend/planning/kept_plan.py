@@ -18,10 +18,10 @@ from aquamend.decision.probe_value import best_probe
 from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import PlanTable, solve
+from aquamend.planning.finite_probes import discrete_answers, less_informed, reads_numbers
 from aquamend.planning.limits import Limits
 from aquamend.planning.searched_plan import SearchedPlan
-from aquamend.planning.sensors import discrete_answers, less_informed, reads_numbers
-from aquamend.planning.work import cell_work
+from aquamend.planning.work_count import cell_work
 
 WORK = 1e9
 """What one plan may cost: some tenths of a second, up to one."""
@@ -48,7 +48,7 @@ class KeptPlan(Protocol):
     def place(self, state: InformationState, since: int) -> PlanPlace | None:
         """Return where the answers of a state, from that one on, have led; None where they have left the plan."""
 
-    def looks_that_pay(self) -> int:
+    def probes_that_pay(self) -> int:
         """Return how many probes must be allowed, where it was made, before they are better than stopping at once."""
 
 
@@ -68,7 +68,7 @@ class WholePlan:
         loss = min(stop, float(table.value[cell] / table.mass[cell]))
         return PlanPlace(None if first is None else table.sensing.probes[first], Bounds(loss, loss))
 
-    def looks_that_pay(self) -> int:
+    def probes_that_pay(self) -> int:
         """Plan with one probe, with two, and so on."""
         root, depth = self.table.root, 1
         stop, most = best_terminal(root).loss, sum(self.table.sensing.uses)
@@ -95,9 +95,9 @@ class PartPlan:
             return None
         return PlanPlace(self.tree.step(node), self.tree.bounds_at(node))
 
-    def looks_that_pay(self) -> int:
+    def probes_that_pay(self) -> int:
         """Look no deeper into the tree than so far."""
-        return self.tree.looks_that_pay()
+        return self.tree.probes_that_pay()
 
 
 def planned(state: InformationState, limits: Limits, *, stops: bool, work: float = WORK) -> KeptPlan | None:

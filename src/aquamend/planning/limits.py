@@ -67,7 +67,7 @@ class Limits:
         return self.started + self.deadline_s
 
     def reached(self, bounds: Bounds) -> bool:
-        """Whether a search with these bounds should end; whoever listens hears of them."""
+        """Whether a search with these bounds should end; a listener hears of them."""
         listener = _listener.get()
         if listener is not None:
             listener.report(bounds, deadline.clock() - self.started)

@@ -9,7 +9,7 @@ alone. The evidence of a part is then an automaton of its own, and a small one, 
 
 (With l_0 one corrects too much, which costs B at most, and keeps what has failed, which costs L, where knowing better
 would still have cost the smaller of L and own; or nothing, where the best ending costs the same whatever failed, so own
-counts nothing where such an ending is cheaper than correcting everything.) To be told the label of the part saves
+counts nothing where such an ending is cheaper than correcting everything.) To know the label of the part saves
 at most Σ_l p_l times that, for the best l_0. Where this is no more than the part's cheapest probe, none of its probes
 is worth its price, whatever is known of the other parts: the state is closed.
 
@@ -162,7 +162,7 @@ def _key(weights: Floats, used: tuple[int, ...], counted: Bools) -> bytes:
 
 
 def _saved(posterior: Floats, regrets: Floats) -> float:
-    """Return the most that being told the label could save."""
+    """Return the most that knowing the label could save."""
     possible = posterior > 0.0
     return float((regrets[:, possible] @ posterior[possible]).min())
 

@@ -22,14 +22,14 @@ from aquamend.decision.probe_value import best_probe, clairvoyant_loss, probe_va
 from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds, quick_bounds
 from aquamend.planning.exact import solve
+from aquamend.planning.finite_probes import better_informed, discrete_answers, less_informed, reads_numbers
 from aquamend.planning.information import information_bound
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.one_by_one import one_by_one_bound
 from aquamend.planning.parts import Automaton, Portion, automaton, independent_parts
 from aquamend.planning.parts_plan import parts_plan
 from aquamend.planning.searched_plan import SearchedPlan
-from aquamend.planning.sensors import better_informed, discrete_answers, less_informed, reads_numbers
-from aquamend.planning.work import Pace, cells_within
+from aquamend.planning.work_count import Pace, cells_within
 from aquamend.problem.model.kernels import Outcomes
 
 
@@ -194,13 +194,13 @@ class Evidence:
 
 
 class ReadingsBound:
-    """Search two trees of evidence, one told less than the readings and one told more; finer where that gains most."""
+    """Search two trees of evidence, one that learns less than the readings and one that learns more."""
 
     few_cuts = 24
     for_one_step = 0.1
     """Cuts of all probes together where the one-step policy is followed, and the part of time and room for that."""
     first_cuts = 56
-    """Cuts of all probes together, to begin with, in the tree that is told less."""
+    """Cuts of all probes together, to begin with, in the tree that learns less."""
     more_below = 1.5
     """How many times more there are in the other, whose bound is the coarser one."""
     slack = 0.3
@@ -221,7 +221,7 @@ class ReadingsBound:
 
         When both are near theirs, the one that gained more when its cuts were last doubled begins again with more.
         """
-        ruled, pace = endings_of(state.problem).ruled, Pace()  # with rules, being told more need not help
+        ruled, pace = endings_of(state.problem).ruled, Pace()  # with rules, knowing more need not help
         below = _Side(
             lambda n: SearchedPlan(state, better_informed(state, n), relaxed=ruled),
             int(self.more_below * self.first_cuts),
@@ -247,7 +247,7 @@ class ReadingsBound:
             yield CertifiedPlan(above.tree.best_probe(), reached)
 
     def _one_step(self, state: InformationState, limits: Limits) -> CertifiedPlan:
-        """Return what one step ahead costs at most, told the intervals of readings, of which there are few."""
+        """Return what one step ahead costs at most, knowing the intervals of readings, of which there are few."""
         begun, most = limits.left_s, self.for_one_step * limits.memory
         tree = SearchedPlan(state, less_informed(state, self.few_cuts))
         tree.cover(lambda own: own.memory > most or limits.left_s < (1.0 - self.for_one_step) * begun)

@@ -88,7 +88,7 @@ class SearchedPlan(EvidenceTree):
         lower, upper = self._values.rows[node, LOWER:].tolist()
         return Bounds(min(lower, upper), upper)
 
-    def looks_that_pay(self) -> int:
+    def probes_that_pay(self) -> int:
         """Return how many probes the plan must be allowed before it is better than stopping at once."""
         depth = 1
         while depth < 100 and not self._value_within(depth) < self._values.rows[0, STOP] - TIE:

@@ -1,6 +1,6 @@
 """The default policy: the best plan that bounded work finds, where it is certain to cost no more than one step ahead.
 
-A policy is asked at one state after the other and remembers nothing, and a plan pays only if it is kept. So the plan is
+A policy is asked at one state after the other and has no memory, and a plan pays only if it is kept. So the plan is
 found again from the state at hand: it was made at the state of the alarm, and the answers since then lead through it.
 Where they leave it, a new plan is made there, to be kept from then on. Where no plan is certain to be better, the step
 is that of ``AquaMend``. See docs/maths.md for the theorem.
@@ -18,9 +18,11 @@ from aquamend.belief import InformationState, Observation
 from aquamend.caching import computed_once
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.endings import TIE
+from aquamend.decision.probe_value import best_probe, probe_values
 from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.planning.bounds import Bounds, quick_bounds
+from aquamend.planning.finite_probes import reads_numbers
 from aquamend.planning.kept_plan import WORK, KeptPlan, PlanPlace, WholePlan, orders_meet, planned
 from aquamend.planning.limits import Limits, current_listener
 from aquamend.planning.one_by_one import one_by_one_bound
@@ -39,7 +41,7 @@ class Best:
     """Take the best step that a search of bounded work finds; never at a larger expected loss than ``AquaMend``."""
 
     work: float = WORK
-    """What each plan may cost, counted (see `planning.work`): it ends at the same place on every machine."""
+    """What each plan may cost, counted (see `planning.work_count`): it ends at the same place on every machine."""
     deadline_s: float = math.inf
     """Search for a plan no longer than so many seconds; then the step may depend on the machine."""
 
@@ -110,9 +112,9 @@ def _departure(here: _Here, step: Step, usual: Step) -> str:
         )
     if not here.begun or here.made.plan is None:
         return "This look alone does not pay; it belongs to a plan of several looks that together do."
-    looks = here.made.plan.looks_that_pay()
-    number = {2: "Two", 3: "Three", 4: "Four"}.get(looks, str(looks))
-    return f"{number} looks together pay; {'one alone does' if looks == 2 else 'fewer do'} not."
+    together = here.made.plan.probes_that_pay()
+    number = {2: "Two", 3: "Three", 4: "Four"}.get(together, str(together))
+    return f"{number} looks together pay; {'one alone does' if together == 2 else 'fewer do'} not."
 
 
 def _here(state: InformationState, settings: Best) -> _Here:
@@ -168,7 +170,8 @@ def _plan(start: InformationState, answers: tuple[Observation, ...], state: Info
     if key in found.none:
         return found.none[key]
     if key not in found.kept:
-        made = _made(_after(start, answers, state), settings)
+        later = state.evidence[len(start.evidence) + len(answers) :]
+        made = _made(_after(start, answers, state), settings, later[0].probe if later else None)
         if made.plan is None:
             return found.none.setdefault(key, made)
         found.kept[key] = made
@@ -178,9 +181,13 @@ def _plan(start: InformationState, answers: tuple[Observation, ...], state: Info
     return found.kept[key]
 
 
-def _made(state: InformationState, settings: Best) -> _Made:
+def _made(state: InformationState, settings: Best, asked: str | None) -> _Made:
+    """Plan at a state; ``asked`` is the probe that was run there, if one was."""
     limits, instead = Limits(deadline_s=settings.deadline_s), None
     try:
+        with deadline.ends_at(limits.until):
+            if asked is not None and reads_numbers(state) and _pays(state, asked):
+                return _Made(None)  # one step ahead does not stop here, so that there is no plan, whatever it does
         if settings.deadline_s < math.inf and answers_weighed(state) > OneStep.at_once:
             first = search(state, limits, methods=(OneStep(),))
             instead = best_terminal(state).decision if first.probe is None else Reprobe(first.probe)
@@ -198,6 +205,14 @@ def _made(state: InformationState, settings: Best) -> _Made:
         listener.interrupted = True
         return _Made(None, False, instead)
     return _Made(plan, limits.left_s > 0.0, instead)
+
+
+def _pays(state: InformationState, probe: str) -> bool:
+    """Whether one step ahead surely looks at this state, since this probe alone is better than stopping."""
+    if probe not in _ONE_STEP.candidates(state):
+        return False
+    values = probe_values(state, (probe,))
+    return best_probe(values.expected_loss, values.stop_loss) is not None
 
 
 def _after(start: InformationState, answers: tuple[Observation, ...], state: InformationState) -> InformationState:

@@ -78,7 +78,7 @@ def named_totals(totals: Floats, problem: Problem) -> dict[str, Any]:
     return {**found, "left_wrong": {name: min(1.0, p) for name, p in wrong if p > 0.0}}
 
 
-def in_order(one: object, other: object) -> tuple[Policy, InformationState]:
+def policy_and_state(one: object, other: object) -> tuple[Policy, InformationState]:
     """Return the policy and the state, whichever was given first; a problem stands for the state after its alarm."""
     for policy, at in ((one, other), (other, one)):
         state = InformationState.alarmed(at) if isinstance(at, Problem) else at
@@ -88,8 +88,8 @@ def in_order(one: object, other: object) -> tuple[Policy, InformationState]:
             named = policy_named(policy) if isinstance(policy, str) else policy
             if isinstance(named, Policy):
                 return named, state
-    given = f"{type(one).__name__} and {type(other).__name__}"
-    raise BadArgument(f"evaluate takes a policy and a state (or a problem), but was given {given}")
+    kinds = f"{type(one).__name__} and {type(other).__name__}"
+    raise BadArgument(f"evaluate takes a policy and a state (or a problem), but was given {kinds}")
 
 
 def evaluate(
@@ -104,11 +104,11 @@ def evaluate(
 
     States are visited once per multiset of evidence, so a policy must depend on what was observed and not on the order.
     A state whose probability has fallen below 1e-14 takes its best terminal decision, so that probing which may go on
-    for ever still has a value. Probing that goes on with certainty is refused. ``told`` hears how far it has come; then
+    for ever still has a value. Probing that goes on with certainty is refused. ``report`` hears how far it is; then
     an interrupt ends it as a deadline does: refused, with what the policy costs at least. Policy and state may come in
     either order; a policy may be named, and a problem stands for the state after its alarm.
     """
-    policy, state = in_order(policy, state)
+    policy, state = policy_and_state(policy, state)
     if isinstance(policy, Exact):
         _check_completes(policy, state, deadline_s)
     following = _Following(policy, state.problem, report, most_states or MOST_STATES)
@@ -310,7 +310,7 @@ def _left_wrong(
     left, said = state.failure_probabilities.copy(), {new.belief: new.value for new in declared}
     for name in correct:
         i = index[name]
-        values = problem.values_of(i) if undone else ()
+        values = problem.new_values[i] if undone else ()
         chosen = next((value for value in values if value.value == said.get(name)), None)
         left[i] = unsure.get(name, 0.0) * left[i] if chosen is None else wrong_probability(state, chosen)
     return left

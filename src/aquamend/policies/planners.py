@@ -21,7 +21,7 @@ from aquamend.planning.exact import MOST_CELLS, PlanTable, solve
 from aquamend.planning.limits import MEMORY, Limits
 from aquamend.planning.lookahead import lookahead_losses
 from aquamend.planning.search import CertifiedPlan, search
-from aquamend.planning.work import cells_within
+from aquamend.planning.work_count import cells_within
 from aquamend.policies.policy import Description, Policy
 from aquamend.problem.model.kernels import Outcomes
 

@@ -6,14 +6,37 @@ import ast
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from aquamend import plugins
 from aquamend.errors import UnknownName
 from aquamend.policies.planners import Lookahead
 from aquamend.policies.policy import DescribedPolicy, Policy
 from aquamend.policies.robust import Robust
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPolicies:
+    """Policies that differ in a number, which their names end in."""
+
+    prefix: str
+    letter: str
+    """What stands for the number where the family is named as a whole."""
+    low: float
+    high: float | None
+    """None: no upper limit."""
+    step: float
+    usual: float
+    """Where to begin."""
+
+    @property
+    def name(self) -> str:
+        """The name of the whole family: ``lookahead-K``."""
+        return f"{self.prefix}{self.letter}"
+
 
 DEFAULT = "best"
 """What decides where no policy is named."""
@@ -39,22 +62,35 @@ def names_in(text: str) -> list[str]:
 def policy_named(name: str) -> Policy:
     """Return a new policy by name; ``lookahead-K`` takes any K of at least 1, ``robust-R`` any R up to 1.
 
-    ``module:Class`` is imported, and may be given settings: ``module:Class(floor=0.2)``.
+    ``module:Class`` is imported, and may be given settings: ``module:Class(floor=0.2)``. So may a name that an
+    installed package has added.
     """
     return _imported(name) if ":" in name else registered(name)
 
 
 def registered(name: str) -> Policy:
-    """Return a new policy that is known here by name; nothing is imported for it, so anybody may name it."""
+    """Return a new policy that is known here by name: ours, or one that an installed package adds.
+
+    No module that a caller names is imported, so anybody may ask.
+    """
     lookahead = re.fullmatch(r"lookahead-([1-9][0-9]*)", name)
     if lookahead:
         return Lookahead(int(lookahead[1]))
     robust = re.fullmatch(r"robust-(0|1|0?\.[0-9]{1,6})", name)
     if robust:
         return Robust(float(robust[1]))
-    if name not in POLICIES:
-        raise UnknownName("policy", name, NAMES)
-    return POLICIES[name]()
+    if name in POLICIES:
+        return POLICIES[name]()
+    if place := added_at(name):
+        return _imported(place)
+    raise UnknownName("policy", name, (*NAMES, *plugins.added(plugins.POLICIES)))
+
+
+def added_at(name: str) -> str | None:
+    """Return where a policy is that an installed package adds under this name: as ``module:Class``, settings kept."""
+    head, bracket, settings = name.partition("(")
+    place = None if head in POLICIES else plugins.added(plugins.POLICIES).get(head)
+    return place and place + bracket + settings
 
 
 def name_of(policy: Policy) -> str:
@@ -86,11 +122,11 @@ def _makes(name: str, policy: Policy) -> bool:
 
 
 def _imported(name: str) -> Policy:
-    """Return a policy of somebody's own: ``module:Class``, with settings or without, or ``module:instance``."""
+    """Return a user's own policy: ``module:Class``, with settings or without, or ``module:instance``."""
     module, _, rest = name.partition(":")
     attribute, bracket, _ = rest.partition("(")
     try:
-        found = getattr(import_module(module), attribute)
+        found = plugins.found_at(f"{module}:{attribute}")
         settings = _settings(rest) if bracket else {}
         policy = found(**settings) if bracket or isinstance(found, type) else found
     except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
@@ -123,5 +159,11 @@ def _shipped() -> dict[str, Callable[[], DescribedPolicy]]:
 POLICIES = _shipped()
 """Makers of the policies, which describe themselves; ``lookahead-K`` is one more for every K."""
 
-NAMES = (*POLICIES, "lookahead-K", "robust-R", "module:Class")
+FAMILIES = (
+    NumberedPolicies("lookahead-", "K", low=1, high=None, step=1, usual=2),
+    NumberedPolicies("robust-", "R", low=0, high=1, step=0.01, usual=0.1),
+)
+"""Policies of which there is one for every number."""
+
+NAMES = (*POLICIES, *(family.name for family in FAMILIES), "module:Class")
 """What may stand where a policy is named; ``module:Class(floor=0.2)`` gives a class its settings."""

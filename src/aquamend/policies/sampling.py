@@ -19,7 +19,7 @@ from aquamend.belief import InformationState, Observation
 from aquamend.deadline import OutOfTime, check_deadline
 from aquamend.decision.steps import Reprobe
 from aquamend.errors import TooLarge
-from aquamend.policies.evaluation import Evaluation, ended, in_order, named_totals, spent_on
+from aquamend.policies.evaluation import Evaluation, ended, named_totals, policy_and_state, spent_on
 from aquamend.policies.policy import Policy
 
 EPISODES = 2_000
@@ -54,7 +54,7 @@ def half_width(values: Floats) -> float:
     return WITHIN_95 * float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
-def sampled(
+def sampled_value(
     policy: Policy,
     state: InformationState,
     *,
@@ -66,7 +66,7 @@ def sampled(
 
     The interval says how much those are worth.
     """
-    policy, state = in_order(policy, state)
+    policy, state = policy_and_state(policy, state)
     truths = _hypotheses(state, episodes, seed)
     rows: list[Floats] = []
     known: dict[tuple[Observation, ...], InformationState] = {state.evidence: state}

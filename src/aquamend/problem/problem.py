@@ -17,11 +17,10 @@ from aquamend.errors import Fault, InvalidProblem, UnknownName
 from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import Coverage, coverage_faults
-from aquamend.problem.model.declarations import Declaration
-from aquamend.problem.model.hypotheses import Hypotheses
+from aquamend.problem.model.hypotheses import Declaration, Hypotheses
 from aquamend.problem.model.joint_model import JointModel
+from aquamend.problem.model.model_faults import reference_faults
 from aquamend.problem.model.spreads import SLACK
-from aquamend.problem.model.validation import reference_faults
 from aquamend.text import counted, shown
 
 RESTART = "restart"
@@ -166,20 +165,22 @@ class Problem(KeepsResults):
         beliefs, n = self.graph.beliefs, len(self.model.hypotheses)
         kinds = {i: object if isinstance(b.declared, str) else float for i, b in enumerate(beliefs) if b.declares}
         found = {i: np.full(n, beliefs[i].declared, dtype=kind) for i, kind in kinds.items()}
-        named = {beliefs[i].name: (truth, beliefs[i]) for i, truth in found.items()}
+        named = {beliefs[i].name: truth for i, truth in found.items()}
         if isinstance(self.model.hypotheses, Hypotheses):
             for name, column in self.model.hypotheses.truth.items():
                 said = column != None  # noqa: E711  # entry by entry
-                named[name][0][said] = column[said]
+                named[name][said] = column[said]
             for name, failed in self.model.hypotheses.failed.items():
                 if name in named:
-                    named[name][0][failed] = None  # nan among numbers
+                    named[name][failed] = None  # nan among numbers
             return found
         for s, hypothesis in enumerate(self.model.hypotheses):  # only what differs from what is declared
-            for name in (*hypothesis.truth, *hypothesis.failed):
+            for name, value in hypothesis.truth.items():
                 if name in named:
-                    truth, belief = named[name]
-                    truth[s] = hypothesis.true_of(belief)
+                    named[name][s] = value if isinstance(value, str | float | int) else None
+            for name in hypothesis.failed:
+                if name in named:
+                    named[name][s] = None
         return found
 
     def wrong_where(self, belief: int, value: Value) -> Floats:
@@ -235,15 +236,12 @@ class Problem(KeepsResults):
         row = conditions.row({belief: self.failed[:, index[belief]] > 0.0 for belief in conditions.beliefs})
         return np.asarray(row, dtype=np.float64)
 
-    def values_of(self, belief: int) -> tuple[NewValue, ...]:
-        """Return what correcting a belief may make of it, in the order in which ties resolve.
+    @cached_property
+    def new_values(self) -> tuple[tuple[NewValue, ...], ...]:
+        """For every belief, what correcting it may make of it, in the order in which ties resolve.
 
         Every other value that is true under some hypothesis; or, without a value, the repair.
         """
-        return self._values[belief]
-
-    @cached_property
-    def _values(self) -> tuple[tuple[NewValue, ...], ...]:
         return tuple(tuple(self._new_values(i)) for i in range(len(self.graph.beliefs)))
 
     def _new_values(self, i: int) -> Iterator[NewValue]:
@@ -265,9 +263,9 @@ class Problem(KeepsResults):
     @cached_property
     def declarations(self) -> tuple[Declaration, ...]:
         """The declarations in force when the alarm came: those given, or else one per belief."""
-        given = self.model.declarations or [Declaration(belief.name, belief.name) for belief in self.graph.beliefs]
+        listed = self.model.declarations or [Declaration(belief.name, belief.name) for belief in self.graph.beliefs]
         resolved = []
-        for declaration in given:
+        for declaration in listed:
             i = self.graph.belief_index[declaration.belief]
             declared = self.graph.beliefs[i].declared
             value = declared if declaration.value is None else declaration.value
@@ -346,10 +344,10 @@ class Problem(KeepsResults):
 
 def terminal_faults(sensing_budget: float, restart: float | None, escalate: float | None) -> list[Fault]:
     """Return the faults of a problem's three numbers."""
-    given = {"sensing_budget": sensing_budget, "restart": restart, "escalate": escalate}
+    numbers = {"sensing_budget": sensing_budget, "restart": restart, "escalate": escalate}
     return [
         Fault(key, f"{value!r} is not a cost", "give a number of at least 0, or inf")
-        for key, value in given.items()
+        for key, value in numbers.items()
         if value is not None and not value >= 0
     ]
 

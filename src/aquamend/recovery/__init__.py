@@ -30,7 +30,7 @@ from aquamend.recovery.requests import (
     Wait,
 )
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
-from aquamend.recovery.rules import UNATTENDED, Rules
+from aquamend.recovery.safety_rules import UNATTENDED, Rules
 from aquamend.recovery.session import Session
 from aquamend.recovery.stored import SessionLine, Status, Store
 from aquamend.recovery.task_record import ActionStatus

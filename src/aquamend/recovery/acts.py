@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from aquamend.belief import InformationState
@@ -16,10 +16,10 @@ from aquamend.codec import Amount
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
 from aquamend.decision.terminal import completed
 from aquamend.errors import BadStep, UnknownName
-from aquamend.explanation.wording import value_text
 from aquamend.problem import RESTART, Plan, Problem
 from aquamend.problem.graph import RecoveryGraph, Value
 from aquamend.recovery.receipts import Charge, Receipt, charged
+from aquamend.text import value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ class _Act:
         parts: tuple[Receipt, ...] = (),
     ) -> Receipt:
         """Return the receipt for having done it, at its own price unless another cost or parts are given."""
-        return self._receipt(True, finding, cost, start_s, end_s, alarm, parts)
+        if cost is None:
+            cost = charged(parts) if parts else self.cost
+        return Receipt(self.charge, str(self), cost, start_s, end_s, True, finding, alarm, tuple(parts))
 
     def failed(
         self,
@@ -74,21 +76,8 @@ class _Act:
 
         Of an act that was partly done, the parts say which.
         """
-        return self._receipt(False, why, cost, start_s, end_s, alarm, parts)
-
-    def _receipt(
-        self,
-        succeeded: bool,
-        finding: str | float | None,
-        cost: float | None,
-        start_s: float | None,
-        end_s: float | None,
-        alarm: bool,
-        parts: tuple[Receipt, ...],
-    ) -> Receipt:
-        if cost is None:
-            cost = charged(parts) if parts else self.cost
-        return Receipt(self.charge, str(self), cost, start_s, end_s, succeeded, finding, alarm, tuple(parts))
+        done = self.done(why, cost=cost, start_s=start_s, end_s=end_s, alarm=alarm, parts=parts)
+        return replace(done, succeeded=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +205,7 @@ def acts_of(state: InformationState, step: Step, *, undone: tuple[str, ...] = ()
             known = next((plan for plan in problem.plans if plan.name == name), None)
             return (_follow(graph, name, known, step),)
         case RollBack():
-            graph.rollback_cost(step.undo)  # names that are nobody's are told
+            graph.rollback_cost(step.undo)  # unknown names are reported
             whole = completed(state, step)
             going = (*undone, *whole.undo)
             return (
@@ -301,6 +290,6 @@ def _follow(graph: RecoveryGraph, name: str, plan: Plan | None, step: RollBack |
     reversible = all(action.reversible for action in graph.actions if not action.executed)
     if plan is not None:
         return Follow(name, plan.correct, plan.undo, reversible or plan.last_resort, cost=plan.price)
-    if step is None:  # a restart that the problem does not have is infinitely dear
+    if step is None:  # a restart that the problem does not have is infinitely costly
         return Follow(name, cost=math.inf)
     return Follow(name, step.correct, step.undo, reversible)  # one that it does not price is the robot's own affair

@@ -10,7 +10,7 @@ from pathlib import Path
 from aquamend.errors import AquaMendError
 
 EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
-"""Times of the years 1 to 9999, in seconds since 1970: others cannot be told."""
+"""Times of the years 1 to 9999, in seconds since 1970: others cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)

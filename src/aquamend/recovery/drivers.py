@@ -25,7 +25,7 @@ from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
-from aquamend.recovery.rules import Rules
+from aquamend.recovery.safety_rules import Rules
 from aquamend.recovery.session import Session
 from aquamend.recovery.thinking import settled
 from aquamend.recovery.tracker import Tracker

@@ -12,7 +12,7 @@ from aquamend.recovery.acts import Act
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.requests import Ending
-from aquamend.recovery.rules import Rules
+from aquamend.recovery.safety_rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,5 +229,5 @@ class Entry:
     number: int
     """1, 2, 3 … within its session."""
     time: float
-    """Seconds since 1970, as the clock of whoever wrote it said."""
+    """Seconds since 1970, by the writer's clock."""
     event: Event

@@ -15,14 +15,14 @@ from types import TracebackType
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from aquamend.belief import InformationState
+from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Advice, Continue, Step
 from aquamend.errors import AquaMendError
-from aquamend.explanation.report import DecisionReport, decision_report
-from aquamend.explanation.wording import Wording
 from aquamend.policies import Best, Policy
+from aquamend.policies.decision_report import DecisionReport, decision_report
 from aquamend.policies.policy import CertifyingPolicy
 from aquamend.problem import Problem
-from aquamend.problem.building.guard import before_action, leading_to
+from aquamend.problem.building.action_checks import before_action, leading_to
 from aquamend.problem.graph import Edge, RecoveryGraph
 from aquamend.text import quantity
 
@@ -36,7 +36,7 @@ class Check:
 
     action: str
     report: DecisionReport | None = None
-    """All numbers and the explanation, printed by a notebook; None where nothing that it rests on costs anything."""
+    """All numbers, as a table in a notebook; None where nothing that it rests on costs anything."""
 
     @property
     def advice(self) -> Advice:

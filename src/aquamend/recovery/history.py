@@ -38,7 +38,7 @@ from aquamend.recovery.events import (
 )
 from aquamend.recovery.receipts import Receipt, charged
 from aquamend.recovery.requests import Ending
-from aquamend.recovery.rules import Rules
+from aquamend.recovery.safety_rules import Rules
 from aquamend.recovery.situation import Came, Change, problem_after
 from aquamend.text import quantity, table_html
 
@@ -150,7 +150,7 @@ class Recovery:
 
     @cached_property
     def state(self) -> InformationState:
-        """All that is known now, for whoever decides next: acts have changed the problem."""
+        """All that is known now, for the next decision: acts have changed the problem."""
         if not self.changes:
             return self.decided_at
         problem = problem_after(self.decided_at, self.changes, self.start.problem)
@@ -377,7 +377,7 @@ class Recovery:
                 return now._but(trouble=_nobody_knows(act))
             case _ if preempted:
                 return now
-            case Undo() | Follow() if failures[key] == self.rules.attempts:  # whoever insists on it does so in vain
+            case Undo() | Follow() if failures[key] == self.rules.attempts:  # insisting on it is in vain
                 return now._but(changes=(*now.changes, Change(act, Came.NEVER)))
             case _ if spent:
                 return now._but(trouble=f"{act}: failed {failures[key]} times")

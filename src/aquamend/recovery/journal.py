@@ -258,8 +258,8 @@ class Journal:
         return mark
 
     def _acknowledge(self, mark: Mark) -> None:
-        """Have on disk that the database has come so far: from now on, whoever finds less calls it damaged."""
-        with journal_file.in_words(self.path):
+        """Have on disk that the database has come so far: from now on, a program that finds less calls it damaged."""
+        with journal_file.as_bad_journal(self.path):
             seals.keep(self.path, mark, timeout_s=self.timeout_s)
 
     @contextmanager
@@ -268,7 +268,7 @@ class Journal:
         connection = self._writing()
         if _identity(self.path) != self._identity:
             raise BadJournal(self.path, "was moved or removed while it was in use", "put it back, then resume")
-        with journal_file.in_words(self.path):
+        with journal_file.as_bad_journal(self.path):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -297,7 +297,7 @@ class Journal:
             if self.read_only and not self._closed:
                 return journal_file.query(self.path, sql, values, timeout_s=self.timeout_s)
             connection = self._writing()
-            with journal_file.in_words(self.path):
+            with journal_file.as_bad_journal(self.path):
                 return connection.execute(sql, values).fetchall()
 
     def _found(self, session: str) -> tuple[Mark, _Row | None]:
@@ -319,7 +319,7 @@ class Journal:
 
         if seals.last(self.path) is None and not self.read_only:
             mark = Mark.from_bytes(untouched("SELECT mark FROM mark")[0][0])
-            if mark is not None and mark.changes == 0:  # whoever made it has not come so far
+            if mark is not None and mark.changes == 0:  # its maker has not come so far
                 journal_file.complete(self.path, mark)
         untouched("SELECT 1 FROM events, problems LIMIT 1")
         self._listed(untouched)

@@ -73,7 +73,7 @@ _WORDS = {
 
 _HEADER = [f"PRAGMA {word}" for word in ("application_id", "user_version", "page_count", "page_size", "auto_vacuum")]
 MOVING_S = 5.0
-"""How long moving changes into the file may take whoever does it."""
+"""How long moving changes into the file may take."""
 
 
 def _primary(error: Exception) -> int:
@@ -82,7 +82,7 @@ def _primary(error: Exception) -> int:
 
 
 @contextmanager
-def in_words(path: Path) -> Iterator[None]:
+def as_bad_journal(path: Path) -> Iterator[None]:
     """Raise what goes wrong in SQLite or the system as ``BadJournal``."""
     try:
         yield
@@ -105,13 +105,13 @@ def create(path: Path) -> None:
         name = seals.beside(path).name
         raise BadJournal(path, f"is gone, and {name} is still there", f"put it back, or remove {name} to begin again")
     mark = Mark(secrets.token_bytes(16))
-    with in_words(path):
+    with as_bad_journal(path):
         _put(path, _image(mark))
 
 
 def complete(path: Path, mark: Mark) -> None:
-    """Put seals beside a journal that was never changed, where whoever made it has not come so far."""
-    with in_words(path):
+    """Put seals beside a journal that was never changed, where its maker has not come so far."""
+    with as_bad_journal(path):
         _put(seals.beside(path), seals.first(mark))
 
 
@@ -160,7 +160,7 @@ def _put_unnamed(folder: int, path: Path, data: bytes) -> bool:
 
 
 def _put_named(path: Path, data: bytes) -> None:
-    """Write a file under a name that tells whose it is, so that whoever comes next can remove it."""
+    """Write a file under a name that tells whose it is, so that the next program can remove it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
     try:
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
@@ -231,7 +231,7 @@ def inspect(path: Path) -> None:
 
 def _header(path: Path) -> list[Any]:
     """Return what the header says; the log beside it is left alone unless the file makes no sense without it."""
-    with in_words(path):
+    with as_bad_journal(path):
         while True:
             before = _looks(path)
             # Through SQLite: closing a file of our own would drop the locks that others of this process hold on it.
@@ -264,7 +264,7 @@ def to_write(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     for words, place in places.items():
         if not _may_write(place):
             raise BadJournal(path, f"{words}may not be written", "change the permissions, or open it to read only")
-    with in_words(path):
+    with as_bad_journal(path):
         connection = _connected(path, "mode=rw", timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")
@@ -278,7 +278,7 @@ def _may_write(place: Path) -> bool:
 
 def query(path: Path, sql: str, values: Sequence[object], *, timeout_s: float) -> list[Any]:
     """Return what a query finds, and change nothing; also where file and folder may not be written."""
-    with in_words(path):
+    with as_bad_journal(path):
         while True:
             before = _looks(path)
             try:

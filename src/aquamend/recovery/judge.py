@@ -9,11 +9,13 @@ from typing import Protocol, runtime_checkable
 
 from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
-from aquamend.recovery.drivers import recover
+from aquamend.recovery.drivers import drive
 from aquamend.recovery.history import Recovery
+from aquamend.recovery.log import Log
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.robot import Robot
-from aquamend.recovery.rules import UNATTENDED
+from aquamend.recovery.safety_rules import UNATTENDED
+from aquamend.recovery.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,13 @@ class Judged:
         return charged(self.receipts)
 
 
-def recovered(policy: Policy, world: Simulated) -> Judged:
+def recovered(policy: Policy, world: Simulated, *, log: Log | None = None, session: str | None = None) -> Judged:
     """Let a policy recover in a simulated world, where nobody is asked, and have it judged.
 
-    Whatever goes wrong in the policy is raised.
+    Whatever goes wrong in the policy is raised. With a ``log`` the session is kept there, under its name.
     """
-    recovery = recover(policy, world, rules=UNATTENDED, strict=True)
+    begun = Session.begin(world.alarm(), policy, log=log, name=session, rules=UNATTENDED, attended=False, strict=True)
+    recovery = drive(begun, world)
     return Judged(recovery, world.judge(recovery))
 
 

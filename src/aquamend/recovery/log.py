@@ -31,7 +31,7 @@ class Log(Protocol):
 
 @runtime_checkable
 class SharedLog(Log, Protocol):
-    """A log that programs on several machines share: whoever conducts a session in it has a lease, for a time."""
+    """A log that programs on several machines share: a program that conducts a session in it has a lease for a time."""
 
     def left_s(self, session: str) -> float:
         """Return for how many seconds more nobody else can conduct a session; answered at once."""

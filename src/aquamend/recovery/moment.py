@@ -27,7 +27,7 @@ from aquamend.problem.graph import Action, Belief, Edge, RecoveryGraph, Value
 from aquamend.problem.model import Declaration, Hypothesis
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.spreads import differs
-from aquamend.recovery.situation import still
+from aquamend.recovery.situation import still_executed
 
 Template = Problem | Callable[[Mapping[str, Value]], Problem]
 """A problem, or a function that gives the problem for the values declared so far, by belief (none to begin with)."""
@@ -70,8 +70,10 @@ def problem_at(template: Template, moment: Present) -> Problem:
         problem,
         graph=replace(graph, beliefs=beliefs, actions=tuple(_actions(graph, moment)), edges=edges),
         model=model,
-        plans=tuple(still(plan, moment.executed) for plan in problem.plans),
-        restart=still(problem.restart, moment.executed) if isinstance(problem.restart, Plan) else problem.restart,
+        plans=tuple(still_executed(plan, moment.executed) for plan in problem.plans),
+        restart=still_executed(problem.restart, moment.executed)
+        if isinstance(problem.restart, Plan)
+        else problem.restart,
     )
 
 
@@ -216,10 +218,10 @@ def _declarations(problem: Problem, moment: Present) -> Iterator[Declaration]:
 
 def _statements(problem: Problem, moment: Present) -> Iterator[Declaration]:
     """Yield the template's declarations, one for each name, and one for every other belief that was declared."""
-    given = {declaration.name: declaration for declaration in problem.model.declarations}
-    yield from given.values()
-    spoken_of = {declaration.belief for declaration in given.values()}
+    known = {declaration.name: declaration for declaration in problem.model.declarations}
+    yield from known.values()
+    spoken_of = {declaration.belief for declaration in known.values()}
     for belief in problem.graph.beliefs:
-        if belief.name not in spoken_of and (not given or belief.name in moment.declared):
+        if belief.name not in spoken_of and (not known or belief.name in moment.declared):
             failed = tuple(h.name for h in problem.model.hypotheses if belief.name in h.failed)
             yield Declaration(belief.name, belief.name, invalid_in=None if belief.declared is not None else failed)

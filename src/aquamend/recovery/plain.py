@@ -22,7 +22,7 @@ from aquamend.recovery.events import Alarmed, Entry, Event
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.replies import Message, Reply
 from aquamend.recovery.requests import Request
-from aquamend.recovery.rules import Rules
+from aquamend.recovery.safety_rules import Rules
 
 LONGEST = 256 * 1024 * 1024
 """Most characters that one event or one problem may take as JSON."""
@@ -49,8 +49,8 @@ class _Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """How an event is told."""
+class _Wording:
+    """An event in words."""
 
     title: str
     text: str
@@ -62,7 +62,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an event stands, as it is exported, and how it is told."""
+    """Where an event stands, as it is exported, and in words."""
 
     session: str
     """The name of the session."""
@@ -70,7 +70,7 @@ class _Place:
     """1, 2, 3 ... within the session."""
     time: float
     """When it was written, in seconds since 1970."""
-    moment: _Told | None = None
+    moment: _Wording | None = None
     """Its moment in the story; null where it has none."""
 
 
@@ -128,7 +128,7 @@ def session_schema() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "AquaMend session",
-        "description": "What a session asks for (request), is answered (reply), is told at any time (message), "
+        "description": "What a session asks for (request), is answered (reply), may hear at any time (message), "
         "keeps (event) and exports (line).",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in schemas],
         "$defs": {
@@ -152,7 +152,7 @@ def line_to_data(session: str, entry: Entry) -> dict[str, Any]:
 
 
 def line_from_data(data: object) -> tuple[str, Entry]:
-    """Return the session and the entry that a line of an export describes; how it is told there does not count."""
+    """Return the session and the entry that a line of an export describes; its words there do not count."""
     items = data if isinstance(data, Mapping) else {}
     own = {field.name: items[field.name] for field in fields(_Place) if field.name in items}
     place: _Place = load(_Place, {"moment": None, **own}, "line")
@@ -183,17 +183,17 @@ def event_from_data(data: object, *, problem: Problem | None = None) -> Event:
     if not isinstance(data, Mapping) or data.get("kind") != Alarmed.kind:
         event: Event = load(Event, data, "event")
         return event
-    given: _Begun = load(_Begun, {key: value for key, value in data.items() if key != "kind"}, "event")
-    problem = parse_problem(given.problem) if problem is None else problem
-    for belief, new in given.redeclared.items():
+    opening: _Begun = load(_Begun, {key: value for key, value in data.items() if key != "kind"}, "event")
+    problem = parse_problem(opening.problem) if problem is None else problem
+    for belief, new in opening.redeclared.items():
         known = belief in problem.graph.belief_index and all(name in problem.graph.probe_index for name in new.support)
         if not known or new.times < 1:
             said = f"the problem {problem.name!r} has no such belief, or not all of these probes"
             raise InvalidData(f"event.redeclared.{belief}", said)
-    if given.redeclared:
-        problem = replace(problem, redeclared=given.redeclared)
-    state = InformationState.from_data(problem, given.state, where="event.state")
-    return Alarmed(state, given.policy, given.rules, given.began, given.attended)
+    if opening.redeclared:
+        problem = replace(problem, redeclared=opening.redeclared)
+    state = InformationState.from_data(problem, opening.state, where="event.state")
+    return Alarmed(state, opening.policy, opening.rules, opening.began, opening.attended)
 
 
 def to_json(data: Mapping[str, Any]) -> str:

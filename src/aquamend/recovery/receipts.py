@@ -25,7 +25,7 @@ class Charge(StrEnum):
     CONTINUATION = "continuation"
     """What was done again or done on, by the robot or by the person it handed over to."""
     RESIDUAL = "residual"
-    """What was left wrong; known only to whoever knows the truth."""
+    """What was left wrong; known to judges alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Receipt:
     cost: Amount
     start_s: float | None = None
     end_s: float | None = None
-    """When it began and ended, on the clock of whoever did it; None: nobody said."""
+    """When it began and ended, on the clock of the robot that did it; None where it did not say."""
     succeeded: bool = True
     finding: str | float | None = None
     """What was found: the answer of a probe, or why something failed."""
@@ -83,21 +83,21 @@ def _fault(receipt: Any, depth: int) -> str:
     """Return what is wrong with one receipt or its parts: a stranger's robot may put anything there."""
     if not isinstance(receipt, Receipt) or depth > MOST_NESTED:
         return f"returned a part that is no receipt, or more than {MOST_NESTED} levels of parts"
-    given: Any = receipt
-    if not isinstance(given.cost, Real) or not float(given.cost) >= 0:
-        return f"returned a cost of {given.cost!r} for {given.what!r}; give a number of at least 0"
-    if given.finding is not None and not isinstance(given.finding, (str, Real)):
-        return f"returned {given.finding!r} as what {given.what!r} found; give a text or a number"
-    for moment in (given.start_s, given.end_s):
+    claimed: Any = receipt
+    if not isinstance(claimed.cost, Real) or not float(claimed.cost) >= 0:
+        return f"returned a cost of {claimed.cost!r} for {claimed.what!r}; give a number of at least 0"
+    if claimed.finding is not None and not isinstance(claimed.finding, (str, Real)):
+        return f"returned {claimed.finding!r} as what {claimed.what!r} found; give a text or a number"
+    for moment in (claimed.start_s, claimed.end_s):
         if moment is not None and not (isinstance(moment, Real) and math.isfinite(moment)):
-            return f"returned {moment!r} as a time of {given.what!r}; give seconds, or leave it out"
+            return f"returned {moment!r} as a time of {claimed.what!r}; give seconds, or leave it out"
     return next((fault for part in receipt.parts if (fault := _fault(part, depth + 1))), "")
 
 
 def in_plain_types(receipt: Receipt) -> Receipt:
     """Return a receipt without fault in Python's own types, so that it is the same after it was written and read.
 
-    A finding that is neither a text nor a finite number is told in words.
+    A finding that is neither a text nor a finite number is written in words.
     """
     if _is_plain(receipt):
         return receipt

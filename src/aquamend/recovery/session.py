@@ -1,4 +1,4 @@
-"""A session: the recovery as a machine that asks for one thing at a time and is told what came of it.
+"""A session: the recovery as a machine that asks for one thing at a time and hears what came of it.
 
 It calls no robot, starts no thread and waits for nobody. All it does by itself is to write every fact into its log
 before it asks for the next thing. Loops, trees, services and tests drive it:
@@ -33,6 +33,7 @@ from aquamend.errors import AquaMendError, BadStep, ForeignSession, LostLease, S
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
 from aquamend.recovery.acts import Act, HandOver, Measure
+from aquamend.recovery.automatic import closing, lapsed, time_limit, token_of
 from aquamend.recovery.clock import Instant, as_instant
 from aquamend.recovery.events import (
     Alarmed,
@@ -54,7 +55,6 @@ from aquamend.recovery.events import (
     Stopping,
     Unknown,
 )
-from aquamend.recovery.following import closing, lapsed, time_limit, token_of
 from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.receipts import Receipt
@@ -71,7 +71,7 @@ from aquamend.recovery.requests import (
     Verify,
     Wait,
 )
-from aquamend.recovery.rules import Rules
+from aquamend.recovery.safety_rules import Rules
 from aquamend.recovery.thinking import Deliberation
 from aquamend.recovery.tracker import Tracker
 
@@ -99,14 +99,14 @@ class Session:
         self.policy, self.log, self.tracker = policy, log, tracker
         self.strict, self.decide_apart = strict, decide_apart
         self.on_change: Callable[[], None] | None = None
-        """Called after every call that may have changed the request, whoever made it."""
+        """Called after every call that may have changed the request."""
         self._lock = threading.RLock()
         self._now = recovery
         """The recovery as it stands."""
         self._events, self._waiting = events, list[Event]()
         """How many events are in the log, and those that are not there yet."""
         self._taken: list[tuple[Act, Receipt]] = []
-        """What the tracker is to be told of once it is in the log."""
+        """What the tracker will hear of once it is in the log."""
         self._over: set[str] = set()
         """Acts that have ended here: a receipt of one of them may come twice, or late."""
         self._clock = self._since = self._act_began = recovery.began
@@ -135,7 +135,7 @@ class Session:
         silent: str | Iterable[str] = (),
         at: Time = None,
     ) -> Self:
-        """Begin a recovery from a state, or from the alarm of a tracker, which is then told of all that is done.
+        """Begin a recovery from a state, or from the alarm of a tracker, which then hears of all that is done.
 
         Of several monitors, ``rung`` names those that have rung, and ``silent`` those that were watching and have not;
         both are for a tracker, since a state has heard them already.
@@ -161,7 +161,7 @@ class Session:
         if log is not None:
             name = name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now.wall))}-{secrets.token_hex(3)}"
             log.append(name, 0, [first], at=now.wall)
-            # What was written is what counts from now on, so that whoever resumes computes the very same numbers.
+            # What was written is what counts from now on, so that a resumed session computes the very same numbers.
             recovery = Recovery.of([entry.event for entry in log.read(name)], name)
         else:
             recovery = Recovery.begun(first)

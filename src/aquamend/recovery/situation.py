@@ -54,12 +54,12 @@ def problem_after(state: InformationState, changes: Sequence[Change], first: Pro
     never = _never(changes, Follow)
     restart = problem.restart
     if isinstance(restart, Plan):
-        restart = still(restart, executed)
+        restart = still_executed(restart, executed)
     return replace(
         problem,
         graph=graph,
         sensing_budget=max(0.0, problem.sensing_budget - _spent_on_nothing(changes)),
-        plans=tuple(still(plan, executed) for plan in problem.plans if plan.name not in never),
+        plans=tuple(still_executed(plan, executed) for plan in problem.plans if plan.name not in never),
         restart=None if RESTART in never else restart,
         model=_brought_about(problem, dict(_set_again(changes, first))),
         redeclared={**problem.redeclared, **dict(_redeclared(state, changes, first))},
@@ -74,7 +74,7 @@ def _done(changes: Sequence[Change]) -> Iterator[Act]:
     return (change.act for change in changes if change.came is Came.DONE)
 
 
-def still(plan: Plan, executed: Container[str]) -> Plan:
+def still_executed(plan: Plan, executed: Container[str]) -> Plan:
     """Return a plan where these actions are executed: it undoes no others."""
     return replace(plan, undo=tuple(name for name in plan.undo if name in executed))
 

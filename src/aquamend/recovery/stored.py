@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
+from aquamend.codec import json_number
 from aquamend.errors import AquaMendError
 from aquamend.files import parse_problem
 from aquamend.problem import Problem
@@ -30,7 +31,7 @@ class Status(StrEnum):
     """How a session stands."""
 
     RUNNING = "running"
-    """Something is to be decided or begun, by whoever conducts it or resumes it."""
+    """Something is to be decided or begun, by the program that conducts or resumes it."""
     WAITING = "waiting"
     """A person has to answer."""
     IN_DOUBT = "in doubt"
@@ -61,6 +62,19 @@ class SessionLine:
     events: int
     cost: float
     """What it has cost so far."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the line as plain data."""
+        return {
+            "session": self.name,
+            "status": self.status.value,
+            "problem": self.problem,
+            "policy": self.policy,
+            "started": self.started,
+            "updated": self.updated,
+            "events": self.events,
+            "cost": json_number(self.cost),
+        }
 
 
 class Store(Log, Protocol):

@@ -20,7 +20,7 @@ from aquamend.recovery.moment import Present, assumed, leads_to
 FORMAT: Final = "aquamend-tracker/1"
 
 MOST_VERSIONS = 1_000
-"""Versions of a belief that are remembered, beside those that an executed action has read."""
+"""Versions of a belief that are kept, beside those that an executed action has read."""
 
 
 LEAST_AGE_S = 1e-3
@@ -128,9 +128,9 @@ class TaskRecord:
 
     def ages(self, now: Instant) -> Ages:
         """Return how old every belief is, in seconds, and how long ago the task began."""
-        given = self._base.ageing.ages if self._base.ageing is not None else Ages()
+        known = self._base.ageing.ages if self._base.ageing is not None else Ages()
         own = {belief.name: self._measured(belief.name, now).age_at(now) for belief in self.graph.beliefs}
-        since = (given.all or 0.0) + now.seconds_since(self.began or now)
+        since = (known.all or 0.0) + now.seconds_since(self.began or now)
         return Ages(max(since, LEAST_AGE_S), {belief: max(age, LEAST_AGE_S) for belief, age in own.items()})
 
     def infer(self, sources: Sequence[str], belief: str) -> None:
@@ -223,7 +223,7 @@ class TaskRecord:
                 if isinstance(act, Finish) and not failed:
                     self._date_kept(now)
                 for name in (act.action,) if isinstance(act, Redo) else act.actions:
-                    if self.status(name) is not ActionStatus.DONE:  # else whoever did it has said so
+                    if self.status(name) is not ActionStatus.DONE:  # else its owner has said so
                         self.end(name, ActionStatus.INTERRUPTED if failed else ActionStatus.DONE)
             case _ if failed:
                 pass

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from aquamend.belief import InformationState
 from aquamend.decision.steps import Reprobe
 from aquamend.errors import IllegalProbe
-from aquamend.explanation.as_json import explanation_json
-from aquamend.explanation.report import decision_report
+from aquamend.files.decision_format import decision_record
+from aquamend.policies.decision_report import decision_report
 from aquamend.policies.policy import Policy
 from aquamend.recovery.events import Decided
 from aquamend.recovery.requests import Decide, Request
@@ -37,7 +37,7 @@ class Deliberation:
         """Let the policy decide; whatever goes wrong in it is raised."""
         if self.explained:
             report = decision_report(self.state, self.policy, name=self.name, bounded=False)
-            step, explanation = report.step, explanation_json(report)
+            step, explanation = report.step, decision_record(report)
         else:
             step, explanation = self.policy.next_step(self.state), None
         if isinstance(step, Reprobe) and (reason := self.state.why_illegal(step.probe)):
@@ -79,5 +79,5 @@ def settled(call: Callable[[], Any], answer: Future[Any]) -> None:
         return
     try:
         answer.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+    except BaseException as error:  # noqa: BLE001 - it belongs to the thread that waits
         answer.set_exception(error)

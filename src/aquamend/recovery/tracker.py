@@ -60,7 +60,7 @@ class Tracker:
 
     All methods may be called from any thread. What is under way is kept for each thread and each asyncio task, and is
     inherited by asyncio tasks and ``asyncio.to_thread``; a bare thread names the action (``value(..., by="grasp")``).
-    What the values of a template mean is told in ``aquamend.recovery.moment``.
+    What the values of a template mean is said in ``aquamend.recovery.moment``.
 
     Where causes of the template come at a rate (per second), the tracker knows how old each belief is: since it was
     declared, or, where it was derived, as old as the oldest that it was derived from. What nobody has declared is as
@@ -265,7 +265,7 @@ class Tracker:
         """Return whether an action may be done now, though no alarm has rung: go on, measure first, go back or ask.
 
         Only beliefs that lead to it count, at the price of going on with them where they have failed. While nothing
-        has changed since, the answer is remembered, unless beliefs age; by ``best`` unless a policy is given.
+        has changed since, the answer is kept, unless beliefs age; by ``best`` unless a policy is given.
         """
         with self._lock:
             record = self._record

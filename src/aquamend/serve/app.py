@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from aquamend.errors import InvalidData, MissingLibrary
 
@@ -23,14 +24,14 @@ except ImportError:
     raise MissingLibrary("starlette", "serve", "or use the commands of `aquamend`") from None
 
 from aquamend.codec import load
-from aquamend.codec.records import entries
+from aquamend.codec.annotations import entries
 from aquamend.recovery.plain import from_json, to_json
 from aquamend.serve.description import LARGEST_IN_QUERY, description
-from aquamend.serve.faults import MEDIA_TYPE, Refusal, Refused, malformed, refusal, refusal_of
 from aquamend.serve.guarding import MOST_DRAINED, Door, DoorKeeper
+from aquamend.serve.problem_details import MEDIA_TYPE, Refusal, Refused, malformed, refusal, refusal_of
 from aquamend.serve.routes import ROUTES, RequestRead, Route
 from aquamend.serve.service import Service
-from aquamend.serve.work import NotAnswered
+from aquamend.serve.worker_pool import NotAnswered
 
 log = logging.getLogger("aquamend.serve")
 
@@ -66,7 +67,18 @@ def application(service: Service, own: Door, *, more: Pages = ()) -> ASGIApp:
         routes=[Path("/api/openapi.json", openapi), *paths, *more], lifespan=running, exception_handlers=handlers
     )
     app.router.redirect_slashes = False
-    return DoorKeeper(app, own)
+    return DoorKeeper(_as_written(app), own)
+
+
+def _as_written(app: ASGIApp) -> ASGIApp:
+    """Return an application that sees paths as they were sent: in a name, %2F is a letter and no end of it."""
+
+    async def routed(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and "raw_path" in scope:
+            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
+        await app(scope, receive, send)
+
+    return routed
 
 
 class _Endpoint:
@@ -95,7 +107,8 @@ class _Endpoint:
                 query = _query(route.query, request)
             except InvalidData as error:
                 return _refused(malformed(error))
-            answer = await route.handle(RequestRead(self._service, request, body, data, query, request.path_params))
+            path = {name: unquote(part) for name, part in request.path_params.items()}
+            answer = await route.handle(RequestRead(self._service, request, body, data, query, path))
             if isinstance(answer, Response):
                 return answer
             return Response(to_json(answer), route.status, media_type="application/json")
@@ -137,17 +150,17 @@ async def _sent(request: Request, most: int) -> Mapping[str, Any]:
 def _query(kind: type | None, request: Request) -> Any:
     """Return what stands behind the question mark of an address; numbers are all there can be."""
     known = {} if kind is None else entries(kind)
-    given: dict[str, Any] = {}
+    read: dict[str, Any] = {}
     for name, text in request.query_params.multi_items():
-        if name not in known or name in given:
+        if name not in known or name in read:
             listed = ", ".join(known) or "none"
             raise InvalidData("query", f"{name[:100]!r} has no meaning here, or is given twice; the keys are: {listed}")
         if not _NUMBER.fullmatch(text):
             raise InvalidData(f"query.{name}", f"{text[:100]!r} is no number of at least 0")
-        given[name] = int(text) if text.isdigit() else float(text)
-        if given[name] > LARGEST_IN_QUERY:
+        read[name] = int(text) if text.isdigit() else float(text)
+        if read[name] > LARGEST_IN_QUERY:
             raise InvalidData(f"query.{name}", f"{text[:100]} is more than {LARGEST_IN_QUERY:,}")
-    return None if kind is None else load(kind, given, "query", complete=False)
+    return None if kind is None else load(kind, read, "query", complete=False)
 
 
 def _refused(found: Refusal, headers: Mapping[str, str] | None = None) -> Response:

@@ -21,7 +21,7 @@ from aquamend.recovery.drivers import let_go
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
 from aquamend.recovery.thinking import settled
-from aquamend.serve.faults import Refused
+from aquamend.serve.problem_details import Refused
 from aquamend.serve.questions import in_time
 
 log = logging.getLogger("aquamend.serve")
@@ -55,7 +55,7 @@ class Conducted:
         self._loop.call_soon_threadsafe(self._follow)
 
     def _follow(self) -> None:
-        """Wake whoever waits, and let the policy decide where that is asked for."""
+        """Wake what waits, and let the policy decide where that is asked for."""
         self._changed.set()
         self._changed = asyncio.Event()
         request = self.session.request
@@ -164,7 +164,7 @@ class Conductor:
         self._watch.start()
 
     async def close(self) -> None:
-        """Leave all sessions to whoever resumes them; nothing is lost, since all that happened is in the log."""
+        """Leave all sessions to be resumed; nothing is lost, since all that happened is in the log."""
         self._closing.set()
         await asyncio.to_thread(self._watch.join)
         for one in self._conducted.values():
@@ -195,7 +195,7 @@ class Conductor:
         return made
 
     async def resume(self, name: str) -> Conducted:
-        """Take up a session that nobody conducts any more; whoever did is refused from then on."""
+        """Take up a session that no program conducts any more; one that did is refused from then on."""
         made = await self._taken_up(name, lambda: self._resumed(name))
         log.info("session %r resumed", name)
         return made

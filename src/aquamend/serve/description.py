@@ -10,7 +10,7 @@ from typing import Any
 from aquamend.codec import form_of
 from aquamend.codec.forms import SHARED
 from aquamend.recovery import Receipt
-from aquamend.serve.faults import MEDIA_TYPE, Refusal
+from aquamend.serve.problem_details import MEDIA_TYPE, Refusal
 from aquamend.serve.routes import Route
 
 LARGEST_IN_QUERY = 10**9
@@ -75,9 +75,9 @@ def _operation(route: Route, routes: Sequence[Route]) -> dict[str, Any]:
 def _links(route: Route, routes: Sequence[Route]) -> dict[str, Any]:
     """Return what can be done next with the name that an answer gives."""
     own = f"{{{route.names}}}"
-    given = {str(route.names): f"$response.body#/{route.names}"}
+    parameters = {str(route.names): f"$response.body#/{route.names}"}
     return {
-        other.operation: {"operationId": other.operation, "parameters": given}
+        other.operation: {"operationId": other.operation, "parameters": parameters}
         for other in routes
         if own in other.path and other is not route and other.media_type == "application/json"
     }

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aquamend.recovery.plain import to_json
-from aquamend.serve.faults import MEDIA_TYPE, Refusal, refusal
+from aquamend.serve.problem_details import MEDIA_TYPE, Refusal, refusal
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 SHORTEST_TOKEN = 16
@@ -110,8 +110,8 @@ def door(host: str, names: Collection[str], token: str | None, *, body: int) -> 
 
 
 def _bears(headers: Headers, token: str) -> bool:
-    kind, _, given = headers.get("authorization", "").partition(" ")
-    return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
+    kind, _, received = headers.get("authorization", "").partition(" ")
+    return kind.lower() == "bearer" and hmac.compare_digest(received.strip().encode(), token.encode())
 
 
 class DoorKeeper:
@@ -136,8 +136,8 @@ class DoorKeeper:
 def _with_headers(send: Send) -> Send:
     async def safely(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", ())}
-            more = [(k.encode(), v.encode()) for k, v in SAFE_HEADERS.items() if k.encode() not in given]
+            received = {name.lower() for name, _ in message.get("headers", ())}
+            more = [(k.encode(), v.encode()) for k, v in SAFE_HEADERS.items() if k.encode() not in received]
             message = {**message, "headers": [*message.get("headers", ()), *more]}
         await send(message)
 
@@ -145,7 +145,7 @@ def _with_headers(send: Send) -> Send:
 
 
 async def _drained(receive: Receive, most: int) -> None:
-    """Read what is being sent, up to so many bytes: whoever is still sending might not see the answer."""
+    """Read what is being sent, up to so many bytes: a sender who is not done might not see the answer."""
     try:
         async with asyncio.timeout(DRAIN_S):
             while most > 0 and (message := await receive()).get("more_body"):

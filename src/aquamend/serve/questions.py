@@ -15,35 +15,36 @@ from typing import Annotated, Any, cast
 from aquamend.belief import InformationState, Observation
 from aquamend.codec import LARGEST, Amount, Form, Name, dump, json_number, write
 from aquamend.codec.forms import number
+from aquamend.decision.sensitivity.knobs import knobs_of, turned
+from aquamend.decision.sensitivity.knobs import ticks as found_ticks
+from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Reprobe, Step, step_to_data
 from aquamend.errors import InvalidData, InvalidProblem, UnknownName
-from aquamend.explanation.alternatives import alternatives, weighed
-from aquamend.explanation.as_json import decision_json
-from aquamend.explanation.knobs import knobs_of, turned
-from aquamend.explanation.knobs import ticks as found_ticks
-from aquamend.explanation.plan_tree import PlanLimits, PlanTree, plan_tree, two_plans
-from aquamend.explanation.report import decision_report
-from aquamend.explanation.wording import Wording, certificate, flips, reasons
 from aquamend.files import parse_problem, read_problem
+from aquamend.files.decision_format import decision_json
 from aquamend.lint import findings
 from aquamend.policies import Policy
+from aquamend.policies.alternatives import alternatives, weighed
+from aquamend.policies.decision_report import decision_report
+from aquamend.policies.plan_tree import PlanLimits, PlanTree, plan_tree, two_plans
 from aquamend.policies.registry import registered
 from aquamend.problem import Problem
-from aquamend.problem.building.guard import before_action
+from aquamend.problem.building.action_checks import before_action
 from aquamend.problem.model.ages import Ages
 from aquamend.recovery import Recovery
 from aquamend.recovery.events import Entry
 from aquamend.recovery.plain import line_from_data
-from aquamend.serve.faults import refusal_of
-from aquamend.story.choices import brief
+from aquamend.serve.problem_details import refusal_of
+from aquamend.story.of_decision import brief
 from aquamend.story.of_session import session_story
+from aquamend.story.reasons import certificate, flips, reasons
 from aquamend.story.replaying import replayed, replayed_data
 from aquamend.story.view import view_of
 
 KEPT = 8
 """Problems that a process keeps as it last read them, with all that was computed from them."""
 SHARE = 0.8
-"""How much of the time for a request a search may take, so that what it has found can still be told."""
+"""How much of the time for a request a search may take, so that what it has found can still be sent."""
 MOST_NODES = 2_000
 
 _AsItIs = Annotated[
@@ -120,7 +121,7 @@ class ToDecide(Situation):
 
 @dataclass(frozen=True, slots=True)
 class ToPlan(Situation):
-    """A situation, and whose plan is to be told."""
+    """A situation, and whose plan is asked for."""
 
     policy: Name = "best"
     """A registered policy."""
@@ -151,7 +152,7 @@ class ToView(Situation):
     policy: Name = "best"
     """A registered policy."""
     flips: bool = True
-    """Whether to say what would flip the decision, which takes longer than deciding."""
+    """Whether to say what would flip the decision and how losses split, which takes longer than deciding."""
     seconds: Amount | None = None
     """How long it may take."""
 
@@ -345,14 +346,14 @@ _read: OrderedDict[str, Problem] = OrderedDict()
 
 def problem_of(asked: Situation) -> Problem:
     """Return the problem of a situation; the last few are kept as they were read."""
-    given = asked.problem
-    if not isinstance(given, str | Mapping):
+    posed = asked.problem
+    if not isinstance(posed, str | Mapping):
         raise InvalidData("request.problem", "it is missing; give the data or the text of a problem, or `kept`")
     ages = Ages(asked.age, asked.ages)
-    key = hashlib.sha256(repr((given, ages)).encode("utf-8", "backslashreplace")).hexdigest()
+    key = hashlib.sha256(repr((posed, ages)).encode("utf-8", "backslashreplace")).hexdigest()
     if key not in _read:
-        read = read_problem if isinstance(given, str) else parse_problem
-        _read[key] = read(cast("Any", given), ages=ages)
+        read = read_problem if isinstance(posed, str) else parse_problem
+        _read[key] = read(cast("Any", posed), ages=ages)
     _read.move_to_end(key)
     while len(_read) > KEPT:
         _read.popitem(last=False)

@@ -14,17 +14,19 @@ from starlette.responses import Response, StreamingResponse
 from aquamend.codec import Amount, Whole, form_of
 from aquamend.codec.forms import Schema
 from aquamend.errors import AquaMendError
-from aquamend.explanation.plan_tree import PlanTree, TwoPlans
 from aquamend.files import problem_schema
 from aquamend.policies import POLICIES
+from aquamend.policies.plan_tree import PlanTree, TwoPlans
+from aquamend.policies.registry import FAMILIES
 from aquamend.recovery import Session, approve, settle
 from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import line_to_data, session_schema, to_json
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
-from aquamend.serve.faults import Refused, refusal_of
+from aquamend.serve.problem_details import Refused, refusal_of
 from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
 from aquamend.serve.service import Service
+from aquamend.story.story import story_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,24 @@ class Behind:
 
 
 @dataclass(frozen=True, slots=True)
+class PartOfList:
+    """Which sessions of many, the latest begun first."""
+
+    after: Whole = 0
+    """How many are known already."""
+    limit: Whole | None = None
+    """At most so many more; all, unless given."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtFirst:
+    """How much is sent before anything happens."""
+
+    limit: Whole | None = None
+    """The latest so many sessions; all, unless given."""
+
+
+@dataclass(frozen=True, slots=True)
 class RequestRead:
     """One request, read and checked."""
 
@@ -67,7 +87,7 @@ class RequestRead:
     path: Mapping[str, str]
 
     async def unless_gone(self, work: Awaitable[Any]) -> Any:
-        """Return what comes of work that ends when whoever asked has left, or the service has to stop."""
+        """Return what comes of work that ends when the caller has left, or the service has to stop."""
         doing = asyncio.ensure_future(work)
         leaving = [asyncio.ensure_future(self._gone()), asyncio.ensure_future(self.service.stopping.wait())]
         try:
@@ -142,17 +162,17 @@ async def policies(asked: RequestRead) -> Answer:
     """Who can decide."""
     made = {name: make().description for name, make in POLICIES.items()}
     listed = [{"name": name, "title": d.title, "summary": d.summary} for name, d in made.items()]
-    return {"policies": listed, "more": ["lookahead-K", "robust-R"]}
+    return {"policies": listed, "more": [family.name for family in FAMILIES]}
 
 
 async def schemas(asked: RequestRead) -> Answer:
-    """JSON Schemas of problem files and of sessions."""
+    """JSON Schemas of problem files, of sessions and of stories."""
     return Response(await asyncio.to_thread(_schemas), media_type="application/json")
 
 
 @cache
 def _schemas() -> str:
-    return to_json({"problem": problem_schema(), "session": session_schema()})
+    return to_json({"problem": problem_schema(), "session": session_schema(), "story": story_schema()})
 
 
 async def validate(asked: RequestRead) -> Answer:
@@ -225,10 +245,12 @@ async def delete_problem(asked: RequestRead) -> Answer:
 
 
 async def list_sessions(asked: RequestRead) -> Answer:
-    """List the sessions of the log."""
-    lines = await asyncio.to_thread(asked.service.journal.sessions)
-    here = asked.service.conductor
-    return {"sessions": [sessions.line_data(one, conducted=here.find(one.name) is not None) for one in lines]}
+    """List the sessions of the log, the latest begun first, or a part of them."""
+    lines = (await asyncio.to_thread(asked.service.journal.sessions))[::-1]
+    here, part = asked.service.conductor, asked.query
+    found = lines[part.after :][: part.limit]
+    listed = [one.to_data() | {"conducted": here.find(one.name) is not None} for one in found]
+    return {"sessions": listed, "total": len(lines)}
 
 
 async def begin_session(asked: RequestRead) -> Answer:
@@ -237,10 +259,6 @@ async def begin_session(asked: RequestRead) -> Answer:
     data = service.resolved(body, asked.data)
     situation = {key: data[key] for key in _SITUATION if key in data}
     await asked.unless_gone(service.workers.ask("check", situation, seconds=service.limits.seconds))
-    if body.session is not None and "/" in body.session:
-        raise Refused(
-            422, "makes-no-sense", f"session names have no slash here, since they stand in addresses: {body.session!r}"
-        )
     state = await asyncio.to_thread(service.state, replace(body, problem=data["problem"]))
     begun = await service.conductor.begin(Begin(state, body.policy, body.session, body.rules, body.attended))
     return await _after(asked, begun, known=None)
@@ -251,7 +269,7 @@ _SITUATION = tuple(form_of(Situation).schema()["properties"])
 
 async def show_session(asked: RequestRead) -> Answer:
     """Show how a session stands."""
-    return sessions.view_of(await _entries(asked), asked.path["session"], _here(asked))
+    return sessions.session_view(await _entries(asked), asked.path["session"], _here(asked))
 
 
 async def resume_session(asked: RequestRead) -> Answer:
@@ -271,22 +289,22 @@ async def reply(asked: RequestRead) -> Answer:
     def say(session: Session) -> object:
         return session.reply(sessions.receipt_for(session, body), to=body.to)
 
-    return await _told(asked, say)
+    return await _heard(asked, say)
 
 
 async def alarm(asked: RequestRead) -> Answer:
     """Say that a monitor rang."""
-    return await _told(asked, lambda session: session.alarm(asked.body.name))
+    return await _heard(asked, lambda session: session.alarm(asked.body.name))
 
 
 async def observe(asked: RequestRead) -> Answer:
     """Say what was observed unasked."""
-    return await _told(asked, lambda session: session.observe(asked.body.probe, asked.body.value))
+    return await _heard(asked, lambda session: session.observe(asked.body.probe, asked.body.value))
 
 
 async def cancel(asked: RequestRead) -> Answer:
     """Call a recovery off."""
-    return await _told(asked, lambda session: session.cancel(asked.body.why))
+    return await _heard(asked, lambda session: session.cancel(asked.body.why))
 
 
 async def answer(asked: RequestRead) -> Answer:
@@ -334,7 +352,7 @@ async def _recorded(question: str, asked: RequestRead, policy: str) -> Answer:
 
 
 async def events(asked: RequestRead) -> Answer:
-    """List the events of a session, each with how it is told."""
+    """List the events of a session, each with its words."""
     entries, name = await _entries(asked), asked.path["session"]
     return {"session": name, "events": sessions.events_data(entries, name, after=asked.query.after or 0)}
 
@@ -351,7 +369,7 @@ async def live_session(asked: RequestRead) -> Answer:
 
 async def live_sessions(asked: RequestRead) -> Answer:
     """Follow all sessions as server-sent events."""
-    return _stream(asked, sessions.all_live(asked.service.journal, asked.service.conductor))
+    return _stream(asked, sessions.all_live(asked.service.journal, asked.service.conductor, most=asked.query.limit))
 
 
 def _stream(asked: RequestRead, messages: AsyncIterator[bytes]) -> Response:
@@ -362,7 +380,7 @@ def _stream(asked: RequestRead, messages: AsyncIterator[bytes]) -> Response:
 
 
 async def _until_gone(asked: RequestRead, messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield messages until whoever reads them leaves, or the service stops."""
+    """Yield messages until the reader leaves, or the service stops."""
     service = asked.service
     service.streams += 1
     try:
@@ -396,7 +414,7 @@ def _conducted(asked: RequestRead) -> Conducted:
     return found
 
 
-async def _told(asked: RequestRead, said: Callable[[Session], object]) -> Answer:
+async def _heard(asked: RequestRead, said: Callable[[Session], object]) -> Answer:
     found = _conducted(asked)
     await found.call(said)
     return await _after(asked, found, known=None)
@@ -405,12 +423,12 @@ async def _told(asked: RequestRead, said: Callable[[Session], object]) -> Answer
 async def _by_a_person(
     asked: RequestRead, here: Callable[[Session], object], elsewhere: Callable[[], object]
 ) -> Answer:
-    """Take in what a person says, whoever conducts the session."""
+    """Take in what a person says, whichever program conducts the session."""
     if (found := _here(asked)) is not None:
         await found.call(here)
     else:
         await asyncio.to_thread(elsewhere)
-    return sessions.view_of(await _entries(asked), asked.path["session"], _here(asked))
+    return sessions.session_view(await _entries(asked), asked.path["session"], _here(asked))
 
 
 async def _after(asked: RequestRead, found: Conducted, *, known: int | None) -> Answer:
@@ -419,7 +437,7 @@ async def _after(asked: RequestRead, found: Conducted, *, known: int | None) -> 
     await asked.unless_gone(found.next_request(after=known, seconds=seconds))
     name = found.session.name
     entries = await asyncio.to_thread(lambda: list(asked.service.journal.read(name)))
-    return sessions.view_of(entries, name, found)
+    return sessions.session_view(entries, name, found)
 
 
 def _keys(*names: str, **more: Schema) -> Schema:
@@ -427,6 +445,7 @@ def _keys(*names: str, **more: Schema) -> Schema:
 
 
 _TEXT: Schema = {"type": "string"}
+_WHOLE: Schema = {"type": "integer", "minimum": 0}
 _LIST: Schema = {"type": "array"}
 _OBJECT: Schema = {"type": "object"}
 _NAME = _keys(name=_TEXT)
@@ -439,7 +458,7 @@ _ONE = "/api/sessions/{session}"
 ROUTES = (
     Route("GET", "/api", about, _keys("version", "limits", "sessions")),
     Route("GET", "/api/policies", policies, _keys(policies=_LIST, more=_LIST)),
-    Route("GET", "/api/schemas", schemas, _keys("problem", "session")),
+    Route("GET", "/api/schemas", schemas, _keys("problem", "session", "story")),
     Route("POST", "/api/validate", validate,
           _keys("valid", "faults", "findings"), body=Situation, faults=(504,)),
     Route("POST", "/api/decide", decide,
@@ -455,10 +474,10 @@ ROUTES = (
     Route("GET", "/api/problems/{name}", show_problem, _keys("name", "problem")),
     Route("PUT", "/api/problems/{name}", keep_problem, _NAME, body=Situation, faults=(409, 504), names="name"),
     Route("DELETE", "/api/problems/{name}", delete_problem, _NAME),
-    Route("GET", "/api/sessions", list_sessions, _keys(sessions=_LIST)),
+    Route("GET", "/api/sessions", list_sessions, _keys(sessions=_LIST, total=_WHOLE), query=PartOfList),
     Route("POST", "/api/sessions", begin_session, VIEW, body=sessions.ToBegin, query=WaitAtMost, names="session",
           status=201, faults=(409, 504)),
-    Route("GET", "/api/live", live_sessions, _TEXT,
+    Route("GET", "/api/live", live_sessions, _TEXT, query=AtFirst,
           media_type="text/event-stream"),
     Route("GET", _ONE, show_session, VIEW),
     Route("POST", f"{_ONE}/resume", resume_session, VIEW,

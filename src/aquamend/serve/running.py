@@ -14,8 +14,8 @@ from aquamend.errors import AquaMendError, MissingLibrary
 from aquamend.recovery import Store
 from aquamend.recovery.plain import to_json
 from aquamend.serve.app import Pages, application
-from aquamend.serve.faults import MEDIA_TYPE, Refusal, refusal
 from aquamend.serve.guarding import SHORTEST_TOKEN, door, is_loopback
+from aquamend.serve.problem_details import MEDIA_TYPE, Refusal, refusal
 from aquamend.serve.service import Service, ServiceLimits
 
 try:
@@ -154,7 +154,7 @@ class _Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that lets go of whoever follows or waits as soon as it is asked to stop."""
+    """A server that lets go of its callers as soon as it is asked to stop."""
 
     def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
         super().__init__(config)

@@ -13,9 +13,9 @@ from aquamend.belief import InformationState
 from aquamend.errors import InvalidData, UnknownName
 from aquamend.recovery import Store
 from aquamend.serve.conducting import Conductor
-from aquamend.serve.faults import Refused
+from aquamend.serve.problem_details import Refused
 from aquamend.serve.questions import Situation, problem_of, state_of
-from aquamend.serve.work import Workers
+from aquamend.serve.worker_pool import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class ServiceLimits:
     """How long one question, or one decision of a session, may take."""
     workers: int = os.cpu_count() or 1
     """How many questions are worked on at once."""
+    warm: int = 1
+    """How many processes are started for that before anybody asks."""
     waiting: int = 32
     """How many more may wait for that."""
     sessions: int = 1_000
@@ -45,13 +47,13 @@ class Service:
 
     def __init__(self, journal: Store, *, limits: ServiceLimits | None = None) -> None:
         self.journal, self.limits = journal, limits or ServiceLimits()
-        self.workers = Workers(number=self.limits.workers, queue=self.limits.waiting)
+        self.workers = Workers(number=self.limits.workers, queue=self.limits.waiting, warm=self.limits.warm)
         self.conductor = Conductor(journal, most=self.limits.sessions, seconds=self.limits.seconds)
         self.problems: dict[str, Any] = {}
         """What was given of each problem that is kept: its text or its data."""
         self.streams = 0
         self.stopping = asyncio.Event()
-        """Set once the service is to end: whoever waits or follows is let go."""
+        """Set once the service is to end: those who wait or follow are let go."""
         self._reading = threading.Lock()
 
     async def start(self) -> None:
@@ -65,12 +67,12 @@ class Service:
         await self.workers.close()
         await self.conductor.close()
 
-    def keep(self, name: str, given: Any) -> bool:
+    def keep(self, name: str, written: Any) -> bool:
         """Keep a sound problem under a name; return whether it is a new one."""
         new = name not in self.problems
         if new and len(self.problems) >= self.limits.problems:
             raise Refused(409, "too-many-problems", f"{self.limits.problems} problems are kept; delete some of them")
-        self.problems[name] = given
+        self.problems[name] = written
         return new
 
     def kept(self, name: str) -> Any:

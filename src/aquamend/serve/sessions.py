@@ -1,4 +1,4 @@
-"""What sessions are asked and told over HTTP, what is seen of them, and the stream of what happens in one."""
+"""What sessions are asked and hear over HTTP, what is seen of them, and the stream of what happens in one."""
 
 from __future__ import annotations
 
@@ -136,21 +136,6 @@ def receipt_for(session: Session, said: ToReply) -> Receipt | NoReceipt:
     return act.failed("it did not say why" if said.finding is None else str(said.finding), **rest)
 
 
-def line_data(line: SessionLine, *, conducted: bool) -> dict[str, Any]:
-    """Return a session in short."""
-    return {
-        "session": line.name,
-        "status": line.status.value,
-        "problem": line.problem,
-        "policy": line.policy,
-        "started": line.started,
-        "updated": line.updated,
-        "events": line.events,
-        "cost": json_number(line.cost),
-        "conducted": conducted,
-    }
-
-
 @dataclass(eq=False)
 class Followed:
     """A session as its events are read."""
@@ -178,7 +163,7 @@ class Followed:
         return {**_view(self.telling.now, self.name, here), **_times(self.first, self.last)}
 
 
-def view_of(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
+def session_view(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
     """Return how a session of these events stands."""
     now = Recovery.of([entry.event for entry in entries], name)
     return {**_view(now, name, here), **_times(entries[0], entries[-1])}
@@ -238,9 +223,15 @@ async def live(journal: Store, conductor: Conductor, name: str, *, after: int) -
             return
 
 
-async def all_live(journal: Store, conductor: Conductor) -> AsyncIterator[bytes]:
-    """Yield every session as it stands and again whenever it changes, as server-sent events."""
+async def all_live(journal: Store, conductor: Conductor, *, most: int | None = None) -> AsyncIterator[bytes]:
+    """Yield every session as it stands and again whenever it changes, as server-sent events.
+
+    Of those that are there at first, ``most`` are sent, the latest begun.
+    """
     known: dict[str, SessionLine] = {}
+    if most is not None:
+        lines = await asyncio.to_thread(journal.sessions)
+        known = {line.name: line for line in lines[: max(0, len(lines) - most)]}
 
     def changed() -> list[SessionLine | str]:
         nonlocal known
@@ -254,7 +245,7 @@ async def all_live(journal: Store, conductor: Conductor) -> AsyncIterator[bytes]
             if isinstance(one, str):
                 yield message("deleted", {"session": one})
             else:
-                yield message("session", line_data(one, conducted=conductor.find(one.name) is not None))
+                yield message("session", one.to_data() | {"conducted": conductor.find(one.name) is not None})
         if not new:
             yield STILL_THERE
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from aquamend import deadline
 from aquamend.codec import load
-from aquamend.serve.faults import refusal_of
+from aquamend.serve.problem_details import refusal_of
 from aquamend.serve.questions import QUESTIONS
 
 READY = b"ready\n"

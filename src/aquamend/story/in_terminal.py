@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from aquamend.recovery.events import Entry
     from aquamend.recovery.history import Recovery
+    from aquamend.recovery.stored import SessionLine
     from aquamend.story.story import Choice, Moment, Story
 
 STYLES = {
@@ -132,6 +133,33 @@ class StoryPrinter:
             table.add_row(name, *cells, style="bold" if name == "total" else "")
         self.section("From the same alarm")
         self.console.print(table)
+
+
+def print_sessions(console: Console, lines: Sequence[SessionLine]) -> None:
+    """Print the sessions of a log: how each stands, and what it has cost."""
+    from rich.table import Table
+
+    if not lines:
+        console.print("No session has been kept yet.")
+        return
+    columns = ("session", "status", "began (UTC)", "events", "cost", "policy", "problem")
+    rows = [
+        (
+            shown(line.name), str(line.status), datetime.fromtimestamp(line.started, UTC).strftime("%d %b %H:%M"),
+            str(line.events), quantity(line.cost), shown(line.policy), shown(line.problem),
+        )
+        for line in lines
+    ]  # fmt: skip
+    table = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        widest = max(len(cell) for cell in (column, *(row[i] for row in rows)))
+        whole = None if column in ("policy", "problem") else widest  # where there is no room, these are cut short
+        table.add_column(
+            column, justify="right" if column in ("events", "cost") else "left", no_wrap=True, min_width=whole
+        )
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
 
 
 def print_session(

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aquamend.belief import InformationState
+from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import step_from_data
-from aquamend.explanation.wording import Wording, value_text
 from aquamend.recovery.acts import Act, HandOver, Measure
 from aquamend.recovery.events import (
     Alarmed,
@@ -37,9 +37,9 @@ from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import line_to_data
 from aquamend.recovery.receipts import Charge
 from aquamend.story.believed import alarm_updates, edges_of, likeliest, nodes_of, statements_of, update_of
-from aquamend.story.choices import recorded_choice
+from aquamend.story.of_decision import recorded_choice
 from aquamend.story.story import Kind, Moment, Story, Update
-from aquamend.text import capital, listed, percent, quantity, shown
+from aquamend.text import capital, listed, percent, quantity, shown, value_text
 
 MOST_BELIEFS, MOST_ALTERNATIVES = 4, 3
 DOUBTFUL = 0.005
@@ -61,6 +61,13 @@ def with_moments(entries: Iterable[Entry], *, explained: bool = False) -> Iterat
         if moment is not None and step is not None and explained:
             moment = replace(moment, choice=recorded_choice(before.state, now.policy, step))
         yield entry, moment
+
+
+def act_begins(entry: Entry, began: float) -> Moment | None:
+    """Return a moment for an act that begins, which matters only to somebody who waits for its end."""
+    if not isinstance(entry.event, Intended):
+        return None
+    return Moment(entry.time - began, Kind.ACTED, "begins", f"{entry.event.act}.", number=entry.number)
 
 
 def moment_line(name: str, entry: Entry, moment: Moment | None) -> dict[str, Any]:
@@ -119,7 +126,7 @@ def _followed(entries: Iterable[Entry], name: str = "") -> Iterator[tuple[Entry,
 
 
 class Telling:
-    """A session that is told event by event, as they come."""
+    """A session whose story is written event by event, as they come."""
 
     def __init__(self, name: str = "") -> None:
         self._name = name
@@ -247,7 +254,7 @@ def _words(event: Event, before: Recovery, now: Recovery, took: float | None) ->
         case Expired(why):
             return "expired", f"{capital(why)}.", True
         case Intended():
-            return None  # its receipt tells; where there is none, whoever resumes does
+            return None  # its receipt tells; where there is none, the program that resumes does
         case Stopping(why):
             return "stopping", f"{now.act}: {why}.", True
         case NotStopped(why):

@@ -59,19 +59,23 @@ def page(
     style: str = "",
     package: str = "aquamend.story",
     connects: bool = False,
+    later: Mapping[str, str] | None = None,
     **values: Any,
 ) -> str:
     """Return a package's template filled in; the page may load nothing, and run this script alone.
 
-    ``connects`` says whether the script may ask the service that the page comes from.
+    ``connects`` says whether the script may ask the service that the page comes from, and show other pages of it in a
+    frame. ``later`` are scripts that stand in the page as text, by the names under which the script may have them run.
     """
-    code = (script or asset("story.js")).replace("</script", "<\\/script")
+    code = _embeddable(script or asset("story.js"))
+    parts = {name: _embeddable(part) for name, part in (later or {}).items()}
     return (
         _environment(package)
         .get_template(template)
         .render(
-            policy=content_policy(code, connects=connects),
+            policy=content_policy(code, *parts.values(), connects=connects),
             script=code,
+            later=parts,
             style=f"{asset('palette.css')}{style or asset('story.css')}",
             json=json_in_html(data),
             **values,
@@ -79,9 +83,14 @@ def page(
     )
 
 
-def content_policy(script: str, *, connects: bool = False) -> str:
-    """Return the policy of a page that may load nothing and run this script alone."""
-    return f"{NOTHING_ELSE}; script-src 'sha256-{digest(script)}'" + ("; connect-src 'self'" if connects else "")
+def _embeddable(script: str) -> str:
+    return script.replace("</script", "<\\/script")
+
+
+def content_policy(*scripts: str, connects: bool = False) -> str:
+    """Return the policy of a page that may load nothing and run these scripts alone."""
+    hashes = " ".join(f"'sha256-{digest(script)}'" for script in scripts)
+    return f"{NOTHING_ELSE}; script-src {hashes}" + ("; connect-src 'self'; frame-src 'self'" if connects else "")
 
 
 def asset(name: str) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 
 from aquamend.belief import InformationState, Observation
 from aquamend.codec import json_number
+from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Continue, Decision, Reprobe, Step, step_to_data
 from aquamend.decision.terminal import expected_loss, price
 from aquamend.policies.policy import Policy
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.requests import Ending
+from aquamend.text import quantity, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class Replayed:
 
     steps: tuple[Step, ...]
     evidence: tuple[Observation, ...]
-    """What it would have been told."""
+    """What it would have heard."""
     state: InformationState
     """What it would have known then."""
     unanswered: str | None
@@ -100,3 +102,24 @@ def replayed_data(happened: Recovery, other: Replayed, policy: str) -> dict[str,
             "expected_loss": None if happened.ending is None else json_number(expected_loss_of(happened)),
         },
     }
+
+
+def replayed_text(happened: Recovery, other: Replayed, policy: str) -> str:
+    """Return how a policy would have decided, step by step, and what that would have cost beside what happened."""
+    unit, words = happened.start.problem.unit, Wording(other.state)
+    answers = [*(f": {observation.short}" for observation in other.evidence), ""]  # the last step is not answered
+    lines = [f"{shown(policy)}, given the answers of this session:"]
+    lines += [f"  {i + 1}. {words.full(step)}{answers[i]}" for i, step in enumerate(other.steps)]
+    probes = f"Its probes would have cost {quantity(other.sensing, unit)}"
+    if other.unanswered is not None:
+        end = f"The record ends there: nobody ran {shown(other.unanswered)} that often. {probes} up to then."
+    else:
+        end = (
+            f"{probes}, its decision {quantity(other.expected or 0.0, unit)}, in expectation and going by all that "
+            f"was measured: {quantity(other.loss or 0.0, unit)}."
+        )
+    if happened.ending is None:
+        spent = f"{quantity(happened.cost, unit)} so far"
+    else:
+        spent = f"{quantity(expected_loss_of(happened), unit)}, with what it is expected to have left wrong"
+    return "\n".join([*lines, "", end, f"{shown(happened.policy)} has cost {spent}."])

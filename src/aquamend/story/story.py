@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from aquamend.codec import Loss, write
+from aquamend.codec import Loss, form_of, write
+from aquamend.codec.forms import SHARED, Schema
 from aquamend.recovery.receipts import Receipt
 
 FORMAT = "aquamend-story/1"
@@ -225,3 +226,17 @@ class Story:
     def to_data(self) -> dict[str, Any]:
         """Return the story as plain data."""
         return {"format": FORMAT, **write(self, complete=True)}
+
+
+def story_schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a story."""
+    own = form_of(Story).schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "AquaMend story",
+        "description": "One recovery, or one decision: what was believed, weighed and done, and what it cost.",
+        **own,
+        "properties": {"format": {"const": FORMAT}, **own["properties"]},
+        "required": ["format", *own["required"]],
+        "$defs": {**SHARED, "Receipt": form_of(Receipt).schema()},
+    }

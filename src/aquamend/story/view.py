@@ -10,11 +10,11 @@ import numpy as np
 
 from aquamend.belief import InformationState
 from aquamend.codec import write
-from aquamend.explanation.knobs import Knob, knobs_of
-from aquamend.explanation.report import DecisionReport, why_illegal
+from aquamend.decision.sensitivity.knobs import Knob, knobs_of
+from aquamend.policies.decision_report import DecisionReport, why_illegal
 from aquamend.problem.model.kernels import Outcomes, Readings
 from aquamend.story.believed import edges_of, hypotheses, nodes_of
-from aquamend.story.choices import choice_of
+from aquamend.story.of_decision import choice_of
 from aquamend.story.story import Choice, Node
 
 FORMAT = "aquamend-view/1"

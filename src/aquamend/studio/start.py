@@ -7,17 +7,18 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from aquamend.belief import InformationState, Observation
-from aquamend.explanation.report import decision_report
 from aquamend.files import read_problem
 from aquamend.policies import POLICIES
+from aquamend.policies.decision_report import decision_report
 from aquamend.policies.policy import Policy
+from aquamend.policies.registry import FAMILIES
 from aquamend.problem.model.kernels import Outcomes, Readings
 from aquamend.story.page import asset, page
 from aquamend.story.view import FORMAT as VIEW_FORMAT
@@ -55,6 +56,7 @@ class Start:
             "problem": self.problem,
             "policy": self.policy,
             "policies": list(POLICIES),
+            "families": [asdict(family) for family in FAMILIES],
             "view": self.view,
             "sessions": self.sessions,
             "tab": "situation" if self.view is not None or not self.sessions else "sessions",
@@ -137,13 +139,14 @@ def _grid(state: InformationState, channel: Readings) -> list[float]:
 
 
 def studio_html(start: Start) -> str:
-    """Return the studio as one page; offline it may ask for nothing, otherwise the service that it comes from."""
+    """Return the studio as one page; offline it may load nothing, otherwise the service that it comes from."""
     own = files("aquamend.studio") / "assets"
     return page(
         "studio.html",
         package="aquamend.studio",
         data=start.to_data(),
         script=(own / "studio.js").read_text(encoding="utf-8"),
+        later={"editor": (own / "editor.js").read_text(encoding="utf-8")},
         style=asset("story.css") + (own / "studio.css").read_text(encoding="utf-8"),
         connects=start.states is None,
         title=f"{start.file or 'studio'} · AquaMend",

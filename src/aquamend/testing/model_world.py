@@ -29,7 +29,7 @@ from aquamend.recovery.situation import wrong_under
 class ModelWorld:
     """One hypothesis of the problem is true; what a probe answers depends on it and on the seed alone.
 
-    The n-th use of a probe gives the same answer whoever asks and whatever was asked before (common random numbers),
+    The n-th use of a probe gives the same answer to every policy, whatever was asked before (common random numbers),
     so policies can be compared pair by pair. Likewise a belief's new value is wrong, and undoing an action leaves what
     was wrong, as often as the problem says; nobody sees that at the time. Every act is done, at its price.
     """
@@ -53,7 +53,7 @@ class ModelWorld:
         return step.done(self.start.problem.model.channels[step.probe].sample(self.truth, rng))
 
     def perform(self, act: Act) -> Receipt:
-        """Do one thing at its price; a plan that is none is infinitely dear."""
+        """Do one thing at its price; a plan that is none is infinitely costly."""
         if isinstance(act, Follow):
             return act.done(cost=math.inf if self.start.problem.followed(act.plan) is None else act.cost)
         check_known(self.start.problem, act)

@@ -26,7 +26,7 @@ class Motion:
 
 
 class Motions:
-    """Everything that has moved, noted by whoever moves it, from any thread. Declaring and handing over move nothing.
+    """Everything that has moved, noted by what moves it, from any thread. Declaring and handing over move nothing.
 
     Once the recovery has ended, ``close`` it: what begins after that has no business to.
     """

@@ -150,7 +150,7 @@ def _called(call: Callable[[Any], Any], act: Act) -> Future[Any]:
         begun.set()
         try:
             answer.set_result(call(act))
-        except BaseException as error:  # noqa: BLE001 - it is looked at by whoever waits
+        except BaseException as error:  # noqa: BLE001 - the waiting thread looks at it
             answer.set_exception(error)
 
     threading.Thread(target=run, name=f"check of {act}", daemon=True).start()

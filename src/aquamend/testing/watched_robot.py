@@ -68,7 +68,7 @@ class WatchedRobot:
         self.kinds: dict[type[Act], None] = {}
         """Kinds of acts that were asked of it."""
         self.uses: dict[str, int] = {}
-        self.given: tuple[InformationState, InformationState] | None = None
+        self.started: tuple[InformationState, InformationState] | None = None
         """The state that the robot gave at the alarm, and a copy of it."""
         self._done: set[str] = set()
         """Acts whose effect stands, by their text."""
@@ -80,7 +80,7 @@ class WatchedRobot:
         state: object = self.robot.alarm()  # a stranger's robot may return anything
         if not isinstance(state, InformationState):
             self.fail(f"returns {state!r} as its alarm, which is not an information state")
-        self.given = state, _copied(state)
+        self.started = state, _copied(state)
         if state.problem.model.alarm is not None and not state.alarm_heard:
             self.fail("starts from a state that has not heard the alarm; use InformationState.alarmed")
         if not np.allclose(state.posterior, _replayed(state).posterior, rtol=1e-6, atol=1e-12):
@@ -89,7 +89,7 @@ class WatchedRobot:
         if not isinstance(again, InformationState) or not _alike(state, again):
             self.fail("returns another alarm when it is asked again")
         if self.known.repeatable:
-            self.known.start = self.known.start or self.given[1]
+            self.known.start = self.known.start or self.started[1]
             if not _alike(state, self.known.start):
                 self.fail("returns another alarm than an earlier robot of the same situation")
         return state
@@ -188,9 +188,9 @@ class WatchedRobot:
             self.fail(f"charges infinity for {str(act)!r}, which was feasible")
 
     def _check_answer(self, step: Measure, answer: object) -> None:
-        if self.given is None:
+        if self.started is None:
             return
-        channel = self.given[0].problem.model.channels[step.probe]
+        channel = self.started[0].problem.model.channels[step.probe]
         if isinstance(channel, Outcomes):
             if answer not in channel.outcomes:
                 self.fail(f"answers {answer!r} to {step.probe!r}, which is none of {list(channel.outcomes)}")
@@ -247,12 +247,12 @@ class WatchedRobot:
                 self.fail(f"charges {costs} for what was left wrong; by the problem it is {due}")
 
     def _check_untouched(self) -> None:
-        if self.given is not None and not _alike(*self.given):
+        if self.started is not None and not _alike(*self.started):
             self.fail("changes the information state that it gave at the alarm")
 
     def fail(self, what: str) -> NoReturn:
         """Raise the fault, and keep the first one."""
-        name = "" if self.given is None else f"in {self.given[0].problem.name!r}, "
+        name = "" if self.started is None else f"in {self.started[0].problem.name!r}, "
         came = f"{name}after {', '.join(self.said) or 'nothing yet'}: the robot {what}"
         self.fault = self.fault or RobotFault(came)
         raise self.fault

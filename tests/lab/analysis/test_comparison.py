@@ -275,7 +275,7 @@ def test_one_part_of_the_loss_may_be_left_out_of_a_comparison():
     assert rest.detectable < 1e-9 < whole.detectable
 
 
-def test_a_metric_that_there_is_not_is_told():
+def test_a_metric_that_there_is_not_is_reported():
     run = table([record("a", 0, 1.0)])
     with pytest.raises(UnknownName, match="unknown metric 'luck'; valid names: 'expected_risk', 'loss'"):
         compare(side(run, "a"), side(run, "a"), metric="luck")

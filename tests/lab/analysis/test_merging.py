@@ -58,7 +58,7 @@ def test_a_policy_on_which_runs_differ_is_shown_for_each():
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ({"suite": "other"}, "its suite is 'other', that of a is 'm1-v2'"),
         ({"failed": ()}, "scenario 0, seed 0, is another one than in a"),
@@ -66,10 +66,10 @@ def test_a_policy_on_which_runs_differ_is_shown_for_each():
         ({"unit": "EUR"}, "the unit is not what it was for a"),
     ],
 )
-def test_runs_that_faced_something_else_are_refused(other, told):
+def test_runs_that_faced_something_else_are_refused(other, message):
     first, second = run("a", {"x": [1.0]}, own_suite="1", unit="min"), run("b", {"y": [1.0]}, **other)
-    with pytest.raises(InvalidRun, match=told):
+    with pytest.raises(InvalidRun, match=message):
         require_same_scenarios(first, second)
     if "suite" not in other:
-        with pytest.raises(InvalidRun, match=told):
+        with pytest.raises(InvalidRun, match=message):
             merged([first, second])

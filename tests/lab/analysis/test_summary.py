@@ -238,8 +238,8 @@ def test_only_records_with_a_budget_can_go_over_it():
 
 
 def causes(policy="aquamend"):
-    told = (("external", "external"), ("self_error", "external"), ("false_alarm", "false_alarm"))
-    return [record(policy, i, cause=cause, attributed=attributed) for i, (cause, attributed) in enumerate(told)]
+    message = (("external", "external"), ("self_error", "external"), ("false_alarm", "false_alarm"))
+    return [record(policy, i, cause=cause, attributed=attributed) for i, (cause, attributed) in enumerate(message)]
 
 
 def test_attribution_is_scored_over_the_causes_that_occur_and_over_all_four():

@@ -16,6 +16,7 @@ from aquamend_lab.benchmarks.beyond import (
     FALSE_ALARMS,
     FILES,
     NOBODY,
+    RIGHT_ODDS,
     UNLISTED,
     WORLDS,
     CallAPerson,
@@ -53,7 +54,7 @@ def test_leaving_out_a_cause_leaves_out_all_that_it_takes_part_in():
 
 
 def test_a_dead_probe_tells_of_the_world_in_which_nothing_is_wrong_and_the_others_of_the_real_one():
-    told = {"dead": [], "other": []}
+    known = {"dead": [], "other": []}
     for seed in range(20):
         one = scenario(DEAD_PROBE, seed, FILES.index("pouring"))
         world = one.truths[0].enter()
@@ -63,13 +64,13 @@ def test_a_dead_probe_tells_of_the_world_in_which_nothing_is_wrong_and_the_other
                 (replace(w).measure(Measure(probe.name)).finding for w in (world.real, world.fine)),
             )
             assert reading == (fine if probe.name == one.features["dead"] else real)
-            told["dead" if probe.name == one.features["dead"] else "other"].append(real != fine)
-    assert any(told["dead"])
-    assert any(told["other"])
+            known["dead" if probe.name == one.features["dead"] else "other"].append(real != fine)
+    assert any(known["dead"])
+    assert any(known["other"])
 
 
 @pytest.mark.parametrize("world", [*FALSE_ALARMS])
-def test_false_alarms_are_as_often_as_the_world_says_and_nobody_is_told(world):
+def test_false_alarms_are_as_often_as_the_world_says_and_nobody_is_reported(world):
     file = FILES.index("stale_map")
     state = scenario(world, 0, file).state
     assert state.posterior == pytest.approx(BEYOND.make(0, file * len(WORLDS)).state.posterior)
@@ -77,6 +78,15 @@ def test_false_alarms_are_as_often_as_the_world_says_and_nobody_is_told(world):
     odds = FALSE_ALARMS[world] * nothing / (1 - nothing)
     share = np.mean([not scenario(world, seed, file).truths[0].failed for seed in range(400)])
     assert share == pytest.approx(odds / (1 + odds), abs=0.1)
+
+
+def test_who_is_given_the_right_odds_believes_what_the_world_draws_from():
+    file = FILES.index("stale_map")
+    for world in WORLDS:
+        informed = scenario(world, 0, file).versions[RIGHT_ODDS].state
+        drawn = [scenario(world, seed, file).truths[0].name for seed in range(300)]
+        for name, probability in posterior(informed).items():
+            assert np.mean([truth == name for truth in drawn]) == pytest.approx(probability, abs=0.1)
 
 
 def test_a_person_costs_what_the_file_says_and_sets_everything_right():

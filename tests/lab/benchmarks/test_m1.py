@@ -116,8 +116,8 @@ def test_the_oracle_bounds_the_optimum_from_below_on_every_graph(scenarios):
     for s in scenarios:
         table = solve(s.state)
         assert table is not None
-        told = [(t.weight, recovered(Oracle(t.failed), t.enter()).loss) for t in s.possible]
-        assert math.fsum(weight * loss for weight, loss in told) <= table.loss + 1e-9
+        known = [(t.weight, recovered(Oracle(t.failed), t.enter()).loss) for t in s.possible]
+        assert math.fsum(weight * loss for weight, loss in known) <= table.loss + 1e-9
 
 
 def test_the_full_suite_is_four_thousand_graphs():

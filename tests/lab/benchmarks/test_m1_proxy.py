@@ -59,6 +59,6 @@ def test_the_draws_are_the_same_every_time():
     assert SUITE.play(1, 9, ("monte-carlo-500",)).records == SUITE.play(1, 9, ("monte-carlo-500",)).records
 
 
-def test_a_name_that_is_no_estimator_is_told():
+def test_a_name_that_is_no_estimator_is_reported():
     with pytest.raises(UnknownName, match="unknown estimator 'aquamend'; valid names: 'independent'"):
         SUITE.check_policies(["aquamend"])

@@ -84,7 +84,7 @@ def test_a_suite_of_ones_own_that_changed_is_not_continued(doubts, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("own_doubts:Nobody", "AttributeError"), ("no_such_module:Suite", "ModuleNotFoundError"),
         ("json:JSONDecoder", "it has no name, description, scenarios, seeds, policies, check_policies, play"),
@@ -92,13 +92,13 @@ def test_a_suite_of_ones_own_that_changed_is_not_continued(doubts, tmp_path):
         ("m2-v1", "unknown suite 'm2-v1'; valid names: 'm1-v2'"),
     ],
 )  # fmt: skip
-def test_what_is_no_suite_is_told(doubts, name, told):
+def test_what_is_no_suite_is_reported(doubts, name, message):
     with pytest.raises(UnknownName) as error:
         suite_named(name)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
-def test_a_kind_of_group_that_there_is_not_is_told_before_anything_is_written(doubts, tmp_path):
+def test_a_kind_of_group_that_there_is_not_is_reported_before_anything_is_written(doubts, tmp_path):
     source = (tmp_path / "own_doubts.py").read_text().replace('"kind"', '"sort"')
     (tmp_path / "own_doubts.py").write_text(source)
     with pytest.raises(UnknownName, match=r"unknown kind of group for 'doubt' 'sort'; valid names: 'kind'"):

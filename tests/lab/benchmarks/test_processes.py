@@ -121,7 +121,7 @@ def test_the_bytes_do_not_depend_on_the_order_of_sets(tmp_path, straight):
 
 
 @pytest.mark.outer
-def test_a_cluster_that_does_not_answer_is_told_and_nothing_is_written(tmp_path):
+def test_a_cluster_that_does_not_answer_is_reported_and_nothing_is_written(tmp_path):
     done = aquamend("bench", *SIZE, "--cluster", "tcp://127.0.0.1:1", "--out", tmp_path / "run")
     assert done.returncode == 2
     assert "cluster 'tcp://127.0.0.1:1'" in done.stderr

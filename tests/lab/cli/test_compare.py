@@ -168,7 +168,7 @@ def test_a_policy_may_have_colons_and_slashes_in_its_name(make_run, compared):
         assert json.loads(compared(*args, "--json").stdout)["first"]["policy"] == mine
 
 
-def test_scenarios_that_cannot_be_paired_are_told(make_run, compared):
+def test_scenarios_that_cannot_be_paired_are_reported(make_run, compared):
     make_run("one", [record("a", 0, 1.0), record("a", 1, 1.0), record("b", 0, 2.0), record("b", 1, None, error="no")])
     text = " ".join(compared("a", "b").stdout.split())
     assert "1 of 2 scenarios lack one of the two numbers (b refused or failed on 1) and are left out." in text

@@ -1,4 +1,4 @@
-"""``aquamend demo``: told while it runs, kept as pages that need no network, refused before anything is written."""
+"""``aquamend demo``: described while it runs, kept as pages without a network, refused before anything is written."""
 
 import re
 from html.parser import HTMLParser
@@ -7,17 +7,23 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.lab.pouring.demonstration.told import without_pictures
+from tests.lab.pouring.demonstration.scene_played import without_pictures
 from typer.testing import CliRunner
 
 from aquamend.cli.main import app
+from aquamend.recovery import Journal
+from aquamend.recovery.events import Ended
+from aquamend.studio.replays import replay_file
 from aquamend_lab.cli import demo
 from aquamend_lab.cli.bench import INTERRUPTED
 from aquamend_lab.pouring.replay.recording import load_recording
 
 FILES = ["index.html", "recording.aqr", "replay.html"]
 TWO_FILES = ["first.aqr", "first.html", "index.html", "replay.html", "second.aqr", "second.html"]
-POLICY, OTHER = "tests.lab.pouring.demonstration.told:LooksOnce", "tests.lab.pouring.demonstration.told:StopsAtOnce"
+PLAYED = "tests.lab.pouring.demonstration.scene_played"
+POLICY, OTHER = f"{PLAYED}:LooksOnce", f"{PLAYED}:StopsAtOnce"
+JOURNAL = ["sessions.journal", "sessions.journal-seals"]
+SESSION, OTHER_SESSION = f"false-alarm-t0-0-{POLICY}", f"false-alarm-t0-0-{OTHER}"
 
 
 def demonstrated(folder, *more):
@@ -37,7 +43,7 @@ def demonstrated(folder, *more):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def printed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "made on the way"
     result, shown = demonstrated(folder)
     assert result.exit_code == 0, result.output
@@ -58,14 +64,27 @@ def refused(result):
     return result.stderr
 
 
-def test_it_writes_the_page_the_replay_and_the_recording(told):
-    _, folder, shown = told
-    assert sorted(path.name for path in folder.iterdir()) == FILES
+def test_it_writes_the_page_the_replay_and_the_recording(printed):
+    _, folder, shown = printed
+    assert {path.name for path in folder.iterdir()} == {*FILES, *JOURNAL, replay_file(SESSION)}
     assert len(load_recording(folder / "recording.aqr").times_s) == len(shown.recording.times_s)
 
 
-def test_the_story_is_told_with_alarm_losses_choice_and_cost(told):
-    stdout = told[0].stdout
+def test_a_journal_keeps_the_session_by_the_clock_of_its_replay(versus):
+    _, folder, shown = versus
+    with Journal.open(folder / "sessions.journal", read_only=True) as journal:
+        lines = journal.sessions()
+        assert [(line.name, line.policy) for line in lines] == [(SESSION, POLICY), (OTHER_SESSION, OTHER)]
+        for line, each in zip(lines, shown, strict=True):
+            entries = list(journal.read(line.name))
+            assert isinstance(entries[-1].event, Ended)
+            took = entries[-1].time - entries[0].time
+            assert took == pytest.approx(each.session[-1].time - each.session[0].time, abs=1e-4)
+            assert 'class="recording"' in (folder / replay_file(line.name)).read_text(encoding="utf-8")
+
+
+def test_the_story_is_reported_with_alarm_losses_choice_and_cost(printed):
+    stdout = printed[0].stdout
     assert "The monitor raises the alarm" in stdout
     assert re.search(r"loss +more", stdout)
     assert re.search(r"decides: \S+", stdout)
@@ -74,33 +93,33 @@ def test_the_story_is_told_with_alarm_losses_choice_and_cost(told):
     assert stdout.index("raises the alarm") < stdout.index("decides: ") < stdout.index("It cost")
 
 
-def test_it_says_where_the_pages_are(told):
-    result, folder, _ = told
+def test_it_says_where_the_pages_are(printed):
+    result, folder, _ = printed
     unwrapped = result.stdout.replace("\n", "")
     assert str(folder / "index.html") in unwrapped
     assert str(folder / "replay.html") in unwrapped
 
 
-def test_what_only_the_world_knows_is_marked_as_unseen(told):
-    assert "(unseen) Nothing happens" in told[0].stdout
+def test_what_only_the_world_knows_is_marked_as_unseen(printed):
+    assert "(unseen) Nothing happens" in printed[0].stdout
 
 
-def test_the_cost_that_is_told_is_what_the_ledger_adds_up_to(told):
-    result, _, shown = told
+def test_the_cost_that_is_reported_is_what_the_ledger_adds_up_to(printed):
+    result, _, shown = printed
     total = sum(receipt.cost for receipt in shown.story.receipts)
     assert f"It cost {total:.1f} s" in result.stdout
 
 
-def test_what_was_needless_and_what_hindsight_costs_is_told(told):
-    stdout = " ".join(told[0].stdout.split())
+def test_what_was_needless_and_what_hindsight_costs_is_reported(printed):
+    stdout = " ".join(printed[0].stdout.split())
     assert re.search(r"Needless in hindsight: look at [ABC] bore on nothing", stdout)
     assert re.search(
         r"With the truth at hand it would have cost \d+\.\d s: 0\.4 for what the alarm itself measures", stdout
     )
 
 
-def test_no_line_is_wider_than_the_terminal(told, versus):
-    for result in (told[0], versus[0]):
+def test_no_line_is_wider_than_the_terminal(printed, versus):
+    for result in (printed[0], versus[0]):
         lines = result.stdout.split("The story with pictures:")[0].splitlines()
         assert max(map(len, lines)) <= 80
 
@@ -129,7 +148,8 @@ class _Links(HTMLParser):
 
 def test_two_policies_leave_a_comparison_that_leads_to_everything(versus):
     folder = versus[1]
-    assert sorted(path.name for path in folder.iterdir()) == TWO_FILES
+    replays = {replay_file(SESSION), replay_file(OTHER_SESSION)}
+    assert {path.name for path in folder.iterdir()} == {*TWO_FILES, *JOURNAL, *replays}
     links = {name: _Links((folder / name).read_text(encoding="utf-8")).found for name in TWO_FILES if "html" in name}
     assert set(links["index.html"]) == {"replay.html", "first.html", "second.html"}
     assert "index.html" in links["first.html"]
@@ -137,22 +157,23 @@ def test_two_policies_leave_a_comparison_that_leads_to_everything(versus):
 
 
 @pytest.mark.parametrize("page", ["index.html", "replay.html"])
-def test_the_pages_ask_nothing_of_a_network(told, page):
-    text = (told[1] / page).read_text(encoding="utf-8")
+def test_the_pages_ask_nothing_of_a_network(printed, page):
+    text = (printed[1] / page).read_text(encoding="utf-8")
     asked = re.findall(r"""(?:src|href|action)\s*=\s*["']?\s*((?:https?:)?//[^"'\s>]+)""", text)
     asked += re.findall(r"url\(\s*[\"']?((?:https?:)?//[^)]+)", text)
     assert asked == []
 
 
-def test_the_page_leads_to_the_replay_and_the_replay_back(told):
-    pages = {name: _Links((told[1] / name).read_text(encoding="utf-8")).found for name in ("index.html", "replay.html")}
+def test_the_page_leads_to_the_replay_and_the_replay_back(printed):
+    folder = printed[1]
+    pages = {name: _Links((folder / name).read_text(encoding="utf-8")).found for name in ("index.html", "replay.html")}
     assert pages == {"index.html": ["replay.html"], "replay.html": ["index.html"]}
 
 
-def test_a_second_run_writes_the_same_bytes(told, tmp_path):
+def test_a_second_run_writes_the_same_bytes(printed, tmp_path):
     demonstrated(tmp_path)
     for name in FILES:
-        assert (tmp_path / name).read_bytes() == (told[1] / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == (printed[1] / name).read_bytes()
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_simulated(run, tmp_path, monkeypatch):

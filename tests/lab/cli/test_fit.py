@@ -5,9 +5,9 @@ from tests.lab.pouring.calibration.records import records
 
 from aquamend_lab.cli import fit as fit_command
 from aquamend_lab.cli.bench import INTERRUPTED
-from aquamend_lab.pouring.calibration import campaign
+from aquamend_lab.pouring.calibration import calibration_run
 from aquamend_lab.pouring.calibration.calibration_run import KINDS
-from aquamend_lab.pouring.calibration.fitting import fit as fit_records
+from aquamend_lab.pouring.calibration.robot_fit import fit as fit_records
 from aquamend_lab.pouring.model.fitted import load_fitted, save_fitted
 from aquamend_lab.records import write_lines
 
@@ -30,7 +30,7 @@ def refused(result):
 
 
 @pytest.mark.slow
-def test_a_model_is_fitted_written_and_told(run, made, tmp_path):
+def test_a_model_is_fitted_written_and_reported(run, made, tmp_path):
     result = run("fit", "pouring", "--runs", str(RUNS), "--records", str(made), "--out", str(tmp_path / "model.json"))
     assert result.exit_code == 0, result.output
     fitted = load_fitted(tmp_path / "model.json")
@@ -71,7 +71,7 @@ def test_a_file_of_other_records_is_refused(run, tmp_path):
 
 
 def test_a_model_that_cannot_be_written_is_refused_before_anything_is_calibrated(run, made, monkeypatch):
-    monkeypatch.setattr(campaign, "campaign", lambda *arguments, **options: pytest.fail("it was calibrated"))
+    monkeypatch.setattr(calibration_run, "campaign", lambda *arguments, **options: pytest.fail("it was calibrated"))
     said = refused(run("fit", "pouring", "--records", str(made), "--out", str(made / "model.json")))
     assert "model.json cannot be written" in said
     assert "--out" in said

@@ -1,6 +1,7 @@
 """``aquamend report``: what it writes, where, and what it says about bad folders."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 from tests.waiting import PATIENCE_S
 
 from aquamend_lab.benchmarks.catalogue import M1
-from aquamend_lab.benchmarks.looks import looks_of
+from aquamend_lab.benchmarks.manifest import styles_of
 from aquamend_lab.records import write_lines
 
 
@@ -16,7 +17,7 @@ from aquamend_lab.records import write_lines
 def folder(tmp_path):
     path = tmp_path / "m1"
     manifest = {"format": "aquamend-run/1", "suite": "m1-v2", "policies": ["aquamend", "exact"]}
-    manifest |= {"scenarios": 2, "seeds": 1, "looks": looks_of(M1, manifest["policies"])}
+    manifest |= {"scenarios": 2, "seeds": 1, "looks": styles_of(M1, manifest["policies"])}
     path.mkdir()
     (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     records = [
@@ -160,7 +161,7 @@ def test_runs_of_one_suite_make_one_table(run, folder, tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
-    ("look", "told"),
+    ("look", "message"),
     [
         ({"title": "Careful (floor=0.2)", "colour": "#123456", "marker": "8"}, "Careful (floor=0.2)"),
         ({"title": "Careful", "colour": "red; x", "marker": "8"}, "my:Policy(floor=0.2)"),
@@ -168,10 +169,10 @@ def test_runs_of_one_suite_make_one_table(run, folder, tmp_path):
         ([1], "my:Policy(floor=0.2)"),
     ],
 )
-def test_a_users_own_policy_has_the_title_that_its_run_has_kept(run, folder, look, told):
+def test_a_users_own_policy_has_the_title_that_its_run_has_kept(run, folder, look, message):
     name = "my:Policy(floor=0.2)"
     mine = with_policy(folder, "mine", name, looks={name: look})
-    assert told in run("report", str(mine), columns=120).stdout
+    assert message in run("report", str(mine), columns=120).stdout
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -185,15 +186,39 @@ def test_a_manifest_with_forged_looks_and_units_is_no_trouble(run, folder, tmp_p
 def test_a_report_loads_no_robot_and_no_suite(folder):
     code = (
         "import sys; from aquamend_lab.records import load_run; from aquamend_lab.analysis.report.build import *\n"
-        "from aquamend_lab.analysis.figures.appearance import described_by, looks_in\n"
+        "from aquamend_lab.analysis.figures.appearance import described_by, styles_in\n"
         f"run = load_run({str(folder)!r})\n"
-        "with described_by(looks_in([run.manifest])):\n"
+        "with described_by(styles_in([run.manifest])):\n"
         "    assert 'AquaMend' in as_html(report_of(analysed_runs([run])))\n"
         "heavy = ('aquamend_lab.pouring', 'aquamend_lab.benchmarks', 'mujoco')\n"
         "print([name for name in sys.modules if name.startswith(heavy)])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_scenario_leads_to_its_story_where_there_is_one(run, folder, tmp_path):
+    told = folder / "stories" / "0-1"
+    told.mkdir(parents=True)
+    (told / "index.html").write_text("what happened", encoding="utf-8")
+    (folder / "stories" / "0-0").mkdir()  # its page is not there
+    out = tmp_path / "other place" / "report"
+    for place, link in ((folder / "report", "../stories/0-1/index.html"), (out, "../../m1/stories/0-1/index.html")):
+        assert run("report", str(folder), "--out", str(place)).exit_code == 0
+        page, text = ((place / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
+        assert re.findall(r'<a href="([^#"]*)">(.*?)</a>', page) == [(link, "seed 0, no. 1")]
+        assert f"[seed 0, no. 1]({link})" in text
+        assert re.findall(r'"story":"([^"]*)"', page) == [link]
+        assert (place / link).is_file()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_stories_beyond_a_link_in_somebody_elses_folder_are_refused(run, folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "stories").symlink_to(tmp_path / "elsewhere")
+    result = run("report", str(folder))
+    assert (result.exit_code, "a link that leads out of the run" in result.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -8,11 +8,10 @@ import pytest
 from aquamend import AquaMend, Best, InformationState
 from aquamend.policies import evaluate
 from aquamend.testing import check_policy
-from aquamend_lab.benchmarks import networks as network_suite
-from aquamend_lab.benchmarks import textbook as textbook_suite
-from aquamend_lab.benchmarks.networks import CheckEverything
-from aquamend_lab.outside import networks
-from aquamend_lab.outside.textbook import textbooks
+from aquamend_lab.benchmarks import networks_suite, textbook_suite
+from aquamend_lab.benchmarks.networks_suite import CheckEverything
+from aquamend_lab.outside import published_networks
+from aquamend_lab.outside.textbook_problems import textbooks
 
 pytest.importorskip("pyagrum")
 QUICK = "alarm"
@@ -28,47 +27,47 @@ def test_the_default_attains_the_optimum_of_every_textbook(book):
 
 
 def test_a_published_network_has_symptoms_by_the_rule():
-    found = networks.symptoms(QUICK)
-    assert len(found) == networks.SYMPTOMS
-    network = networks.network_named(QUICK)
+    found = published_networks.symptoms(QUICK)
+    assert len(found) == published_networks.SYMPTOMS
+    network = published_networks.network_named(QUICK)
     for symptom in found:
         assert not network.children[symptom.node]
         assert symptom.state.casefold() != "normal"
         (chances,) = network.probabilities([symptom.node], [], np.zeros((1, 0), dtype=np.intp))
-        assert chances[network.state(symptom.node, symptom.state)] >= networks.UNUSUAL
+        assert chances[network.state(symptom.node, symptom.state)] >= published_networks.UNUSUAL
 
 
 def test_what_is_true_is_drawn_from_the_network_given_the_symptom():
-    symptom = networks.symptoms(QUICK)[0]
-    network, rng = networks.network_named(QUICK), np.random.default_rng(5)
-    drawn = networks.draws(symptom, rng)
-    made = networks.problem_of(symptom)
+    symptom = published_networks.symptoms(QUICK)[0]
+    network, rng = published_networks.network_named(QUICK), np.random.default_rng(5)
+    drawn = published_networks.draws(symptom, rng)
+    made = published_networks.problem_of(symptom)
     exact, n = made.probabilities(), len(drawn[symptom.node])
     for node, role in made.roles.causes.items():
         p = exact[node]["at fault"]
         often = float(np.mean(drawn[node] != network.state(node, role.normal)))
         assert abs(often - p) < 5.0 * np.sqrt(p * (1.0 - p) / n) + 0.002, node  # what is left out is that little here
-    first = networks.drawn_truth(symptom, np.random.default_rng(5))
+    first = published_networks.drawn_truth(symptom, np.random.default_rng(5))
     assert first == {node: network.states[node][int(own[0])] for node, own in drawn.items()}
     assert first[symptom.node] == symptom.state
 
 
 def test_a_scenario_is_the_same_every_time_and_costs_differ_between_seeds():
-    number = list(networks.NETWORKS).index(QUICK) * networks.SYMPTOMS
-    one, again, other = (network_suite.make(seed, number) for seed in (3, 3, 4))
+    number = list(published_networks.NETWORKS).index(QUICK) * published_networks.SYMPTOMS
+    one, again, other = (networks_suite.make(seed, number) for seed in (3, 3, 4))
     costs = [[probe.cost for probe in s.state.problem.graph.probes] for s in (one, again, other)]
     assert costs[0] == costs[1] != costs[2]
     assert one.truths[0].failed == again.truths[0].failed
-    played = network_suite.NETWORK_SUITE.play(3, number, network_suite.CONTESTANTS)
+    played = networks_suite.NETWORK_SUITE.play(3, number, networks_suite.CONTESTANTS)
     assert not [record for record in played.records if "error" in record]
-    told = next(record for record in played.records if record["policy"] == "oracle")
-    assert told["success"] == 1.0
+    known = next(record for record in played.records if record["policy"] == "oracle")
+    assert known["success"] == 1.0
 
 
 def test_a_world_answers_with_the_nodes_and_judges_by_the_faults():
-    number = list(networks.NETWORKS).index(QUICK) * networks.SYMPTOMS
-    played = network_suite.NETWORK_SUITE.play(1, number, ("check-everything",)).records[0]
-    scenario = network_suite.make(1, number)
+    number = list(published_networks.NETWORKS).index(QUICK) * published_networks.SYMPTOMS
+    played = networks_suite.NETWORK_SUITE.play(1, number, ("check-everything",)).records[0]
+    scenario = networks_suite.make(1, number)
     world = scenario.truths[0].enter()
     assert played["probes"] == len(scenario.state.legal_probes)
     for step in played["steps"][:-1]:

@@ -50,23 +50,23 @@ def test_a_file_that_is_not_there_has_no_lines(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("{}\nnope\n", "line 2 is not JSON"), ("[1]\n", "line 1 is not a JSON object")]
+    ("text", "message"), [("{}\nnope\n", "line 2 is not JSON"), ("[1]\n", "line 1 is not a JSON object")]
 )
-def test_a_broken_line_is_told_with_its_number(tmp_path, text, told):
+def test_a_broken_line_is_reported_with_its_number(tmp_path, text, message):
     path = tmp_path / "records.jsonl"
     path.write_text(text)
-    with pytest.raises(InvalidRun, match=told) as error:
+    with pytest.raises(InvalidRun, match=message) as error:
         read_lines(path)
     assert str(path) in str(error.value)
 
 
-def test_a_damaged_archive_is_told(tmp_path):
+def test_a_damaged_archive_is_reported(tmp_path):
     (tmp_path / "records.jsonl.gz").write_bytes(gzip.compress(b"{}\n")[:-6])
     with pytest.raises(InvalidRun, match="cannot be read"):
         read_lines(tmp_path / "records.jsonl")
 
 
-def test_an_archive_with_a_flipped_bit_is_told(tmp_path):
+def test_an_archive_with_a_flipped_bit_is_reported(tmp_path):
     packed = bytearray(gzip.compress(b'{"n": 1}\n' * 100))
     packed[20] ^= 0xFF
     (tmp_path / "records.jsonl.gz").write_bytes(bytes(packed))
@@ -74,7 +74,7 @@ def test_an_archive_with_a_flipped_bit_is_told(tmp_path):
         read_lines(tmp_path / "records.jsonl")
 
 
-def test_a_folder_where_a_file_should_be_is_told(tmp_path):
+def test_a_folder_where_a_file_should_be_is_reported(tmp_path):
     (tmp_path / "records.jsonl").mkdir()
     with pytest.raises(InvalidRun, match="cannot be read"):
         read_lines(tmp_path / "records.jsonl")
@@ -166,7 +166,7 @@ def test_a_sealed_line_is_the_same_line_with_a_seal(tmp_path):
         ("aquamend", "restart"),
     ],
 )  # fmt: skip
-def test_a_sealed_line_that_was_changed_is_told_with_its_number(tmp_path, old, new):
+def test_a_sealed_line_that_was_changed_is_reported_with_its_number(tmp_path, old, new):
     path = tmp_path / "records.jsonl"
     write_lines(path, [{"loss": 1.0}, {"policy": "aquamend", "loss": 3.5}], sealed=True)
     path.write_text(path.read_text().replace(old, new, 2 if old == '"seal"' else 1))

@@ -45,7 +45,7 @@ def test_half_a_temporary_file_is_not_read(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (None, "there is no manifest.json"),
         ("{", "cannot be read"),
@@ -53,15 +53,15 @@ def test_half_a_temporary_file_is_not_read(folder):
         ("{}", "its format is None"),
     ],
 )
-def test_what_is_no_run_is_told(tmp_path, text, told):
+def test_what_is_no_run_is_reported(tmp_path, text, message):
     if text is not None:
         (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(InvalidRun, match=told):
+    with pytest.raises(InvalidRun, match=message):
         load_run(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"policy": None}, "has None for 'policy', which is no text"),
         ({"seed": "zero"}, "has 'zero' for 'seed', which is no whole number"),
@@ -70,9 +70,9 @@ def test_what_is_no_run_is_told(tmp_path, text, told):
     ],
 )
 @pytest.mark.parametrize("file", ["records.jsonl", "timings.jsonl"])
-def test_a_line_that_does_not_say_what_it_is_about_is_told(folder, file, wrong, told):
+def test_a_line_that_does_not_say_what_it_is_about_is_reported(folder, file, wrong, message):
     (folder / file).write_text(as_line(ONE) + as_line(TWO | wrong))
-    with pytest.raises(InvalidRun, match=f"{file}: line 2 has.*{told}|{file}: line 2.*{told}"):
+    with pytest.raises(InvalidRun, match=f"{file}: line 2 has.*{message}|{file}: line 2.*{message}"):
         load_run(folder)
 
 
@@ -86,7 +86,7 @@ def test_an_annotation_needs_no_policy_but_a_seed(folder):
 
 
 @pytest.mark.parametrize("field", ["suite", "policies", "scenarios", "seeds"])
-def test_a_manifest_without_what_every_run_has_is_told(tmp_path, field):
+def test_a_manifest_without_what_every_run_has_is_reported(tmp_path, field):
     (tmp_path / "manifest.json").write_text(json.dumps({k: v for k, v in MANIFEST.items() if k != field}))
     with pytest.raises(InvalidRun, match=f"it has None for '{field}'"):
         load_run(tmp_path)
@@ -232,7 +232,7 @@ def test_an_empty_run_is_an_empty_frame(folder):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"ending": ["restart"]}, "for 'ending', which is not plain"),
         ({"left": "b1"}, "for 'left', which is no list"),
@@ -244,22 +244,22 @@ def test_an_empty_run_is_an_empty_frame(folder):
         ({"seed": True}, "for 'seed', which is no whole number"),
     ],
 )
-def test_a_record_that_its_readers_would_stumble_over_is_refused(folder, wrong, told):
+def test_a_record_that_its_readers_would_stumble_over_is_refused(folder, wrong, message):
     (folder / "records.jsonl").write_text(as_line(ONE) + as_line(TWO | wrong))
-    with pytest.raises(InvalidRun, match=f"line 2 has .*{told}"):
+    with pytest.raises(InvalidRun, match=f"line 2 has .*{message}"):
         load_run(folder)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"truths": [{"failed": "b1"}]}, "for 'truths.failed', which is no list"),
         ({"truths": {"failed": []}}, "for 'truths', which is no list"),
         ({"features": {"first_commands": {"original": {}}}}, "None for 'features.first_commands.original.command'"),
     ],
 )
-def test_an_annotation_that_its_readers_would_stumble_over_is_refused(folder, wrong, told):
+def test_an_annotation_that_its_readers_would_stumble_over_is_refused(folder, wrong, message):
     annotation = {name: value for name, value in ONE.items() if name != "policy"}
     (folder / "annotations.jsonl").write_text(as_line(annotation | wrong))
-    with pytest.raises(InvalidRun, match=f"line 1 has .*{told}"):
+    with pytest.raises(InvalidRun, match=f"line 1 has .*{message}"):
         load_run(folder)

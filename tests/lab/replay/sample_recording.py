@@ -172,7 +172,7 @@ def _hand_at(t: float) -> Array:
     ):
         if start <= t <= end:
             return _vessel_at(name, t) + (grip if name != "pitcher" else _rotated(grip, np.array(_roll_at(t))))
-    looks = (
+    pauses = (
         (0, 0.28, -0.16, 0.2),
         (2, -0.22, -0.1, 0.24),
         (4, 0, -0.1, 0.24),
@@ -194,7 +194,7 @@ def _hand_at(t: float) -> Array:
         (49.9, 0, 0, 0.062),
     )
     home = (77.1, 0.46, 0, 0.062), (79, 0.40, -0.2, 0.2)
-    return _path(t, (*looks, *later, *last, (54.5, 0, 0.1, 0.2), (64, 0.3, -0.1, 0.15), *home))
+    return _path(t, (*pauses, *later, *last, (54.5, 0, 0.1, 0.2), (64, 0.3, -0.1, 0.15), *home))
 
 
 def _about_y(roll: Array) -> Array:

@@ -178,8 +178,8 @@ def test_the_ticks_stand_where_their_moments_are(page: Page) -> None:
 
 
 def test_the_posterior_is_the_one_in_force(page: Page) -> None:
-    told = "row => row.children[0].textContent + ': ' + row.children[2].textContent"
-    rows = f"[...document.querySelector('.explanations').children].map({told})"
+    row_text = "row => row.children[0].textContent + ': ' + row.children[2].textContent"
+    rows = f"[...document.querySelector('.explanations').children].map({row_text})"
     assert "nothing happened: 90%" in page.evaluate(rows)
     assert page.evaluate("document.querySelector('.when').textContent") == "before the alarm"
     scrub(page, 41)

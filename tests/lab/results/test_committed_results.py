@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.figures.appearance import described_by, looks_in
+from aquamend_lab.analysis.figures.appearance import described_by, styles_in
 from aquamend_lab.analysis.narrowed import narrowed
 from aquamend_lab.analysis.report.readme_tables import with_tables
-from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, NOT_RUN_YET, OUTSIDE, PUBLISHED, SUITES
+from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, OUTSIDE, PUBLISHED, SUITES
 from aquamend_lab.benchmarks.environment import code_fingerprint
 from aquamend_lab.records import as_line, load_run
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = {"m1-depth-v1": 15, "m1-depth-scaled-v1": 8, "networks-v1": 4, "textbook-v1": 10}
+SAMPLE = {"m1-depth-v1": 15, "m1-depth-scaled-v1": 8, "networks-v1": 2, "textbook-v1": 10, "t4-closure-v3": 2}
 """Scenarios played again, where thirty would take long."""
 FROM_OUTSIDE = (*(suite.name for suite in OUTSIDE), *ELSEWHERE)
 LATER = ("rollbacks",)
@@ -56,7 +56,7 @@ def test_a_sample_played_again_gives_the_same_numbers(run):
     scenarios = [(seed, number) for seed in range(asked["seeds"]) for number in range(asked["scenarios"])]
     if run.suite == "m1-depth-scaled-v1":
         scenarios = [(seed, number) for seed, number in scenarios if number < 8]  # beyond n = 14 it takes seconds
-    several = SAMPLE.get(run.suite, 8 if run.suite.startswith("t4-") else 30)
+    several = SAMPLE.get(run.suite, 4 if run.suite.startswith("t4-") else 30)
     chosen = random.Random(code_fingerprint()).sample(scenarios, several)
     committed = {(r["seed"], r["scenario"], r["policy"]): r for r in run.records}
     annotated = {(a["seed"], a["scenario"]): a for a in run.annotations}
@@ -82,7 +82,7 @@ def test_the_pages_show_these_results(page, suites):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert "<!-- results:begin -->" in text
     runs = [load_run(ROOT / "results" / name) for name in suites]
-    with described_by(looks_in(run.manifest for run in runs)):
+    with described_by(styles_in(run.manifest for run in runs)):
         assert with_tables(text, runs) == text
 
 
@@ -96,8 +96,8 @@ def test_no_policy_has_less_expected_risk_than_exact_on_any_committed_scenario(r
 
 def test_the_oracle_loses_no_more_than_any_policy_on_m1():
     records = load_run(ROOT / "results" / "m1-v2").records
-    told = {(r["seed"], r["scenario"]): r["loss"] for r in records if r["policy"] == "oracle"}
-    assert all(r["loss"] >= told[r["seed"], r["scenario"]] - 1e-9 for r in records)
+    message = {(r["seed"], r["scenario"]): r["loss"] for r in records if r["policy"] == "oracle"}
+    assert all(r["loss"] >= message[r["seed"], r["scenario"]] - 1e-9 for r in records)
 
 
 def test_m1_depth_means_are_what_many_seeds_should_give():
@@ -113,13 +113,7 @@ def test_m1_depth_means_are_what_many_seeds_should_give():
 
 
 def test_results_stay_small():
-    assert sum(path.stat().st_size for path in (ROOT / "results").rglob("*") if path.is_file()) < 10_000_000
-
-
-@pytest.mark.parametrize("suite", NOT_RUN_YET)
-def test_a_suite_without_a_full_run_has_none_in_results(suite):
-    """`make results` makes it; then the suite leaves the list, and is checked as the others are."""
-    assert not (ROOT / "results" / suite).exists()
+    assert sum(path.stat().st_size for path in (ROOT / "results").rglob("*") if path.is_file()) < 15_000_000
 
 
 def test_every_folder_of_results_is_that_of_a_suite_there_is():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.tiers import cases
 
 from aquamend.codec import FirstThatHolds
+from aquamend.codec.plain_text import yaml_data
 from aquamend.errors import InvalidProblem, UnknownCondition
-from aquamend.files.text import yaml_data
 from aquamend.problem.building import Vocabulary, table
 from aquamend.problem.building.rules import resolved
 

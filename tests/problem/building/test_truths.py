@@ -4,12 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aquamend import Belief, Hypothesis, Probe, RecoveryGraph
 from aquamend.errors import InvalidProblem
 from aquamend.problem.building import CauseState, Effect, RootCause, expanded, generated, joint_model
+from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
 from aquamend.problem.model import Discrete, Gaussian, Normal, OneOf, Uniform, ValueOf
-from aquamend.problem.model.spreads import spread_faults, steps_of
+from aquamend.problem.model.spreads import spread_faults, values_of_spread
 
 LEVEL = Belief("level", 10.0, declared=18.0, tolerance=3.0)
 OTHER = Belief("other", 10.0, declared=30.0, tolerance=3.0)
@@ -18,7 +21,7 @@ BELIEFS = (LEVEL, OTHER, TARGET)
 
 
 def test_a_normal_spread_comes_in_steps_of_two_thirds_of_the_tolerance():
-    steps = steps_of(Normal(40.0, 14.0), LEVEL)
+    steps = values_of_spread(Normal(40.0, 14.0), LEVEL)
     every = [40.0 + 2.0 * k for k in range(-21, 22)]
     assert list(steps.values) == [value for value in every if abs(value - 18.0) > 3.0]
     density = np.array([math.exp(-0.5 * ((value - 40.0) / 14.0) ** 2) for value in steps.values])
@@ -27,13 +30,13 @@ def test_a_normal_spread_comes_in_steps_of_two_thirds_of_the_tolerance():
 
 
 def test_a_uniform_spread_is_even_and_reaches_its_upper_end():
-    steps = steps_of(Uniform(20.0, 24.0, step=0.5), LEVEL)
+    steps = values_of_spread(Uniform(20.0, 24.0, step=0.5), LEVEL)
     assert steps.values == (21.5, 22.0, 22.5, 23.0, 23.5, 24.0)
     assert steps.shares == pytest.approx([1 / 6] * 6)
 
 
 def test_listed_values_share_by_weight_and_stand_for_themselves():
-    steps = steps_of(OneOf({1.0: 3.0, 2.0: 1.0}), LEVEL)
+    steps = values_of_spread(OneOf({1.0: 3.0, 2.0: 1.0}), LEVEL)
     assert (steps.values, steps.shares, steps.width) == ((1.0, 2.0), (0.75, 0.25), 0.0)
 
 
@@ -144,6 +147,17 @@ def test_a_mean_follows_the_truth_and_is_as_wide_as_its_step():
     assert list(rows["off"]) == [45.0, 0.7]
     mean, sd = rows["added (level=42, target=C)"]
     assert (mean, sd) == (42.0, pytest.approx(math.sqrt(0.7**2 + 2.0**2 / 12.0)))
+
+
+@pytest.mark.parametrize("belief", ["level", "level-1", "level 2e"])
+@given(factor=st.floats(1e-9, 1e9), offset=st.floats(-1e9, 1e9).filter(bool))
+def test_a_mean_is_read_as_learning_writes_it_however_small_its_numbers(belief, factor, offset):
+    beliefs = dict.fromkeys(["level", "level-1", "level 2e"])
+    text = f"{belief} {'-' if offset < 0 else '+'} {abs(offset):.8g}"
+    assert belief_followed(text, beliefs) == FollowedTruth(belief, 1.0, float(f"{offset:.8g}"))
+    assert belief_followed(f"{factor:.8g} * {text}", beliefs) == FollowedTruth(
+        belief, float(f"{factor:.8g}"), float(f"{offset:.8g}")
+    )
 
 
 def test_a_probe_that_answers_a_value_errs_evenly():

@@ -9,7 +9,7 @@ from scipy.integrate import quad, trapezoid
 from scipy.stats import norm
 
 from aquamend.codec import load, write
-from aquamend.codec.records import documented, entries
+from aquamend.codec.annotations import documented, entries
 from aquamend.problem.model import Discrete, Gaussian, Mixture, Samples
 from aquamend.problem.model.kernels import DEFAULT_OUTLIERS, KERNELS, interval_tables, rows_by_name
 from aquamend.problem.model.kernels.normal_mixture import normal_tail, silverman

@@ -150,7 +150,7 @@ def said(values):
 def test_a_corrected_belief_may_be_any_other_value_that_is_true_under_some_hypothesis_in_file_order():
     """20 is within tolerance of 18: it is another value all the same, right and wrong where 18 is."""
     belief = Belief("b", 1.0, declared=18.0, tolerance=3.0)
-    values = valued(belief, [None, 45.0, 20.0, 46.0, 45.0]).values_of(0)
+    values = valued(belief, [None, 45.0, 20.0, 46.0, 45.0]).new_values[0]
     assert said(values) == [45.0, 20.0, 46.0]
     assert [v.wrong.tolist() for v in values] == [[1, 0, 1, 0, 0], [0, 1, 0, 1, 1], [1, 0, 1, 0, 0]]
     assert all(v.if_undone.tolist() == v.wrong.tolist() for v in values)
@@ -160,20 +160,20 @@ def test_a_corrected_belief_may_be_any_other_value_that_is_true_under_some_hypot
 @pytest.mark.parametrize("needs_support", [True, False])
 def test_the_declared_value_is_never_declared_again(may_keep, needs_support):
     belief = Belief("b", 1.0, may_keep=may_keep, declared="A", needs_support=needs_support)
-    assert said(valued(belief, [None, "B", "A"]).values_of(0)) == ["B"]
-    assert said(valued(belief, [None, "A"]).values_of(0)) == []
+    assert said(valued(belief, [None, "B", "A"]).new_values[0]) == ["B"]
+    assert said(valued(belief, [None, "A"]).new_values[0]) == []
 
 
 def test_once_another_value_is_in_force_the_first_one_may_be_declared_and_that_one_no_more():
     belief = Belief("b", 1.0, declared="A")
     now = replace(valued(belief, [None, "B", "C"]), redeclared={"b": Redeclared("B")})
-    assert said(now.values_of(0)) == ["A", "C"]
+    assert said(now.new_values[0]) == ["A", "C"]
     np.testing.assert_array_equal(now.failed[:, 0], [1, 0, 1])
 
 
 def test_what_failed_without_a_value_makes_every_value_wrong_and_names_none():
     for declared, other in (("A", "B"), (18.0, 45.0)):
-        values = valued(Belief("b", 1.0, declared=declared), [None, other, LOST]).values_of(0)
+        values = valued(Belief("b", 1.0, declared=declared), [None, other, LOST]).new_values[0]
         assert said(values) == [other]
         assert values[0].wrong.tolist() == [1, 0, 1]
 
@@ -181,11 +181,11 @@ def test_what_failed_without_a_value_makes_every_value_wrong_and_names_none():
 def test_a_value_of_prior_zero_may_be_declared_too():
     given = valued(Belief("b", 1.0, declared="A"), [None, "B"])
     priors = [replace(h, prior=p) for h, p in zip(given.model.hypotheses, (1.0, 0.0), strict=True)]
-    assert said(replace(given, model=replace(given.model, hypotheses=priors)).values_of(0)) == ["B"]
+    assert said(replace(given, model=replace(given.model, hypotheses=priors)).new_values[0]) == ["B"]
 
 
 def test_a_belief_without_a_value_is_repaired_and_right_then():
-    (repaired,) = problem().values_of(0)
+    (repaired,) = problem().new_values[0]
     assert repaired.value is None
     assert repaired.wrong.tolist() == [0, 0]
 

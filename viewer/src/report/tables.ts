@@ -12,7 +12,7 @@ export function compare(a: number | string, b: number | string): number {
   return String(a).localeCompare(String(b));
 }
 
-function sortable(table: HTMLTableElement): void {
+export function sortable(table: HTMLTableElement): void {
   const body = table.tBodies[0];
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
   if (!body || body.rows.length < 2) return;
@@ -39,7 +39,7 @@ function sortable(table: HTMLTableElement): void {
   });
 }
 
-function filterable(box: Element, table: HTMLTableElement): void {
+export function filterable(box: Element, table: HTMLTableElement): void {
   const body = table.tBodies[0];
   if (!body || body.rows.length < LONG) return;
   const input = document.createElement("input");
@@ -51,13 +51,4 @@ function filterable(box: Element, table: HTMLTableElement): void {
     for (const row of body.rows) row.hidden = !(row.textContent ?? "").toLowerCase().includes(wanted);
   });
   box.querySelector(".scroll")?.before(input);
-}
-
-if (typeof document !== "undefined") {
-  for (const box of document.querySelectorAll(".table")) {
-    const table = box.querySelector("table");
-    if (!table) continue;
-    sortable(table);
-    filterable(box, table);
-  }
 }

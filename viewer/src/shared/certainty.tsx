@@ -1,6 +1,6 @@
 // How sure a decision is: what each answer would lead to, the bounds as a gauge, the nearest flips as a tornado.
 import type { Choice } from "./data";
-import { num, percent, quantity } from "./format";
+import { num, percent, percents, quantity } from "./format";
 
 export function Answers({ choice, unit }: { choice: Choice; unit: string }) {
   if (!choice.answers.length) return null;
@@ -67,7 +67,7 @@ export function Flips({ choice }: { choice: Choice }) {
                   <span class="now" style={{ left: `${100 * flip.now}%` }} />
                   <span class="at" style={{ left: `${100 * flip.at}%` }} />
                 </span>
-                <span class="amount">{percent(flip.now)} → {percent(flip.at)}</span>
+                <span class="amount">{percents(flip.now, flip.at).join(" → ")}</span>
               </td>
               <td>{flip.to}</td>
             </tr>

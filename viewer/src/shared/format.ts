@@ -25,6 +25,13 @@ export function percent(p: number): string {
   return hundredths < 9.95 || hundredths >= 99.5 ? `${(Math.floor(10 * hundredths + 0.5) / 10).toFixed(1)}%` : `${Math.floor(hundredths + 0.5)}%`;
 }
 
+// Two probabilities with as few digits as tell them apart: 32.1% and 32.4%, not 32% and 32%.
+export function percents(p: number, q: number): [string, string] {
+  let texts: [string, string] = [percent(p), percent(q)];
+  for (let digits = 1; digits <= 4 && p !== q && texts[0] === texts[1]; digits++) texts = [`${(100 * p).toFixed(digits)}%`, `${(100 * q).toFixed(digits)}%`];
+  return texts;
+}
+
 // A time on the clock of a story: seconds of a simulation, or the time of day where the calendar is known.
 export function clock(time: number, began: number | null): string {
   if (began === null) return `${time.toFixed(1)} s`;

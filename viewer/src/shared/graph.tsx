@@ -31,7 +31,13 @@ export function Graph({ nodes, edges, picked, onPick }: Shown) {
     setWidth(Math.max(280, element.clientWidth));
     return () => observer.disconnect();
   }, []);
-  const order = useMemo(() => ordered(nodes, edges), [nodes, edges]);
+  // The order depends on what is connected, not on what is known: it stays where only doubts and prices change.
+  const connected = JSON.stringify([nodes.map(({ name, kind }) => [name, kind]), edges]);
+  const names = useMemo(() => ordered(nodes, edges), [connected]);
+  const order = useMemo(() => {
+    const now = new Map(nodes.map((node) => [node.name, node]));
+    return names.map((column) => column.map((name) => now.get(name)!));
+  }, [names, nodes]);
   const { boxes, height, room } = useMemo(() => placed(order, width), [order, width]);
   const chosen = picked === undefined ? own : picked;
   const lit = useMemo(() => (chosen === null ? null : downstream(chosen, edges)), [chosen, edges]);
@@ -61,7 +67,7 @@ export function Graph({ nodes, edges, picked, onPick }: Shown) {
             style={{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}
             title={described(box.node)} onClick={() => pick(box.node.name)}
           >
-            <span class="name">{box.node.name}</span>
+            <span class="name">{breakable(box.node.name)}</span>
             {box.node.note && <span class="note"> {box.node.note}</span>}
             {box.node.doubt !== null && <span class="doubt"><span style={{ width: `${100 * box.node.doubt}%` }} /></span>}
             <span class="signs" aria-hidden="true">{box.node.marks.map((mark) => SIGNS[mark]?.[0]).join("")}</span>
@@ -77,6 +83,9 @@ export function Graph({ nodes, edges, picked, onPick }: Shown) {
   );
 }
 
+// A name that may go on in the next line after each of its words.
+const breakable = (name: string) => name.split(/(?<=[_-])/).flatMap((part, i) => (i ? [<wbr key={i} />, part] : [part]));
+
 const described = (node: GraphNode) => [node.name, node.note, ...node.marks.map((mark) => SIGNS[mark]?.[1] ?? mark)].filter(Boolean).join(", ");
 
 // All that rests on a node, and the node itself.
@@ -87,7 +96,7 @@ export function downstream(name: string, edges: Edge[]): Set<string> {
 }
 
 // Each column from top to bottom, in an order in which few edges cross.
-function ordered(nodes: GraphNode[], edges: Edge[]): GraphNode[][] {
+function ordered(nodes: GraphNode[], edges: Edge[]): string[][] {
   const graph = new Dagre();
   graph.setGraph({ rankdir: "LR" });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -97,7 +106,8 @@ function ordered(nodes: GraphNode[], edges: Edge[]): GraphNode[][] {
   layout(graph);
   const at = (node: GraphNode) => graph.node(node.name)?.y ?? 0;
   const actions = nodes.filter((node) => node.kind === "action"); // these come in the order in which they are done
-  return [...COLUMNS.slice(0, 2).map((column) => nodes.filter((node) => node.kind === column).sort((a, b) => at(a) - at(b))), actions];
+  const others = COLUMNS.slice(0, 2).map((column) => nodes.filter((node) => node.kind === column).sort((a, b) => at(a) - at(b)));
+  return [...others, actions].map((column) => column.map(({ name }) => name));
 }
 
 interface Room { width: number; between: number }

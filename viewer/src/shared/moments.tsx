@@ -19,7 +19,7 @@ export function Moments({ moments, unit, began }: { moments: Moment[]; unit: str
           {!plain(moment) && <h3>{moment.title}</h3>}
           {moment.text && <p>{moment.text}</p>}
           {moment.picture && <img src={moment.picture} alt={`The scene: ${moment.title}`} loading="lazy" />}
-          {moment.choice && <Decision choice={moment.choice} unit={unit} told={moment.text} />}
+          {moment.choice && <Decision choice={moment.choice} unit={unit} heading={moment.text} />}
         </li>
       ))}
     </ol>
@@ -29,10 +29,10 @@ export function Moments({ moments, unit, began }: { moments: Moment[]; unit: str
 // A moment of a session's log says in its title what kind it is; a decision's is the step.
 const plain = (moment: Moment) => moment.number !== null && moment.choice === null;
 
-export function Decision({ choice, unit, told }: { choice: Choice; unit: string; told: string }) {
+export function Decision({ choice, unit, heading }: { choice: Choice; unit: string; heading: string }) {
   return (
     <div class="decision">
-      {choice.why && choice.why !== told && <p class="why">{choice.why}</p>}
+      {choice.why && choice.why !== heading && <p class="why">{choice.why}</p>}
       <Options choice={choice} unit={unit} />
       {choice.answers.length > 0 && <details><summary>What each answer would lead to</summary><Answers choice={choice} unit={unit} /></details>}
       {(choice.flips.length > 0 || choice.nearest_flip || choice.certificate) && (

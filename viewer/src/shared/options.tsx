@@ -28,7 +28,7 @@ export function Options({ choice, unit }: { choice: Choice; unit: string }) {
         </tbody>
       </table>
       {choice.options.length > rows.length && (
-        <button type="button" class="more" onClick={() => showAll(true)}>{choice.options.length - rows.length} more, all dearer</button>
+        <button type="button" class="more" onClick={() => showAll(true)}>{choice.options.length - rows.length} more, all more costly</button>
       )}
     </div>
   );

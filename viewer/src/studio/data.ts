@@ -27,8 +27,9 @@ export interface SessionView extends SessionLine { asked: { act: string; reason:
 export interface Situation { problem: string; observed: Observation[]; policy: string; turned: Record<string, number> }
 
 // What stands in the page when it opens.
+export interface Family { prefix: string; letter: string; low: number; high: number | null; step: number; usual: number }
 export interface Start {
-  format: string; file: string; problem: string; policy: string; policies: string[]; view: View | null; sessions: boolean; tab: string;
+  format: string; file: string; problem: string; policy: string; policies: string[]; families: Family[]; view: View | null; sessions: boolean; tab: string;
   states: Record<string, View> | null; beyond: number; grid: Record<string, number[]>;
 }
 

@@ -18,7 +18,14 @@ const COLOURS = HighlightStyle.define([
 ]);
 const HOLDS = ["beliefs", "probes", "actions", "operations", "causes", "hypotheses", "alarm", "alarms", "endings", "restart", "escalate", "plans"];
 
-export function File({ text, revision, change, type, checked, online }: { text: string; revision: number; change: (text: string) => void; type: (text: string) => void; checked: Checked | null; online: boolean }) {
+export interface FileShown {
+  text: string; checked: Checked | null; online: boolean;
+  revision: number; // counts the changes that did not come from the editor itself
+  change: (text: string) => void; // somebody has edited the tree
+  type: (text: string) => void; // or typed
+}
+
+export function File({ text, revision, change, type, checked, online }: FileShown) {
   const faults = checked?.faults ?? [];
   return (
     <div class="file">

@@ -2,13 +2,19 @@
 import { render } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, type Checked, keyOf, type Observation, Refused, type Situation, type Start, type Tick, type View } from "./data";
-import { File } from "./file";
+import type { FileShown } from "./file";
+import { painted, run } from "./later";
+import { Newest } from "./newest";
 import { Plan } from "./plan";
+import { PolicyChoice } from "./policies";
 import { Sessions } from "./sessions";
 import { DecisionCard, Evidence, Knobs, Picture, Weighed } from "./situation";
 
 const start = JSON.parse(document.getElementById("story")!.textContent!) as Start;
 const online = start.states === null;
+const choosable = { policies: start.policies, families: start.families };
+const QUIET_MS = 250; // before what takes longer is asked for
+const views = new Newest((situation: Situation, signal) => ask<View>("view", { ...situation, flips: false }, signal));
 
 // The nearest state that stands in an offline page: readings are taken to the grid that they were computed on.
 function stored(observed: Observation[]): View | null {
@@ -34,9 +40,8 @@ function Studio() {
   const [ticks, setTicks] = useState<Record<string, Tick[]>>({});
   const situation = useMemo<Situation>(() => ({ problem: text, observed, policy, turned }), [text, observed, policy, turned]);
   const first = useRef(true);
-  const flight = useRef<AbortController | null>(null);
 
-  // The decision first, and what would flip it once nothing else is turned: that takes longer.
+  // A decision is drawn at once; what would flip it and how losses split, which takes longer, once nothing else is turned.
   useEffect(() => {
     if (first.current) {
       first.current = false;
@@ -51,26 +56,33 @@ function Studio() {
       } else setView({ ...found, edges: start.view!.edges, corrections: start.view!.corrections, knobs: start.view!.knobs });
       return;
     }
-    flight.current?.abort();
-    const stop = (flight.current = new AbortController());
-    setBusy(true);
+    const stop = new AbortController();
     const began = performance.now();
-    ask<View>("view", { ...situation, flips: false }, stop.signal)
-      .then((quick) => {
-        setView((known) => ({ ...quick, knobs: Object.keys(turned).length && known ? known.knobs : quick.knobs }));
-        setWrong("");
-        setBusy(false);
-        requestAnimationFrame(() => Object.assign(document.body.dataset, { redrawn: (performance.now() - began).toFixed(1) }));
-        return new Promise((later) => setTimeout(later, 250));
-      })
-      .then(() => (stop.signal.aborted ? null : ask<View>("view", { ...situation, flips: true }, stop.signal)))
-      .then((whole) => whole && setView((known) => ({ ...whole, knobs: Object.keys(turned).length && known ? known.knobs : whole.knobs })))
-      .catch((error) => {
-        if (stop.signal.aborted) return;
-        setBusy(false);
-        setWrong(error instanceof Refused ? error.detail : String(error));
-        if (error instanceof Refused && error.faults.length) setChecked({ valid: false, faults: error.faults, findings: [] });
-      });
+    const draw = (found: View) => setView((known) => ({ ...found, knobs: Object.keys(turned).length && known ? known.knobs : found.knobs }));
+    const refused = (error: unknown) => {
+      if (stop.signal.aborted) return;
+      window.clearTimeout(slow);
+      setBusy(false);
+      setWrong(error instanceof Refused ? error.detail : String(error));
+      if (error instanceof Refused && error.faults.length) setChecked({ valid: false, faults: error.faults, findings: [] });
+    };
+    let later = 0;
+    const slow = window.setTimeout(() => setBusy(true), QUIET_MS / 2);
+    views.want(situation).then((quick) => {
+      if (quick === null) return;
+      draw(quick); // also where something has been turned since: it is on its way there
+      if (stop.signal.aborted) return;
+      window.clearTimeout(slow);
+      setWrong("");
+      setBusy(false);
+      painted(() => Object.assign(document.body.dataset, { redrawn: (performance.now() - began).toFixed(1) }));
+      later = window.setTimeout(() => ask<View>("view", { ...situation, flips: true }, stop.signal).then((whole) => stop.signal.aborted || draw(whole), refused), QUIET_MS);
+    }, refused);
+    return () => {
+      stop.abort();
+      window.clearTimeout(slow);
+      window.clearTimeout(later);
+    };
   }, [situation]);
 
   // Faults and what looks odd, as one types.
@@ -84,14 +96,26 @@ function Studio() {
     };
   }, [text, tab]);
 
+  // Where the decision flips on each knob in sight, one after another while nothing is turned.
   useEffect(() => setTicks({}), [text, observed, policy]);
-  const asked = useRef(new Set<string>());
-  useEffect(() => asked.current.clear(), [text, observed, policy]);
-  const wanted = useCallback((key: string) => {
-    if (!online || asked.current.has(key)) return;
-    asked.current.add(key);
-    ask<{ ticks: Tick[] }>("ticks", { ...situation, turned: {}, knob: key }).then(({ ticks: found }) => setTicks((known) => ({ ...known, [key]: found })), () => asked.current.delete(key));
-  }, [situation]);
+  const known = useRef(ticks);
+  known.current = ticks;
+  const [inSight, setInSight] = useState<string[]>([]);
+  useEffect(() => {
+    if (!online || tab !== "situation" || !text.trim()) return;
+    const stop = new AbortController();
+    const ticksOf = async (key: string) => {
+      const { ticks: found } = await ask<{ ticks: Tick[] }>("ticks", { ...situation, turned: {}, knob: key }, stop.signal);
+      if (!stop.signal.aborted) setTicks((others) => ({ ...others, [key]: found }));
+    };
+    const later = window.setTimeout(async () => {
+      for (const key of inSight) if (!stop.signal.aborted && !(key in known.current)) await ticksOf(key).catch(() => undefined);
+    }, 2 * QUIET_MS);
+    return () => {
+      window.clearTimeout(later);
+      stop.abort();
+    };
+  }, [situation, inSight, tab]);
 
   const turn = (key: string, value: number | null) => setTurned((known) => {
     const { [key]: _, ...rest } = known;
@@ -102,10 +126,10 @@ function Studio() {
     setText(next);
     setTurned((known) => (Object.keys(known).length ? {} : known));
   };
-  const observe = (seen: Observation) => {
+  const observe = useCallback((seen: Observation) => {
     setWrong("");
-    setObserved([...observed, seen]);
-  };
+    setObserved((known) => [...known, seen]);
+  }, []);
   const edit = (next: string) => {
     type(next);
     setRevision((count) => count + 1);
@@ -118,13 +142,15 @@ function Studio() {
     setFile(given.name);
     edit(await given.text());
   };
+  const weighed = useMemo(() => view && <Weighed view={view} />, [view]); // drawn again only where they have changed
+  const picture = useMemo(() => view && <Picture view={view} picked={picked} pick={setPicked} observe={observe} />, [view, picked]);
   const tabs = [["situation", "Situation"], ["plan", "Plan"], ["file", "File"], ...(start.sessions && online ? [["sessions", "Sessions"]] : [])] as const;
   return (
     <div class="studio" onDragOver={(event) => online && event.preventDefault()} onDrop={(event) => { if (online) { event.preventDefault(); void take(event.dataTransfer?.files); } }}>
       <header class="head">
         <h1>{view?.name ?? "AquaMend studio"}</h1>
         <nav aria-label="Views">{tabs.map(([key, title]) => <button key={key} type="button" aria-current={tab === key ? "page" : undefined} onClick={() => setTab(key!)}>{title}</button>)}</nav>
-        {online && <label class="control">policy <select value={policy} onChange={(event) => setPolicy(event.currentTarget.value)}>{start.policies.map((name) => <option key={name}>{name}</option>)}</select></label>}
+        {online && <span class="control"><PolicyChoice label="policy" value={policy} set={setPolicy} {...choosable} /></span>}
         {online && <label class="control pick">open a file <input type="file" accept=".yaml,.yml,.json" onChange={(event) => void take(event.currentTarget.files)} /></label>}
         <small>{file.split(/[\\/]/).pop()}{!online && ` · offline, ${Object.keys(start.states!).length} states`}</small>
       </header>
@@ -137,26 +163,43 @@ function Studio() {
             <div class="situation">
               <div class="left">
                 <DecisionCard view={view} busy={busy} />
-                <Weighed view={view} />
+                {weighed}
               </div>
               <div class="right">
-                <Picture view={view} picked={picked} pick={setPicked} observe={observe} />
-                <Knobs {...{ knobs: view.knobs, turned, ticks, unit: view.unit, online, turn, wanted }} />
+                {picture}
+                <Knobs {...{ knobs: view.knobs, turned, ticks, unit: view.unit, online, turn, inSight: setInSight }} />
               </div>
             </div>
             {!online && start.beyond > 0 && <p class="hint">What the states in this page do not cover has a probability of {(100 * start.beyond).toFixed(1)} % after the answers that the plan asks for. Readings are on a grid.</p>}
           </>
         )}
-        {tab === "plan" && text.trim() && <Plan situation={situation} policies={start.policies} online={online} />}
-        {tab === "file" && <File text={text} revision={revision} change={edit} type={type} checked={checked} online={online} />}
-        {tab === "sessions" && <Sessions policies={start.policies} />}
+        {tab === "plan" && text.trim() && <Plan situation={situation} choosable={choosable} online={online} />}
+        {tab === "file" && <FileView text={text} revision={revision} change={edit} type={type} checked={checked} online={online} />}
+        {tab === "sessions" && <Sessions choosable={choosable} />}
       </main>
     </div>
   );
 }
 
-const app = document.getElementById("app")!;
-app.replaceChildren();
-render(<Studio />, app);
-document.body.dataset.ready = "yes";
-requestAnimationFrame(() => Object.assign(document.body.dataset, { shown: performance.now().toFixed(1) }));
+function FileView(shown: FileShown) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const here = place.current!;
+    run("editor");
+    return () => globalThis.showFile!(here, null);
+  }, []);
+  useEffect(() => globalThis.showFile!(place.current!, shown));
+  return <div ref={place} />;
+}
+
+// The decision stands in the page already: it is drawn before this does anything that takes time.
+function begin() {
+  const app = document.getElementById("app")!;
+  app.replaceChildren();
+  render(<Studio />, app);
+  document.body.dataset.ready = "yes";
+  painted(() => Object.assign(document.body.dataset, { shown: performance.now().toFixed(1) }));
+}
+
+if (document.hidden) begin(); // nothing is painted there
+else painted(begin);

@@ -4,14 +4,23 @@ import type { Num, Story } from "../shared/data";
 import { quantity } from "../shared/format";
 import { StoryParts } from "../shared/storyparts";
 import { ask, Refused, type SessionLine, type SessionView, stepWords } from "./data";
+import { type Choosable, PolicyChoice } from "./policies";
+
+const PAGE = 100; // sessions that are listed at once
 
 const day = (time: number) => new Date(1000 * time).toISOString().slice(0, 19).replace("T", " ");
 
-export function Sessions({ policies }: { policies: string[] }) {
+export function Sessions({ choosable }: { choosable: Choosable }) {
   const [lines, setLines] = useState<Map<string, SessionLine>>(new Map());
   const [open, setOpen] = useState<string | null>(null);
+  const [more, setMore] = useState(false);
+  const older = (after: number) => ask<{ sessions: SessionLine[]; total: number }>(`sessions?after=${after}&limit=${PAGE}`).then((part) => {
+    setMore(after + part.sessions.length < part.total);
+    setLines((known) => new Map([...part.sessions.map((line) => [line.session, line] as const), ...known]));
+  }, () => undefined);
+  useEffect(() => void older(0), []);
   useEffect(() => {
-    const live = new EventSource("/api/live");
+    const live = new EventSource(`/api/live?limit=${PAGE}`);
     live.addEventListener("session", (event) => {
       const line = JSON.parse((event as MessageEvent<string>).data) as SessionLine;
       setLines((known) => new Map(known).set(line.session, line));
@@ -38,13 +47,14 @@ export function Sessions({ policies }: { policies: string[] }) {
             </li>
           ))}
         </ul>
+        {more && <p class="hint">These are the latest {lines.size}. <button type="button" class="quiet" onClick={() => void older(lines.size)}>older ones</button></p>}
       </section>
-      {open && <One key={open} name={open} policies={policies} />}
+      {open && <One key={open} name={open} choosable={choosable} />}
     </div>
   );
 }
 
-function One({ name, policies }: { name: string; policies: string[] }) {
+function One({ name, choosable }: { name: string; choosable: Choosable }) {
   const [view, setView] = useState<SessionView | null>(null);
   const [story, setStory] = useState<Story | null>(null);
   const [wrong, setWrong] = useState("");
@@ -71,8 +81,9 @@ function One({ name, policies }: { name: string; policies: string[] }) {
       {wrong && <p class="wrong" role="alert">{wrong}</p>}
       {view?.asked && <Question path={path} view={view} />}
       {view?.in_doubt && <p class="verdict bad">In doubt: {view.in_doubt}. Once nothing moves any more, say what became of it with <code>aquamend session settle</code>.</p>}
-      {story && <p class="verdict">{story.verdict}</p>}
-      <Replay path={path} policies={policies} unit={view?.unit ?? ""} />
+      {story ? <p class="verdict">{story.verdict}</p> : !wrong && <p class="hint" role="status">Its story is being told …</p>}
+      <Recorded name={name} />
+      <Replay path={path} choosable={choosable} unit={view?.unit ?? ""} />
       {story && <StoryParts story={story} />}
     </section>
   );
@@ -98,15 +109,44 @@ function Question({ path, view }: { path: string; view: SessionView }) {
   );
 }
 
+// The replay of a session that has one, in a frame of its own; a large page, so it is shown when it is asked for.
+function Recorded({ name }: { name: string }) {
+  const address = `/replay?session=${encodeURIComponent(name)}`;
+  const [there, setThere] = useState(false);
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    let here = true;
+    fetch(address, { method: "HEAD" }).then((answer) => here && setThere(answer.status === 200), () => undefined);
+    return () => void (here = false);
+  }, [address]);
+  if (!there) return null;
+  return (
+    <details class="recorded" onToggle={(event) => setShown(event.currentTarget.open)}>
+      <summary>The replay in 3-D</summary>
+      {shown && <iframe src={address} title={`Replay of ${name}`} sandbox="allow-scripts" />}
+    </details>
+  );
+}
+
 interface Replayed { policy: string; steps: Record<string, unknown>[]; unanswered: string | null; expected_loss: Num | null; happened: { cost: Num; expected_loss: Num | null; policy: string } }
 
-function Replay({ path, policies, unit }: { path: string; policies: string[]; unit: string }) {
+function Replay({ path, choosable, unit }: { path: string; choosable: Choosable; unit: string }) {
+  const [policy, setPolicy] = useState("");
   const [found, setFound] = useState<Replayed | null>(null);
+  const [wrong, setWrong] = useState("");
+  useEffect(() => {
+    setFound(null);
+    setWrong("");
+    if (!policy) return;
+    const stop = new AbortController();
+    ask<Replayed>(`${path}/replay`, { policy }, stop.signal).then(setFound, (error) => stop.signal.aborted || setWrong(error instanceof Refused ? error.detail : String(error)));
+    return () => stop.abort();
+  }, [path, policy]);
   return (
-    <div class="replayed">
-      <label>what would another policy have done? <select value="" onChange={(event) => ask<Replayed>(`${path}/replay`, { policy: event.currentTarget.value }).then(setFound)}>
-        {["", ...policies].map((name) => <option key={name} value={name}>{name || "choose one"}</option>)}
-      </select></label>
+    <div class="replayed" aria-live="polite">
+      <PolicyChoice label="what would another policy have done?" value={policy} set={setPolicy} none="choose one" {...choosable} />
+      {policy && !found && !wrong && <p class="hint" role="status">Its decisions are being made …</p>}
+      {wrong && <p class="wrong" role="alert">{wrong}</p>}
       {found && <p><b>{found.policy}</b>: {found.steps.map(stepWords).join(" → ")}. {found.unanswered ? `The record ends there: nobody ran ${found.unanswered} that often.` : `Expected loss ${quantity(found.expected_loss ?? "inf", unit)}; ${found.happened.policy}: ${quantity(found.happened.expected_loss ?? found.happened.cost, unit)}.`}</p>}
     </div>
   );

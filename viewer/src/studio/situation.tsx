@@ -1,12 +1,12 @@
 // The situation: what is known so far, the graph, what a probe might answer, the decision, the knobs.
-import { useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Answers, Flips, Gauge } from "../shared/certainty";
 import { percent, quantity } from "../shared/format";
 import { Graph } from "../shared/graph";
 import { Options } from "../shared/options";
 import type { Knob, Observation, ProbeAnswers, Tick, View } from "./data";
 
-const told = (outcome: string | number) => (typeof outcome === "number" ? Number(outcome.toPrecision(6)).toString() : outcome);
+const written = (outcome: string | number) => (typeof outcome === "number" ? Number(outcome.toPrecision(6)).toString() : outcome);
 
 export function Evidence({ observed, back }: { observed: Observation[]; back: (length: number) => void }) {
   if (!observed.length) return null;
@@ -14,7 +14,7 @@ export function Evidence({ observed, back }: { observed: Observation[]; back: (l
     <p class="evidence" aria-label="What if">
       <b>What if</b>
       {observed.map(({ probe, outcome }, i) => (
-        <button key={i} type="button" class="chip" onClick={() => back(i)} title="Back to before this answer">{probe} = {told(outcome)} <span aria-hidden="true">×</span></button>
+        <button key={i} type="button" class="chip" onClick={() => back(i)} title="Back to before this answer">{probe} = {written(outcome)} <span aria-hidden="true">×</span></button>
       ))}
       <button type="button" class="quiet" onClick={() => back(0)}>back to the beginning</button>
     </p>
@@ -48,15 +48,28 @@ export function Weighed({ view }: { view: View }) {
   );
 }
 
+// Whoever picks by the keyboard goes on in the panel that opens, and comes back to the graph with Escape.
 export function Picture({ view, picked, pick, observe }: { view: View; picked: string | null; pick: (name: string | null) => void; observe: (seen: Observation) => void }) {
+  const card = useRef<HTMLElement>(null);
+  const byKey = useRef(false);
+  const back = (event: KeyboardEvent) => {
+    byKey.current = event.key === "Enter" || event.key === " ";
+    if (event.key !== "Escape" || picked === null) return;
+    card.current!.querySelector<HTMLElement>(".node[aria-pressed=true]")?.focus();
+    pick(null);
+  };
+  useLayoutEffect(() => {
+    if (picked !== null && byKey.current) card.current!.querySelector<HTMLElement>(".panel")?.focus();
+    byKey.current = false;
+  }, [picked]);
   const probe = view.probes.find(({ name }) => name === picked);
   const undoing = view.corrections.find(({ belief }) => belief === picked);
   return (
-    <section class="card picture" aria-label="Recovery graph">
+    <section class="card picture" aria-label="Recovery graph" ref={card} onKeyDown={back} onPointerDown={() => (byKey.current = false)}>
       <Graph nodes={view.nodes} edges={view.edges} picked={picked} onPick={pick} />
       {probe && <ProbePanel key={probe.name} probe={probe} unit={view.unit} observe={observe} />}
       {undoing && (
-        <p class="panel"><b>{undoing.belief}</b> is wrong with {percentOf(view.doubts[undoing.belief])}. {undoing.undo.length ? `Correcting it undoes ${undoing.undo.join(", ")}: ${quantity(undoing.cost, view.unit)}.` : `Nothing that was done rests on it${undoing.cost === "inf" ? ", and it cannot be corrected" : ": correcting it is free"}.`}</p>
+        <p class="panel" tabIndex={-1}><b>{undoing.belief}</b> is wrong with {percentOf(view.doubts[undoing.belief])}. {undoing.undo.length ? `Correcting it undoes ${undoing.undo.join(", ")}: ${quantity(undoing.cost, view.unit)}.` : `Nothing that was done rests on it${undoing.cost === "inf" ? ", and it cannot be corrected" : ": correcting it is free"}.`}</p>
       )}
       {!picked && <p class="hint">Click a probe to see what it may answer, a belief to see what rests on it.</p>}
     </section>
@@ -66,9 +79,9 @@ export function Picture({ view, picked, pick, observe }: { view: View; picked: s
 const percentOf = (p: number | null | undefined) => (p === null || p === undefined ? "an unknown probability" : percent(p));
 
 function ProbePanel({ probe, unit, observe }: { probe: ProbeAnswers; unit: string; observe: (seen: Observation) => void }) {
-  if (probe.why_illegal) return <p class="panel"><b>{probe.name}</b> cannot be run now: {probe.why_illegal}.</p>;
+  if (probe.why_illegal) return <p class="panel" tabIndex={-1}><b>{probe.name}</b> cannot be run now: {probe.why_illegal}.</p>;
   return (
-    <div class="panel" role="group" aria-label={`What if ${probe.name} answers`}>
+    <div class="panel" role="group" tabIndex={-1} aria-label={`What if ${probe.name} answers`}>
       <p><b>{probe.name}</b>, {quantity(probe.cost, unit)}. What if it answers …</p>
       {probe.answers.length > 0 && (
         <div class="answers-row">
@@ -102,6 +115,10 @@ function Densities({ probe, observe }: { probe: ProbeAnswers; observe: (seen: Ob
         <path class="curve all" d={path(probe.curves[0]!.density)} />
         <line class="reading" x1={(WIDTH * (reading - low)) / (high - low)} x2={(WIDTH * (reading - low)) / (high - low)} y1="0" y2={HEIGHT} />
       </svg>
+      <ul class="legend">
+        {probe.curves.slice(1).map((curve, i) => <li key={curve.label}><svg class="key" width="22" height="8" aria-hidden="true"><path class={`curve band-${i % 7}`} d="M0 4H22" /></svg> {curve.label}</li>)}
+        <li><svg class="key" width="22" height="8" aria-hidden="true"><path class="curve all" d="M0 4H22" /></svg> {probe.curves[0]!.label}</li>
+      </ul>
       <input type="range" min={low} max={high} step="any" value={reading} aria-label={`Reading of ${probe.name}`} aria-valuetext={String(value)} onInput={(event) => setReading(Number(event.currentTarget.value))} />
       <p><button type="button" class="answer" onClick={() => observe({ probe: probe.name, outcome: value })}>{probe.name} = {value}</button> {heights[0] && <span class="hint">speaks most for {heights[0].label}</span>}</p>
     </div>
@@ -112,11 +129,13 @@ const GROUPS: [turns: string, title: string][] = [
   ["prior", "doubt before the alarm"], ["cost", "cost of a probe"], ["quality", "quality of a probe"], ["residual", "loss if wrong and kept"], ["undo", "cost of undoing"],
 ];
 
-interface Turning { knobs: Knob[]; turned: Record<string, number>; ticks: Record<string, Tick[]>; unit: string; online: boolean; turn: (key: string, value: number | null) => void; wanted: (key: string) => void }
+interface Turning { knobs: Knob[]; turned: Record<string, number>; ticks: Record<string, Tick[]>; unit: string; online: boolean; turn: (key: string, value: number | null) => void; inSight: (keys: string[]) => void }
 
-export function Knobs({ knobs, turned, ticks, unit, online, turn, wanted }: Turning) {
+export function Knobs({ knobs, turned, ticks, unit, online, turn, inSight }: Turning) {
   const [group, setGroup] = useState("cost");
   const shown = knobs.filter((knob) => knob.turns === group);
+  const keys = shown.map(keyOf);
+  useEffect(() => inSight(keys), [keys.join("\n")]);
   return (
     <section class="card knobs" aria-label="Knobs">
       <h2>Knobs {Object.keys(turned).length > 0 && <button type="button" class="quiet" onClick={() => Object.keys(turned).forEach((key) => turn(key, null))}>all back</button>}</h2>
@@ -126,19 +145,21 @@ export function Knobs({ knobs, turned, ticks, unit, online, turn, wanted }: Turn
           <button key={turns} type="button" aria-pressed={group === turns} onClick={() => setGroup(turns)}>{title}</button>
         ))}
       </div>
-      {shown.map((knob) => <Turned key={`${knob.turns} ${knob.name}`} {...{ knob, turned, ticks, unit, online, turn, wanted }} />)}
+      {shown.map((knob) => <Turned key={keyOf(knob)} {...{ knob, turned, ticks, unit, online, turn }} />)}
     </section>
   );
 }
 
-function Turned({ knob, turned, ticks, unit, online, turn, wanted }: Omit<Turning, "knobs"> & { knob: Knob }) {
-  const key = `${knob.turns} ${knob.name}`;
+const keyOf = ({ turns, name }: Knob) => `${turns} ${name}`;
+
+function Turned({ knob, turned, ticks, unit, online, turn }: Omit<Turning, "knobs" | "inSight"> & { knob: Knob }) {
+  const key = keyOf(knob);
   const value = turned[key] ?? knob.now;
   const places = ticks[key];
   const place = (x: number) => `${(100 * (x - knob.low)) / (knob.high - knob.low)}%`;
   const read = knob.turns === "prior" ? percent(value) : knob.turns === "quality" ? `${value.toFixed(2)} ×` : quantity(value, unit);
   return (
-    <div class={`knob${key in turned ? " turned" : ""}`} onPointerEnter={() => wanted(key)} onFocusCapture={() => wanted(key)}>
+    <div class={`knob${key in turned ? " turned" : ""}`}>
       <label for={`knob ${key}`}>{knob.name}</label>
       <span class="slider">
         <input id={`knob ${key}`} type="range" min={knob.low} max={knob.high} step="any" value={value} disabled={!online} aria-valuetext={read} onInput={(event) => turn(key, Number(event.currentTarget.value))} />

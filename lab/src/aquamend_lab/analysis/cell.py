@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.arrays import Floats, Indices
-from aquamend.belief.causes import CAUSES, FALSE_ALARM, UNRESOLVED
+from aquamend.belief.state import CAUSES, FALSE_ALARM, UNRESOLVED
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.groups import stratified
 from aquamend_lab.analysis.statistics import (

@@ -53,12 +53,12 @@ def _together(runs: Sequence[Run]) -> Run:
     records = [line | {"policy": names[line["policy"]]} for run, names in named for line in run.records]
     timings = [line | {"policy": names[line["policy"]]} for run, names in named for line in run.timings]
     listed = [names[policy] for run, names in named for policy in run.manifest["policies"]]
-    kept = [looks for run in runs if isinstance(looks := run.manifest.get("looks"), dict)]
-    looks = {name: look for several in kept for name, look in several.items()}
+    kept = [styles for run in runs if isinstance(styles := run.manifest.get("looks"), dict)]
+    styles = {name: style for several in kept for name, style in several.items()}
     size = {name: max(run.manifest[name] for run in runs) for name in ("scenarios", "seeds")}
     return replace(
         first,
-        manifest=first.manifest | size | {"policies": list(dict.fromkeys(listed)), "looks": looks},
+        manifest=first.manifest | size | {"policies": list(dict.fromkeys(listed)), "looks": styles},
         records=_once(records),
         annotations=_once([line for run in runs for line in run.annotations]),
         timings=_once(timings),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from aquamend.codec import json_number
 from aquamend_lab.analysis.cell import Slice
+from aquamend_lab.analysis.groups import distinct_groups
 from aquamend_lab.analysis.metrics import METRICS, Metric
 from aquamend_lab.analysis.statistics import Interval
 from aquamend_lab.analysis.table import RunTable
@@ -63,6 +64,16 @@ def summarise(table: RunTable) -> list[Summary]:
 def summarise_together(table: RunTable) -> list[Summary]:
     """Return one summary for each policy over all groups together, under no group."""
     return _summaries(table, np.arange(len(table.scenarios)), group={})
+
+
+def summarise_by(table: RunTable, names: Collection[str]) -> list[Summary]:
+    """Return one summary for each policy and each value of these names in groups, whatever else divides them."""
+    groups = [{name: value for name, value in group.items() if name in names} for group in table.groups]
+    found = []
+    for group in distinct_groups(groups):
+        rows = np.array([row for row, own in enumerate(groups) if own == group], dtype=np.intp)
+        found += _summaries(table, rows, group=group)
+    return found
 
 
 def _summaries(table: RunTable, rows: np.ndarray, *, group: Mapping[str, Any]) -> list[Summary]:

@@ -40,7 +40,7 @@ TIMED = ("decision_ms", "peak_kib")
 
 
 def knows_the_truth(policy: str) -> bool:
-    """Return whether a policy is the reference that is told what failed, so that no honest one competes with it."""
+    """Return whether a policy is the reference that knows what failed, so that no honest one competes with it."""
     return policy == ORACLE
 
 

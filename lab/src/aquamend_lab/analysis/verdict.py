@@ -1,4 +1,4 @@
-"""What a comparison establishes: one classification, whoever reports it."""
+"""What a comparison establishes: one classification for every report."""
 
 from __future__ import annotations
 

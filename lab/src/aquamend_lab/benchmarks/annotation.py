@@ -52,7 +52,7 @@ def _truth(state: InformationState, views: dict[str, RecoveryGraph], truth: Trut
 def minimal_reprobe(state: InformationState, truth: Truth) -> tuple[str, ...] | None:
     """Return P*: the cheapest set of probes whose true answers lead to the decision that is best under the truth.
 
-    By enumeration, each probe once; of equally dear sets the smaller, then the first in graph order. The empty set
+    By enumeration, each probe once; of equally costly sets the smaller, then the first in graph order. The empty set
     where the best decision now is right already. None if no set does it, or there are too many to try.
     """
     graph = state.problem.graph

@@ -1,6 +1,6 @@
 """Beyond the model: what is true is nothing that a policy plans with.
 
-Problem files, each met in several worlds that differ in what nobody is told: a cause that is on no list, a probe that
+Problem files, each met in several worlds that differ in what nobody knows: a cause that is on no list, a probe that
 has died and reads fine, a prior three times off. A person can be called at the price in the file, which includes the
 wait; they set everything right, whatever it was, and a recovery that ends with them is no success.
 """
@@ -26,8 +26,7 @@ from aquamend.problem.model import Cause, Hypothesis
 from aquamend.recovery import Act, Measure, Receipt, Recovery, Verdict
 from aquamend.testing.model_world import ModelWorld
 from aquamend_lab.benchmarks.problem_folder import sound_problem
-from aquamend_lab.benchmarks.random_source import generator, stream
-from aquamend_lab.benchmarks.scenario import Scenario, Truth, failed_under
+from aquamend_lab.benchmarks.scenario import Scenario, Truth, failed_under, generator, stream
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.records import PROBLEM, SETTING
 
@@ -47,12 +46,13 @@ FALSE_ALARMS = {MORE_FALSE: 3.0, FEWER_FALSE: 1.0 / 3.0}
 """How many times more probable it really is that nothing failed, in odds."""
 
 NOBODY = "there is nobody to ask"
-"""The version of a scenario that some policies face."""
+RIGHT_ODDS = "the right odds are known"
+"""The versions of a scenario that some policies face."""
 
 
 @dataclass(eq=False)
 class OutsideWorld:
-    """A world in which more is possible than the robot was told."""
+    """A world in which more is possible than the robot knows."""
 
     believed: InformationState
     """What the robot takes for possible at the alarm."""
@@ -101,16 +101,18 @@ class Surprised:
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """A policy where there is nobody to ask."""
+class FacingAVersion:
+    """A policy as it is, under a title that says which version of the scenarios it faces."""
 
     name: str
+    version: str
+    colour: str
 
     @property
     def description(self) -> Description:
         """The policy's own, under a title that says so."""
         about = _description_of(self.name)
-        return replace(about, title=f"{about.title}, nobody to ask", colour="#9a9da1")
+        return replace(about, title=f"{about.title}, {self.version}", colour=self.colour)
 
     def next_step(self, state: InformationState) -> Step:
         """Return the policy's step."""
@@ -135,11 +137,13 @@ def _description_of(name: str) -> Description:
 
 
 ALONE = {f"{name}-alone": name for name in ("aquamend", "robust-0.3")}
+WITH_RIGHT_ODDS = {f"{name}-right-odds": name for name in ("aquamend", "best")}
 OWN: dict[str, Callable[[], Policy]] = {
     "aquamend-surprise-0.001": partial(Surprised, "aquamend", 0.001),
     "aquamend-surprise-0.05": partial(Surprised, "aquamend", 0.05),
     "call-a-person": CallAPerson,
-    **{row: partial(Alone, name) for row, name in ALONE.items()},
+    **{row: partial(FacingAVersion, name, "nobody to ask", "#9a9da1") for row, name in ALONE.items()},
+    **{row: partial(FacingAVersion, name, "given the right odds", "#5f7d95") for row, name in WITH_RIGHT_ODDS.items()},
 }
 POLICIES = (
     "aquamend", "best", "robust-0.1", "robust-0.3", "troubleshooting", "decoupled", "greedy", "restart", "no-reprobe",
@@ -185,8 +189,10 @@ class BeyondFiles:
             group = {"problem": self.paths[which].stem, "world": world}
             return Scenario(NAME, seed, number, believed, (known,), group=group, features={"dead": dead})
 
-        nobody = self._believed_of(which, NOBODY + world, truth, lambda: _without_a_person(believed))
-        return replace(posed(believed), versions={NOBODY: posed(nobody)})
+        unattended = self._believed_of(which, NOBODY + world, truth, lambda: _without_a_person(believed))
+        informed = replace(start, posterior=normalised(happens), origin=None)
+        odds = self._believed_of(which, world + RIGHT_ODDS, truth, lambda: informed)
+        return replace(posed(believed), versions={NOBODY: posed(unattended), RIGHT_ODDS: posed(odds)})
 
     def _happens(self, start: InformationState, world: str) -> Floats:
         """Return how likely each hypothesis really is."""
@@ -242,7 +248,7 @@ def beyond_suite(name: str, paths: Sequence[Path]) -> RecoverySuite:
         make=files.make,
         expected_risk=False,
         own=OWN,
-        faces=dict.fromkeys(ALONE, NOBODY),
+        faces=dict.fromkeys(ALONE, NOBODY) | dict.fromkeys(WITH_RIGHT_ODDS, RIGHT_ODDS),
         groups={"problem": PROBLEM, "world": SETTING},
         unit="s",
         most_scenarios=len(paths) * len(WORLDS),

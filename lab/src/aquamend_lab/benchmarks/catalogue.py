@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
+from aquamend import plugins
 from aquamend.errors import UnknownName
 from aquamend_lab.benchmarks import m1, m1_depth
 from aquamend_lab.benchmarks.beyond import BEYOND
 from aquamend_lab.benchmarks.m1_proxy import ProxySuite
-from aquamend_lab.benchmarks.networks import NETWORK_SUITE
-from aquamend_lab.benchmarks.pouring import LARGE, POURING_SUITES, VALIDATION
+from aquamend_lab.benchmarks.networks_suite import NETWORK_SUITE
+from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
 from aquamend_lab.benchmarks.problem_folder import problem_folder
 from aquamend_lab.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
 from aquamend_lab.benchmarks.t4.suites import T4_SUITES
-from aquamend_lab.benchmarks.textbook import TEXTBOOK_SUITE
+from aquamend_lab.benchmarks.textbook_suite import TEXTBOOK_SUITE
 from aquamend_lab.records import SIZE
 
 M1 = RecoverySuite(
@@ -79,14 +79,12 @@ OUTSIDE: tuple[Suite, ...] = (NETWORK_SUITE, TEXTBOOK_SUITE)
 
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, BEYOND, *POURING_SUITES, *OUTSIDE]}
 
-NOT_RUN_YET = (LARGE, VALIDATION)
-"""Suites whose full runs are not in results/ yet: `make results` makes them, and then they leave this list."""
-EXECUTED = tuple(suite.name for suite in POURING_SUITES if suite.name not in NOT_RUN_YET)
+EXECUTED = tuple(suite.name for suite in POURING_SUITES)
 """Suites of the simulated robot whose records are kept in results/: contact physics comes out the same on one kind of
 processor only, which their manifests name."""
 ELSEWHERE: tuple[str, ...] = ("metaworld-v1",)
 """Suites with records in results/ that run in an environment of their own, as ``module:Suite``: `make metaworld`."""
-PUBLISHED = tuple(name for name in SUITES if name not in (*EXECUTED, *NOT_RUN_YET))
+PUBLISHED = tuple(name for name in SUITES if name not in EXECUTED)
 """Suites whose records are kept in results/ and come out the same on every machine; contact physics does not."""
 
 NAMES = (*SUITES, "module:Suite", "a folder of problem files")
@@ -94,22 +92,23 @@ NAMES = (*SUITES, "module:Suite", "a folder of problem files")
 
 
 def suite_named(name: str) -> Suite:
-    """Return a suite by its versioned name; ``module:Suite`` is imported, a folder's problem files are a suite."""
+    """Return a suite by its versioned name; ``module:Suite`` is imported, a folder's problem files are a suite.
+
+    Installed packages add suites under names of their own.
+    """
     if name in SUITES:
         return SUITES[name]
     if Path(name).is_dir():
         return problem_folder(Path(name))
-    if ":" in name:
-        return _imported(name)
-    raise UnknownName("suite", name, NAMES)
+    if ":" in name or name in plugins.added(plugins.SUITES):
+        return _made(name)
+    raise UnknownName("suite", name, (*NAMES, *plugins.added(plugins.SUITES)))
 
 
-def _imported(name: str) -> Suite:
-    """Return somebody's own suite: ``module:Suite`` (called without arguments) or ``module:instance``."""
-    module, _, attribute = name.partition(":")
+def _made(name: str) -> Suite:
+    """Return a user's own suite: ``module:Suite`` (called without arguments), ``module:instance``, or one added."""
     try:
-        found = getattr(importlib.import_module(module), attribute)
-        suite = found() if isinstance(found, type) else found
+        suite = plugins.made(plugins.added(plugins.SUITES).get(name, name))
     except Exception as error:  # noqa: BLE001 - somebody's module may raise anything when it is imported
         raise UnknownName("suite", f"{name} ({type(error).__name__}: {error})", NAMES) from None
     lacking = [part for part in SUITE_PARTS if not hasattr(suite, part)]

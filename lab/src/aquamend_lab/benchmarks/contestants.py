@@ -1,4 +1,4 @@
-"""Who takes part: every policy by name, and the oracle, which alone is told what failed."""
+"""Who takes part: every policy by name, and the oracle, which alone knows what failed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aquamend.problem import Problem
 from aquamend.problem.graph import Value
 
 ORACLE = "oracle"
-TOLD_THE_TRUTH = (ORACLE,)
+KNOWING_THE_TRUTH = (ORACLE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,15 @@ class Oracle:
 
     failed: tuple[str, ...]
     values: Mapping[str, Value] = field(default_factory=dict)
-    """What is true of beliefs that declare a value, as far as it is told."""
+    """What is true of beliefs that declare a value, as far as it knows."""
 
     description: ClassVar[Description] = Description(
-        "Oracle", "Told what failed, roll back exactly that.", "#1b1c1e", "*", "the paper's Oracle", probes=False
+        "Oracle",
+        "Rolls back exactly what failed, which it alone knows.",
+        "#1b1c1e",
+        "*",
+        "the paper's Oracle",
+        probes=False,
     )
 
     def next_step(self, state: InformationState) -> Step:
@@ -52,7 +57,7 @@ class Oracle:
         problem, said = state.problem, {new.belief: new for new in decision.declare}
         for name in decision.correct:
             true = self.values.get(name)
-            known = [new.value for new in problem.values_of(problem.graph.belief_index[name])]
+            known = [new.value for new in problem.new_values[problem.graph.belief_index[name]]]
             numbers = [value for value in known if isinstance(value, int | float)]
             if isinstance(true, int | float) and numbers:
                 said[name] = NewDeclaration(name, min(numbers, key=lambda value: abs(value - true)))
@@ -90,12 +95,12 @@ class FromMemory:
 
 
 def check_names(names: list[str], *, also: tuple[str, ...] = ()) -> None:
-    """Raise where a name is nobody's, listing those that are and whoever else takes part."""
+    """Raise where a name is unknown, listing those that are known and all who take part."""
     for name in names:
-        if name in TOLD_THE_TRUTH:
+        if name in KNOWING_THE_TRUTH:
             continue
         try:
             policy_named(name)
         except UnknownName as error:
-            valid = dict.fromkeys([*error.valid, *TOLD_THE_TRUTH, *also])
+            valid = dict.fromkeys([*error.valid, *KNOWING_THE_TRUTH, *also])
             raise UnknownName("policy", error.name, valid) from None

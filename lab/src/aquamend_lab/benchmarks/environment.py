@@ -14,6 +14,8 @@ from typing import Any
 
 import aquamend
 import aquamend_lab
+from aquamend.plugins import SUITES, added
+from aquamend.policies.registry import added_at
 from aquamend_lab.benchmarks.problem_folder import fingerprint
 
 LIBRARIES = ("numpy", "scipy", "joblib", "distributed", "mujoco-core")
@@ -62,15 +64,17 @@ def code_fingerprint() -> str:
 
 
 def own_policies(names: list[str]) -> dict[str, str]:
-    """Return a hash of the module of every policy that is not ours (``module:Class``)."""
-    return {name: _module_hash(name) for name in names if ":" in name}
+    """Return a hash of the module of every policy that is not ours: ``module:Class``, or from an installed package."""
+    places = {name: name if ":" in name else added_at(name) for name in names}
+    return {name: _module_hash(place) for name, place in places.items() if place}
 
 
 def own_suite(source: str) -> str | None:
     """Return a hash of a suite that is not ours: of its module, or of its folder of problem files."""
     if Path(source).is_dir():
         return fingerprint(Path(source))
-    return _module_hash(source) if ":" in source else None
+    place = source if ":" in source else added(SUITES).get(source)
+    return _module_hash(place) if place else None
 
 
 def _module_hash(name: str) -> str:

@@ -1,16 +1,73 @@
-"""Who does the work: this process, the cores of this machine, or a Dask cluster. The lines are the same."""
+"""The work of a run in pieces, and who does it: this process, the cores of this machine, or a Dask cluster.
+
+The lines are the same whoever does it.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from aquamend.errors import MissingLibrary, Unreachable
+from aquamend_lab.benchmarks.catalogue import suite_named
 from aquamend_lab.benchmarks.environment import computing_environment
-from aquamend_lab.benchmarks.work import Piece, do
+from aquamend_lab.records import sealed_line
+from aquamend_lab.records.run_folder import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One scenario, and the policies that still have to meet it."""
+
+    seed: int
+    number: int
+    policies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some units of one suite: what a worker is handed."""
+
+    suite: str
+    """As ``suite_named`` finds it, in whatever process."""
+    units: tuple[Unit, ...]
+
+
+def missing_units(policies: Sequence[str], *, scenarios: int, seeds: int, done: Collection[Key]) -> list[Unit]:
+    """Return what is left to do, in order."""
+    units = []
+    for seed in range(seeds):
+        for number in range(scenarios):
+            missing = tuple(name for name in policies if (seed, number, name) not in done)
+            if missing:
+                units.append(Unit(seed, number, missing))
+    return units
+
+
+def cut(suite: str, units: Sequence[Unit], *, size: int) -> list[Piece]:
+    """Return the units in pieces of at most ``size``."""
+    return [Piece(suite, tuple(units[i : i + size])) for i in range(0, len(units), size)]
+
+
+def do(piece: Piece) -> list[str]:
+    """Return the lines that a piece of work leaves behind: records, annotations and timings, each marked as such.
+
+    A pure function of the piece (timings aside): the same lines in any process.
+    """
+    suite = suite_named(piece.suite)
+    lines = []
+    for unit in piece.units:
+        played = suite.play(unit.seed, unit.number, unit.policies)
+        lines += [sealed_line({"record": record}) for record in played.records]
+        if played.annotation is not None:
+            lines.append(sealed_line({"annotation": played.annotation}))
+        lines += [sealed_line({"timing": timing}) for timing in played.timings]
+    return lines
+
 
 REACH_TIMEOUT_S = 10
 DEAD = "it died (out of memory, or a policy that ends the process)"
@@ -23,7 +80,7 @@ Work = Callable[[Sequence[Piece]], Iterator[Done]]
 
 @contextmanager
 def workers(*, jobs: int, cluster: str | None) -> Iterator[Work]:
-    """Give somebody to do the work; whatever is missing or unreachable is told here, before anything is begun."""
+    """Give somebody to do the work; whatever is missing or unreachable is reported here, before anything is begun."""
     if cluster is not None:
         with _client(cluster) as (dask, client):
             yield lambda pieces: _on_a_cluster(dask, client, pieces)

@@ -11,7 +11,7 @@ What it leaves open is fixed here on principle, once, before any policy was run:
   what correcting it costs, which is the paper's own condition for its oracle to be a lower bound;
 * a probe of one belief tells whether it failed; a probe of several tells only whether all of them still hold;
 * the hidden set is drawn first, then a monitor's score for every belief; the public posterior is Bayes' rule on both,
-  so what is true is distributed exactly as the policies are told;
+  so what is true is distributed exactly as the policies believe;
 * the alarm names its triggers: the beliefs whose score speaks for a failure, or the one with the highest score;
 * in correlated mode, beliefs joined by an inference edge or a shared probe are four times likelier to fail together.
 """
@@ -30,8 +30,7 @@ from aquamend.problem import Problem
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.model import Alarm, Cause, Discrete, Hypothesis, JointModel
 from aquamend_lab.benchmarks.m1_graph import random_graph
-from aquamend_lab.benchmarks.random_source import generator
-from aquamend_lab.benchmarks.scenario import Scenario, truths_of_model
+from aquamend_lab.benchmarks.scenario import Scenario, generator, truths_of_model
 
 NAME = "m1-v2"
 

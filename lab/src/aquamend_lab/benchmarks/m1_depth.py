@@ -16,8 +16,7 @@ from aquamend.belief import InformationState
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Cause, Discrete, Hypothesis, JointModel
-from aquamend_lab.benchmarks.random_source import generator
-from aquamend_lab.benchmarks.scenario import Scenario, truths_of_model
+from aquamend_lab.benchmarks.scenario import Scenario, generator, truths_of_model
 
 NAME, SCALED_NAME = "m1-depth-v1", "m1-depth-scaled-v1"
 

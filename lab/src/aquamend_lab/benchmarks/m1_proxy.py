@@ -27,7 +27,7 @@ from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.model import Hypothesis, JointModel
 from aquamend_lab.benchmarks.m1 import JOINT_ODDS, MODES, MONITOR_D_PRIME, SIZES, WIRINGS, joined_pairs
 from aquamend_lab.benchmarks.m1_graph import random_graph
-from aquamend_lab.benchmarks.random_source import generator
+from aquamend_lab.benchmarks.scenario import generator
 from aquamend_lab.benchmarks.suite import Played
 from aquamend_lab.records import SIZE
 
@@ -59,7 +59,7 @@ class ProxySuite:
     seeds = 5
     policies = ESTIMATORS
     groups: ClassVar[Mapping[str, str]] = {"mode": SIZE, "support": SIZE, "failed": SIZE}
-    looks: ClassVar[Mapping[str, Mapping[str, str]]] = {
+    styles: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "independent": {"title": "Independence", "colour": "#d55e00", "marker": "o"},
         "beam-32": {"title": "Beam-32", "colour": "#0077bb", "marker": "s"},
         "monte-carlo-500": {"title": "Monte Carlo (500)", "colour": "#009e73", "marker": "v"},

@@ -1,16 +1,22 @@
-"""The manifest of a run: what it is to hold, by which program, and who worked on it when."""
+"""The manifest of a run: what it is to hold, by which program, and who worked on it when.
+
+It also keeps how policies describe themselves, so that a report needs none of their code.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from aquamend.errors import InvalidRun, TooManyScenarios, UnknownName
 from aquamend.files.atomic import write_atomically
+from aquamend.policies import DescribedPolicy, policy_named
+from aquamend_lab.benchmarks.contestants import ORACLE, Oracle
 from aquamend_lab.benchmarks.environment import computing_environment, own_policies, own_suite, session
-from aquamend_lab.benchmarks.looks import looks_of
 from aquamend_lab.benchmarks.suite import Suite
 from aquamend_lab.records import KINDS, USUAL_KINDS
 from aquamend_lab.records.run_folder import FORMAT, RunFolder, load_manifest
@@ -45,7 +51,7 @@ def manifest_of(suite: Suite, folder: RunFolder, asked: Wanted, *, source: str, 
     changed = [name for name, before in manifest["own_policies"].items() if hashes.get(name) != before]
     if changed:
         _refuse_to_mix(folder, f"the module of {changed[0]} has changed since")
-    return manifest | {"own_suite": made_of, "own_policies": hashes, "looks": looks_of(suite, manifest["policies"])}
+    return manifest | {"own_suite": made_of, "own_policies": hashes, "looks": styles_of(suite, manifest["policies"])}
 
 
 def _new(suite: Suite, asked: Wanted, *, workers: str) -> Manifest:
@@ -72,7 +78,7 @@ def _check_size(suite: Suite, scenarios: int) -> None:
 
 
 def _declared(suite: Suite) -> Manifest:
-    """Return what a suite says for whoever reads its records: what its groups stand for, and whom to compare with."""
+    """Return what a suite says for readers of its records: what its groups stand for, and whom to compare with."""
     kinds = dict(getattr(suite, "groups", USUAL_KINDS))
     for name, kind in kinds.items():
         if kind not in KINDS:
@@ -125,3 +131,23 @@ def save_manifest(folder: RunFolder, manifest: Manifest) -> None:
 def now() -> str:
     """Return the time, to the second, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def styles_of(suite: Suite, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return title, colour and marker of everyone who takes part in a suite and describes itself."""
+    said: dict[str, dict[str, str]] = getattr(suite, "styles", {})
+    found = ((name, said.get(name) or _style(name, getattr(suite, "own", {}))) for name in names)
+    return {name: style for name, style in found if style}
+
+
+def _style(name: str, own: dict[str, Any]) -> dict[str, str] | None:
+    """Return what a policy says of itself; settings of a user's own (``module:Class(floor=0.2)``) are in its title."""
+    policy: object = own[name]() if name in own else Oracle(()) if name == ORACLE else None
+    if policy is None:
+        with suppress(UnknownName):  # a user's own suite may have names of its own
+            policy = policy_named(name)
+    if not isinstance(policy, DescribedPolicy):
+        return None
+    about, (head, bracket, settings) = policy.description, name.partition("(")
+    title = f"{about.title} ({settings}" if ":" in head and bracket and settings != ")" else about.title
+    return {"title": title, "colour": about.colour, "marker": about.marker}

@@ -1,21 +1,30 @@
-"""One policy on one scenario: what it lost on the truth, and what it loses in expectation."""
+"""One policy on one scenario: what it lost on the truth, what it loses in expectation, and how much it looked at."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from aquamend.belief import InformationState
-from aquamend.belief.causes import UNRESOLVED
+from aquamend.belief.state import UNRESOLVED
+from aquamend.decision.detection import PowerScreen
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step, step_kind
 from aquamend.errors import NotDiscrete, TooLarge
-from aquamend.explanation.wording import value_text
-from aquamend.policies import CertifyingPolicy, Exact, Policy, evaluate, policy_named
+from aquamend.policies import (
+    AquaMend,
+    CertifyingPolicy,
+    Exact,
+    LinearChain,
+    Policy,
+    considered_by,
+    evaluate,
+    policy_named,
+)
 from aquamend.recovery import Charge, Judged, Receipt, Recovery, charged, recovered
-from aquamend_lab.benchmarks.considering import counted
-from aquamend_lab.benchmarks.contestants import ORACLE, TOLD_THE_TRUTH, FromMemory, Oracle
-from aquamend_lab.benchmarks.probabilities import Probabilities, Watched, kept
+from aquamend.text import value_text
+from aquamend_lab.benchmarks.contestants import KNOWING_THE_TRUTH, ORACLE, FromMemory, Oracle
+from aquamend_lab.benchmarks.posterior_records import Probabilities, Watched, kept
 from aquamend_lab.benchmarks.scenario import Scenario, Truth
 
 Record = dict[str, Any]
@@ -51,9 +60,9 @@ def play(
     was looked at to decide, and what the world has to tell.
     """
     label = scenario.label | {"policy": name}
-    if name in TOLD_THE_TRUTH:
+    if name in KNOWING_THE_TRUTH:
         return label | _played_informed(scenario, expected=expected)
-    policy = policy or policy_named(name)  # a name that is nobody's is no result of a policy
+    policy = policy or policy_named(name)  # an unknown name is no result of a policy
     try:
         _refuse_to_hurry(policy, scenario.state)
         answers_once = FromMemory(policy)
@@ -61,7 +70,7 @@ def play(
         worlds = [truth.enter() for truth in scenario.truths]
         scores = _scores(scenario, [recovered(watched, world) for world in worlds])
         if detailed:
-            scores |= counted(policy, watched.states)
+            scores |= decision_counts(policy, watched.states)
             scores |= worlds[0].particulars() if isinstance(worlds[0], Reporting) else {}
         if keep is not None and len(scenario.truths) == 1:
             scores |= kept(keep, watched.states, scenario.truths[0], scenario.roles)
@@ -98,7 +107,7 @@ def _expected(policy: Policy, scenario: Scenario) -> Record:
 
 
 def _played_informed(scenario: Scenario, *, expected: bool) -> Record:
-    """Play the oracle, told the truth of each world; its risk is the mean over all that the posterior allows."""
+    """Play the oracle, which knows the truth of each world; its risk is the mean over all that the posterior allows."""
     scores = _scores(
         scenario, [recovered(Oracle(truth.failed, truth.values), truth.enter()) for truth in scenario.truths]
     )
@@ -108,8 +117,8 @@ def _played_informed(scenario: Scenario, *, expected: bool) -> Record:
 
 
 def _expected_of_informed(scenario: Scenario) -> Record:
-    told = [(truth.weight, Oracle(truth.failed, truth.values)) for truth in scenario.possible]
-    found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in told]
+    oracles = [(truth.weight, Oracle(truth.failed, truth.values)) for truth in scenario.possible]
+    found = [(weight, evaluate(oracle, oracle.informed(scenario.state))) for weight, oracle in oracles]
     values = (
         math.fsum(weight * each.expected_loss for weight, each in found),
         math.fsum(weight * each.success for weight, each in found),
@@ -221,3 +230,24 @@ def _certificate(policy: Policy, state: InformationState) -> Record:
         return {}
     bounds = policy.bounds(state)
     return {"lower": bounds.lower, "upper": bounds.upper}
+
+
+COUNTS = ("decisions", "screened", "uncovered", "reduced", "candidates", "evaluated", "branches")
+
+
+def decision_counts(policy: Policy, states: Sequence[InformationState]) -> dict[str, int]:
+    """Return the counts of all decisions of an episode: where there was nothing to probe, only the call counts."""
+    found = dict.fromkeys(COUNTS, 0)
+    screens = isinstance(policy, LinearChain) or (isinstance(policy, AquaMend) and policy.screen is not None)
+    for state in states:
+        found["decisions"] += 1
+        looked = considered_by(policy, state)
+        if looked.legal:
+            covered = screens and PowerScreen().covers(state)
+            found["screened"] += covered
+            found["uncovered"] += screens and not covered
+            found["reduced"] += looked.screened > 0
+        found["candidates"] += looked.legal if looked.evaluated or looked.screened else 0
+        found["evaluated"] += looked.evaluated
+        found["branches"] += looked.branches
+    return found

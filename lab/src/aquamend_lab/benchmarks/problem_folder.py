@@ -11,8 +11,7 @@ from aquamend.belief import InformationState
 from aquamend.errors import InvalidProblem, InvalidRun
 from aquamend.files import load_problem
 from aquamend.problem import Problem
-from aquamend_lab.benchmarks.random_source import generator
-from aquamend_lab.benchmarks.scenario import Expectations, Scenario, truths_of_model
+from aquamend_lab.benchmarks.scenario import Expectations, Scenario, generator, truths_of_model
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.records import PROBLEM
 
@@ -65,7 +64,7 @@ def fingerprint(folder: Path) -> str:
 def _files(folder: Path, content: str) -> _Files:
     """Return the files of a folder, read once in a process for as long as their ``content`` is what it was."""
     files = _Files(folder)
-    files.problems  # noqa: B018 - every fault is told before anything is begun
+    files.problems  # noqa: B018 - every fault is reported before anything is begun
     return files
 
 

@@ -1,8 +1,8 @@
 """Running a suite: what is asked for, what is there already, what is left, and putting it together.
 
 Every finished piece of work is one file, written whole or not at all. When all of them are there they become the
-run's files, in one order whoever finished first. A run that was interrupted or killed therefore lacks only what was
-in the making, and goes on from there.
+run's files, in one order, whichever finished first. A run that was interrupted or killed therefore lacks only what was
+in the making, and goes on from there. One run at a time works in a folder.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,10 @@ from typing import Any
 from aquamend.errors import InvalidRun
 from aquamend.files.atomic import write_atomically
 from aquamend_lab.benchmarks.catalogue import suite_named
-from aquamend_lab.benchmarks.executors import Work, workers
-from aquamend_lab.benchmarks.lock import locked
+from aquamend_lab.benchmarks.executors import Piece, Unit, Work, cut, missing_units, workers
 from aquamend_lab.benchmarks.manifest import Manifest, Wanted, manifest_of, now, save_manifest
-from aquamend_lab.benchmarks.work import Piece, Unit, cut, missing_units
 from aquamend_lab.records import Run, RunFolder, load_run, write_lines
-from aquamend_lab.records.run_folder import Record, key_of
+from aquamend_lab.records.run_folder import Record, record_key
 
 __all__ = ["THE_FULL_SUITE", "Wanted", "run_suite"]
 
@@ -32,7 +30,7 @@ LARGEST_PIECE = 10
 PIECES_A_WORKER = 32
 
 Progress = Callable[[int, int], None]
-"""Told how many scenarios are done, and of how many."""
+"""Hears how many scenarios are done, and of how many."""
 
 THE_FULL_SUITE = Wanted()
 
@@ -68,7 +66,7 @@ def run_suite(
 
 
 def _missing(records: Sequence[Record], manifest: Manifest) -> list[Unit]:
-    done = {key_of(record) for record in records}
+    done = {record_key(record) for record in records}
     return missing_units(manifest["policies"], scenarios=manifest["scenarios"], seeds=manifest["seeds"], done=done)
 
 
@@ -114,3 +112,55 @@ def _put_together(folder: RunFolder, manifest: Manifest, *, compress: bool) -> R
     with suppress(OSError):
         folder.parts.rmdir()
     return run
+
+
+try:
+    import fcntl
+except ImportError:  # not on Windows; there nobody keeps two runs apart
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder: RunFolder) -> Iterator[None]:
+    """Keep a folder to this process; the system gives it back even if the process is killed."""
+    path = folder.path
+    if path.exists() and not path.is_dir():
+        raise InvalidRun(path, "it is not a folder", "give another --out")
+    was_there = path.is_dir()
+    if was_there and not folder.manifest.exists() and any(not _ours(entry) for entry in path.iterdir()):
+        raise InvalidRun(path, "the folder is not empty and holds no run", "give another --out")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = (path / LOCK).open("w")
+    except OSError as error:
+        raise InvalidRun(path, f"nothing can be written there ({error.strerror})", "give another --out") from None
+    with lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                ours = os.path.samestat(os.fstat(lock.fileno()), (path / LOCK).stat())
+            except OSError:
+                ours = False
+            if not ours:  # somebody else's, or removed by one that has just ended
+                raise InvalidRun(path, "another run is at work in it", "wait for it, or give another --out")
+        try:
+            _sweep(folder)
+            yield
+        finally:
+            (path / LOCK).unlink(missing_ok=True)
+            if not was_there:
+                with suppress(OSError):  # it holds something now
+                    path.rmdir()
+
+
+def _ours(entry: Path) -> bool:
+    return entry.name == LOCK or (entry.name.startswith(".") and entry.name.endswith(".tmp"))
+
+
+def _sweep(folder: RunFolder) -> None:
+    """Remove files that a killed process had begun to write."""
+    for place in (folder.path, folder.parts):
+        for rubbish in place.glob(".*.tmp"):
+            rubbish.unlink(missing_ok=True)

@@ -1,11 +1,14 @@
-"""A scenario: one recovery problem, what is true in it, and worlds to play it in."""
+"""A scenario: one recovery problem, what is true in it, worlds to play it in, and where its randomness comes from."""
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from aquamend.belief import InformationState
 from aquamend.problem import Problem
@@ -13,7 +16,6 @@ from aquamend.problem.graph import Value
 from aquamend.problem.model import Cause, Declaration
 from aquamend.recovery import Simulated
 from aquamend.testing.model_world import ModelWorld
-from aquamend_lab.benchmarks.random_source import stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Truth:
     hypothesis: int | None = None
     """Position of the hypothesis that says so, where the world is drawn from the public model itself."""
     values: Mapping[str, Value] = field(default_factory=dict)
-    """What is true of beliefs that declare a value, where a world knows; for whoever is told."""
+    """What is true of beliefs that declare a value, where a world knows; for the oracle."""
     invalid: Callable[[Declaration], bool | None] | None = None
     """Tells whether some version of a declaration is invalid here; None where nobody can say."""
 
@@ -92,3 +94,13 @@ def truths_of_model(state: InformationState, suite: str, seed: int, number: int)
         )  # fmt: skip
 
     return tuple(truth(h) for h, p in enumerate(state.posterior) if p > 0)
+
+
+def stream(suite: str, seed: int, number: int) -> tuple[int, int, int]:
+    """Return the seed of everything random in one scenario; suites share nothing, nor do scenarios."""
+    return zlib.crc32(suite.encode()), seed, number
+
+
+def generator(suite: str, seed: int, number: int) -> np.random.Generator:
+    """Return the generator that makes one scenario (NumPy's PCG64)."""
+    return np.random.default_rng(stream(suite, seed, number))

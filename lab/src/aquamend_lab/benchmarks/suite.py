@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from aquamend.policies import Policy
 from aquamend_lab.benchmarks.annotation import annotate
-from aquamend_lab.benchmarks.contestants import TOLD_THE_TRUTH, check_names
+from aquamend_lab.benchmarks.contestants import KNOWING_THE_TRUTH, check_names
 from aquamend_lab.benchmarks.play import play
-from aquamend_lab.benchmarks.probabilities import Probabilities
+from aquamend_lab.benchmarks.posterior_records import Probabilities
 from aquamend_lab.benchmarks.scenario import Scenario
-from aquamend_lab.benchmarks.timing import timed, timed_cold
+from aquamend_lab.benchmarks.thinking_time import timed, timed_cold
 from aquamend_lab.records import USUAL_KINDS
 
 
@@ -102,7 +102,7 @@ class RecoverySuite:
     """Policies whose whole first decision is timed on every scenario, from the alarm to the command."""
 
     def check_policies(self, names: list[str]) -> None:
-        """Raise where a name is nobody's."""
+        """Raise where a name is unknown."""
         check_names([name for name in names if name not in self.own], also=tuple(self.own))
 
     def play(self, seed: int, number: int, policies: tuple[str, ...]) -> Played:
@@ -121,8 +121,8 @@ class RecoverySuite:
             )
             for name in policies
         ]
-        # Who is told the truth does not think, and who failed has no time to show.
-        thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in TOLD_THE_TRUTH]
+        # A policy that knows the truth does not think, and one that failed has no time to show.
+        thought = [r["policy"] for r in records if "error" not in r and r["policy"] not in KNOWING_THE_TRUTH]
         timings = [timed(scenario, name) for name in thought] if self.time_decisions else []
         if self.timed_cold and self.reference in policies:  # once a scenario, however often a run is taken up again
             timings += timed_cold(scenario, self.timed_cold, start=seed + number)

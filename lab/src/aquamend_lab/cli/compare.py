@@ -131,9 +131,9 @@ def _chosen(
     from aquamend_lab.analysis.table import table_of
     from aquamend_lab.records import load_run
 
-    for option, given in (("--run", run), ("--policy", policy)):
-        if given is not None:
-            raise _Unclear(f"{option} {given} is said already by RUN:POLICY; leave it out")
+    for option, wanted in (("--run", run), ("--policy", policy)):
+        if wanted is not None:
+            raise _Unclear(f"{option} {wanted} is said already by RUN:POLICY; leave it out")
     if None in chosen:
         other = names[chosen.index(None)]
         raise _Unclear(f"{other!r} does not say of which run; give RUN:POLICY for both")

@@ -1,7 +1,8 @@
-"""``aquamend demo``: one scene of the pouring robot, told while it runs, and kept as a page."""
+"""``aquamend demo``: one scene of the pouring robot, described while it runs, and kept as a page."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from aquamend_lab.pouring.demonstration.telling import Shown
     from aquamend_lab.pouring.mujoco.episode import Episode
 
-PAGE, REPLAY, RECORDING = "index.html", "replay.html", "recording.aqr"
+PAGE, REPLAY, RECORDING, JOURNAL = "index.html", "replay.html", "recording.aqr", "sessions.journal"
 SIDES = ("first", "second")
 """What the files of two policies are called."""
 
@@ -60,9 +61,10 @@ def demo(
 ) -> None:
     """Watch a simulated robot measure three cups, act, hear an alarm and recover.
 
-    The story is told here while it runs, with every alternative's expected loss. At the end it is kept as a page with
+    The story appears here while it runs, with every alternative's expected loss. At the end it is kept as a page with
     pictures, the posterior, the graph and the ledger, and as a replay in three dimensions; both open in any browser,
-    without a network. With --versus a second policy recovers from the same alarm, and the two are shown side by side.
+    without a network. The session is kept in a journal as well, for the studio. With --versus a second policy recovers
+    from the same alarm, and the two are shown side by side.
     """
     refusals = Refusals()
     try:
@@ -76,7 +78,8 @@ def demo(
         refusals.about("aquamend demo", error)
         refusals.exit()
     else:
-        typer.echo(f"\nThe story with pictures:  {out / PAGE}\nThe replay in 3-D:        {out / REPLAY}")
+        pages = f"\nThe story with pictures:  {out / PAGE}\nThe replay in 3-D:        {out / REPLAY}"
+        typer.echo(f"{pages}\nBoth in the studio:       aquamend studio {out}")
 
 
 def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
@@ -101,7 +104,7 @@ def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
 
 def _episode(scene: str, stage: str, seed: int) -> Episode:
     """Return a scene by name, or one of a suite's: ``pouring-v3:20``."""
-    from aquamend_lab.benchmarks.pouring import episode_of
+    from aquamend_lab.benchmarks.pouring_suites import episode_of
     from aquamend_lab.pouring.demonstration.scenes import demo_episode
 
     suite, colon, number = scene.partition(":")
@@ -121,8 +124,38 @@ def _write(shown: list[Shown], out: Path) -> None:
             write_atomically(out / file, content.encode())
         for name, each in zip([RECORDING] if len(shown) == 1 else [f"{s}.aqr" for s in SIDES], shown, strict=True):
             save_recording(out / name, each.recording)
+        _keep_sessions(shown, out)
     except OSError as error:
         raise AquaMendError(f"{out} cannot be written ({error.strerror}); name another folder with --out") from None
+
+
+def _keep_sessions(shown: list[Shown], out: Path) -> None:
+    """Add the sessions to the folder's journal, as if each had just ended, and the replay of each beside it.
+
+    Of the same demonstration at another time, only this one is kept.
+    """
+    from aquamend.files.atomic import write_atomically
+    from aquamend.recovery import Journal
+    from aquamend.studio.replays import replay_file
+    from aquamend_lab.pouring.replay.replay_page import replay_html
+
+    with Journal(out / JOURNAL) as journal:
+        names = [_session_name(shown, place) for place in range(len(shown))]
+        known = {line.name for line in journal.sessions()}
+        journal.delete([name for name in dict.fromkeys(names) if name in known], force=True)
+        for name, each in zip(names, shown, strict=True):
+            shift = time.time() - each.session[-1].time
+            for entry in each.session:
+                journal.append(name, entry.number - 1, [entry.event], at=shift + entry.time)
+            write_atomically(out / replay_file(name), replay_html([(each.recording, each.story)]).encode())
+
+
+def _session_name(shown: list[Shown], place: int) -> str:
+    """Return what a session is called: by its scene and its policy, and by its place where one policy plays twice."""
+    facts = shown[place].story.facts
+    twice = len({each.story.policy for each in shown}) < len(shown)
+    name = "-".join(facts[key] for key in ("scene", "alarm", "seed", "policy"))
+    return f"{name}-{place + 1}" if twice else name
 
 
 def _files(shown: list[Shown]) -> Mapping[str, str]:

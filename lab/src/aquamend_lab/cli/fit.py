@@ -61,9 +61,8 @@ def fit(
 
 
 def _fit_pouring(out: Path, records: Path, runs: int | None, jobs: int) -> Fitted:
-    from aquamend_lab.pouring.calibration.calibration_run import RUNS
-    from aquamend_lab.pouring.calibration.campaign import campaign
-    from aquamend_lab.pouring.calibration.fitting import fit as fit_records
+    from aquamend_lab.pouring.calibration.calibration_run import RUNS, campaign
+    from aquamend_lab.pouring.calibration.robot_fit import fit as fit_records
     from aquamend_lab.pouring.model.fitted import save_fitted
 
     try:
@@ -91,7 +90,7 @@ def _print_fitted(console: Console, fitted: Fitted, out: Path) -> None:
     console.print(f"On the {held['records']} records held back:", style="bold")
     within = held["readings within"]
     console.print(
-        f"  readings within 1 sd: {within['1 sd']:.0%} (68 % expected), within 2 sd: {within['2 sd']:.0%} (95 %); "
+        f"  readings in their central 50 %: {within['50 %']:.0%}, 95 %: {within['95 %']:.0%}; "
         f"contradictions: {held['contradicted']}"
     )
     for time, share in held["probability of what was so"].items():

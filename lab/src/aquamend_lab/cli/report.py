@@ -12,14 +12,19 @@ from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
-from aquamend_lab.analysis.figures.appearance import described_by, looks_in
-from aquamend_lab.records import RunFolder
+from aquamend_lab.analysis.figures.appearance import described_by, styles_in
+from aquamend_lab.records import RunFolder, with_stories
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from aquamend_lab.analysis.report.analysed import Analysed
     from aquamend_lab.records import Run
+from rich.console import Console
+from rich.text import Text
+
+from aquamend.text import FAINT, Side, grid_of, shown
+from aquamend_lab.analysis.report.document import Column, Table
 
 
 def report(
@@ -68,8 +73,8 @@ def report(
             return
         from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
 
-        with described_by(looks_in(run.manifest for run in runs)):
-            found = analysed_runs(runs)
+        with described_by(styles_in(run.manifest for run in runs)):
+            found = analysed_runs([with_stories(run, folder) for run in runs])
             written = write_report(report_of(found), folder, export=export)
     except AquaMendError as error:
         refusals.about("aquamend report", error)
@@ -117,9 +122,9 @@ def _print_summaries(runs: list[Run]) -> None:
 def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
     from aquamend_lab.analysis.report.provenance import notices
     from aquamend_lab.analysis.report.tables import compact_table
-    from aquamend_lab.analysis.report.terminal import print_table
+    from aquamend_lab.cli.report import print_table
 
-    with described_by(looks_in(one.run.manifest for one in found)):
+    with described_by(styles_in(one.run.manifest for one in found)):
         for one in found:
             console.print(one.title, style="bold")
             for notice in notices(one.run):
@@ -133,3 +138,21 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
     others = [path.parent for path in written if path not in pages]
     for place in dict.fromkeys(others):
         console.print(f"{place} ({others.count(place)} files)", soft_wrap=True)
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print a table: the column that names the rows gives way where it is too wide."""
+    titles: list[tuple[str, Side]] = [
+        (_narrow(column), "right" if column.numeric else "left") for column in table.columns
+    ]
+    grid = grid_of(*titles, flexible=(table.header,))
+    for row in table.rows:
+        grid.add_row(*(Text(shown(cell.text), style="bold" if cell.strong else "") for cell in row))
+    if table.caption:
+        console.print(Text(shown(table.caption), style=FAINT))
+    console.print(grid)
+
+
+def _narrow(column: Column) -> str:
+    """Return a title a word a line, so that numbers and not titles make the width; the paper's stand beside ours."""
+    return "\n".join(shown("paper" if column.paper else column.title).split(" "))

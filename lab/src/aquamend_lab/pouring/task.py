@@ -1,6 +1,6 @@
 """The pouring task: its stages, beliefs, probes and actions, when a declared value is wrong, what a restart declares.
 
-Pour into the least full of several cups. Everything that whoever carries the task out has to agree on is here, so a
+Pour into the least full of several cups. Everything that all who carry the task out have to agree on is here, so a
 table of numbers and a simulated robot play the same task; each fills in its own prices.
 """
 

@@ -1,8 +1,8 @@
 """The files a benchmark run leaves behind: what the runner writes and the analysis reads."""
 
-from aquamend_lab.records.group_kinds import KIND, KINDS, PROBLEM, SETTING, SIZE, STRATUM, USUAL_KINDS
 from aquamend_lab.records.lines import as_line, read_lines, sealed_line, write_lines
-from aquamend_lab.records.run_folder import Run, RunFolder, load_run
+from aquamend_lab.records.run_folder import Run, RunFolder, load_run, with_stories
+from aquamend_lab.records.shapes import KIND, KINDS, PROBLEM, SETTING, SIZE, STRATUM, USUAL_KINDS
 
 __all__ = [
     "KIND",
@@ -18,5 +18,6 @@ __all__ = [
     "load_run",
     "read_lines",
     "sealed_line",
+    "with_stories",
     "write_lines",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from aquamend.errors import InvalidRun
 from aquamend_lab.records.lines import Allowance, parsed, read_lines
@@ -23,7 +25,7 @@ UNSEALED = "aquamend-run/1"
 """The format before it, still read: its lines have no seals, and its manifest does not say how large the suite is."""
 
 
-def key_of(record: Record) -> Key:
+def record_key(record: Record) -> Key:
     """Return what a record is about."""
     return record["seed"], record["scenario"], record["policy"]
 
@@ -55,6 +57,11 @@ class RunFolder:
         return self.path / "timings.jsonl"
 
     @property
+    def stories(self) -> Path:
+        """Scenarios that were played once more to be watched, each in a folder ``SEED-NUMBER`` with a page."""
+        return self.path / "stories"
+
+    @property
     def parts(self) -> Path:
         """Finished pieces of an unfinished run."""
         return self.path / "parts"
@@ -79,6 +86,8 @@ class Run:
     timings: list[Record]
     parts: tuple[Run, ...] = ()
     """The runs that it was put together from, where there are several."""
+    stories: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Links to stories of scenarios, by seed and number, as seen from a report."""
 
     @property
     def suite(self) -> str:
@@ -113,6 +122,19 @@ def load_run(path: str | Path) -> Run:
                 raise InvalidRun(file, f"line {number} has {fault}", "mend the line, or run the benchmark again")
     records, annotations, timings = (_each_once(lines[kind]) for kind in kinds)
     return Run(folder.path, manifest, records, annotations, timings)
+
+
+def with_stories(run: Run, folder: Path) -> Run:
+    """Return a run with links to the stories that its folder holds, as seen from a page in ``folder``."""
+    found: dict[tuple[int, int], str] = {}
+    for part in run.parts or (run,):
+        here = RunFolder(part.folder)
+        here.require_inside(here.stories)
+        for seed, number in dict.fromkeys(record_key(record)[:2] for record in part.records if here.stories.is_dir()):
+            page = here.stories / f"{seed}-{number}" / "index.html"
+            if page.is_file():
+                found.setdefault((seed, number), quote(Path(os.path.relpath(page, folder)).as_posix()))
+    return replace(run, stories=found)
 
 
 def _each_once(lines: list[Record]) -> list[Record]:

@@ -1,6 +1,6 @@
 """Recovery as tools for agents, by the Model Context Protocol: `aquamend mcp`, or `server` in a program of yours.
 
-An agent describes what it believed and did; it is told what to do about it, one thing at a time, does that with its own
+An agent describes what it believed and did; it hears what to do about it, one thing at a time, does that with its own
 tools, and reports. Nothing is asked of it twice: not after it has forgotten, and not after either program has died.
 """
 

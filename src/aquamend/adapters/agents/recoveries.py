@@ -12,9 +12,9 @@ from typing_extensions import TypedDict  # the library reads no other before Pyt
 
 from aquamend.belief import InformationState
 from aquamend.codec import json_number
+from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import step_from_data
 from aquamend.errors import AquaMendError, BadArgument, ForeignSession, StaleReply, UnknownName
-from aquamend.explanation.wording import Wording
 from aquamend.files import parse_problem
 from aquamend.policies import Policy
 from aquamend.problem import Problem
@@ -163,8 +163,8 @@ class Recoveries:
         with self._lock:
             known = self._open.get(session)
         if known is not None:
-            return self._told(known.recovery, known.request)
-        return self._told(Recovery.of([entry.event for entry in self.log.read(session)], session), None)
+            return self._standing(known.recovery, known.request)
+        return self._standing(Recovery.of([entry.event for entry in self.log.read(session)], session), None)
 
     def recovery(self, session: str) -> Recovery:
         """Return a recovery that is conducted here, as far as it has come."""
@@ -273,7 +273,7 @@ class Recoveries:
                 known = self._open[session] = Session.resume(self.log, session, policy=policy)
         try:
             known.tick()
-        except ForeignSession:  # another program conducts it now; whoever asks again takes it up after that
+        except ForeignSession:  # another program conducts it now; the next call takes it up after that
             self._forget(session)
             raise
         return known
@@ -296,11 +296,11 @@ class Recoveries:
                 case Verify(number) if self.robot is not None:
                     self._reply(session, number, self.robot.verify if isinstance(self.robot, Verifying) else _cannot)
                 case End():
-                    told = self._told(session.recovery, request)
+                    standing = self._standing(session.recovery, request)
                     self._forget(session.name)
-                    return told
+                    return standing
                 case _:
-                    return self._told(session.recovery, request)
+                    return self._standing(session.recovery, request)
 
     def _reply(self, session: Session, number: int, call: Any) -> None:
         act = session.recovery.act
@@ -312,7 +312,7 @@ class Recoveries:
             session.reply(answer, to=number)
 
     def _answer(self, session: Session, probe: str, value: Value) -> Value:
-        """Return what a probe can have shown; an agent that says anything else is told what it can."""
+        """Return what a probe can have shown; an agent that says anything else hears what it can."""
         said = session.recovery.state.probe(probe).channel.parse(value)
         if said is None:
             raise BadArgument(f"{probe!r} cannot have shown {value!r}; it shows {self._expected(session, probe)}")
@@ -323,7 +323,7 @@ class Recoveries:
 
     # Telling.
 
-    def _told(self, now: Recovery, request: Request | None) -> RecoveryStanding:
+    def _standing(self, now: Recovery, request: Request | None) -> RecoveryStanding:
         problem = now.state.problem
         declared = {d.belief: d.value for d in problem.declarations}
         wrong = now.state.failure_probabilities.tolist()
@@ -380,15 +380,17 @@ class Recoveries:
                     return f"call act({session!r}, {number}) to run the probe {act.probe!r}"
                 return f"run the probe {act.probe!r}, and call observe with what it shows: {expected}"
             case Perform(number, act) if (session, number) in self._begun:
-                return f"{in_words(act)}, if you have not done so yet; then call report for {number}"
+                return f"{act_in_words(act)}, if you have not done so yet; then call report for {number}"
             case Perform(number, act):
-                then = f"; then {in_words(act)}, and call report" if own else f", which does this: {in_words(act)}"
+                then = (
+                    f"; then {act_in_words(act)}, and call report" if own else f", which does this: {act_in_words(act)}"
+                )
                 return f"call act({session!r}, {number}){then}"
             case Stop(number, act):
                 return f"stop at once what you are doing ({act}), and report for {number} how far it came"
             case Verify(number, act):
                 return (
-                    f"find out whether this was done, without doing it: {in_words(act)}; "
+                    f"find out whether this was done, without doing it: {act_in_words(act)}; "
                     f"then report for {number} whether it was, or that it is unknown"
                 )
             case Wait(token=token) if token:
@@ -405,8 +407,8 @@ def _cannot(act: Act) -> NoReceipt:
     return NoReceipt("the robot cannot")
 
 
-def in_words(act: Act) -> str:
-    """Return what an act asks for, as somebody is told who has to do it."""
+def act_in_words(act: Act) -> str:
+    """Return what an act asks for, in words for the one who has to do it."""
     match act:
         case Measure(probe):
             return f"run the probe {probe!r}"
@@ -428,8 +430,8 @@ def told_question(now: Recovery, question: Wait) -> str:
     """Return a question as a person reads it."""
     cost = question.act.cost
     price = f" It costs {quantity(cost, now.state.problem.unit)}." if math.isfinite(cost) and cost > 0 else ""
-    doubt = f" Nobody knows whether this was done: {in_words(question.in_doubt)}." if question.in_doubt else ""
-    return f"{now.session}: may this be done: {in_words(question.act)}? ({question.reason}.){price}{doubt}"
+    doubt = f" Nobody knows whether this was done: {act_in_words(question.in_doubt)}." if question.in_doubt else ""
+    return f"{now.session}: may this be done: {act_in_words(question.act)}? ({question.reason}.){price}{doubt}"
 
 
 def refused(error: AquaMendError) -> str:

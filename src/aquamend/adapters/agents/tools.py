@@ -22,7 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 INSTRUCTIONS = """\
-Use these tools when something that you measured, read or were told, and acted on, may not be true any more: a test
+Use these tools when something that you measured, read or heard, and acted on, may not be true any more: a test
 fails that should pass, somebody contradicts you, a file is not what you took it for. Call describe_situation first.
 From then on, every tool returns the situation and `to_do`, the one thing to be done now: do exactly that, and nothing
 else, until its kind is "end". Never do twice what has the same number. If you have forgotten what you did, call decide,
@@ -69,9 +69,9 @@ def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
         )
 
         def register(function: Callable[P, R]) -> Callable[P, R]:
-            told = _in_words(function)
-            made.add_tool(told, title=title, annotations=hints, structured_output=True)
-            return told
+            worded = _in_words(function)
+            made.add_tool(worded, title=title, annotations=hints, structured_output=True)
+            return worded
 
         return register
 
@@ -190,7 +190,7 @@ def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
 
 
 def _in_words(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function whose errors reach the model: any other would be told as a crash."""
+    """Return a function whose errors reach the model: any other would look like a crash."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -15,6 +15,6 @@ try:
 except ImportError:
     raise MissingLibrary("psycopg", "postgres", "or keep sessions in a Journal, a file on this machine") from None
 
-from aquamend.adapters.postgres.log import PostgresLog
+from aquamend.adapters.postgres.fleet_log import PostgresLog
 
 __all__ = ["PostgresLog"]

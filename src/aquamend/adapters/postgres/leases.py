@@ -12,8 +12,8 @@ from weakref import WeakSet
 
 import psycopg
 
+from aquamend.adapters.postgres.database_tables import Connection
 from aquamend.adapters.postgres.link import DatabaseLink
-from aquamend.adapters.postgres.tables import Connection
 from aquamend.errors import AquaMendError, HeldSession
 from aquamend.recovery.clock import Instant
 
@@ -48,7 +48,7 @@ _ALL: WeakSet[Leases] = WeakSet()
 
 
 class Leases:
-    """The leases that one program holds, and whoever in it listens for the word of people."""
+    """The leases that one program holds, and the threads in it that listen for the word of people."""
 
     def __init__(self, link: DatabaseLink, seconds: float) -> None:
         self._link, self.seconds = link, seconds

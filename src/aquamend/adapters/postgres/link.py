@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg import conninfo, errors
 
-from aquamend.adapters.postgres.tables import Connection
+from aquamend.adapters.postgres.database_tables import Connection
 from aquamend.errors import AquaMendError, BadJournal, Unreachable
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class DatabaseLink:
 
     def __init__(self, address: str, *, read_only: bool, limit_s: float) -> None:
         """``limit_s`` is how long to wait for others who write the same, and how long they may have to."""
-        self.read_only, self.place, self._limit_s = read_only, shown(address), limit_s
+        self.read_only, self.place, self._limit_s = read_only, without_password(address), limit_s
         self._address, self._token = address, secrets.token_hex(4)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
@@ -65,7 +65,7 @@ class DatabaseLink:
         there is tried a second time.
         """
         with self._lock:
-            if self._within:  # whoever has begun the transaction does all of it again
+            if self._within:  # the caller that began the transaction does all of it again
                 return work(self._connected())
             end, tried = time.monotonic() + patience_s, 0
             while True:
@@ -91,12 +91,12 @@ class DatabaseLink:
 
     def connect(self) -> Connection:
         """Return a connection of its own, on which what is acknowledged is on the server's disk."""
-        given = conninfo.conninfo_to_dict(self._address)
+        parts = conninfo.conninfo_to_dict(self._address)
         wanted: dict[str, Any] = {"application_name": f"aquamend {self.name}"[:63], **KEEP_ALIVE}
         wanted["connect_timeout"] = CONNECT_S
         if not self.read_only:
             wanted["target_session_attrs"] = "read-write"  # of several hosts, the one that is not a standby
-        own = {key: value for key, value in wanted.items() if key not in given}
+        own = {key: value for key, value in wanted.items() if key not in parts}
         connection = psycopg.connect(conninfo.make_conninfo(self._address, **own), autocommit=True)
         try:
             self._settle(connection)
@@ -147,13 +147,13 @@ class DatabaseLink:
         return Unreachable(self.place, f"refuses ({said})", "check the address, the password and the user's rights")
 
 
-def shown(address: str) -> str:
+def without_password(address: str) -> str:
     """Return an address without its password, as it may be shown and written down."""
     try:
-        given = conninfo.conninfo_to_dict(address)
+        parts = conninfo.conninfo_to_dict(address)
     except psycopg.Error:
         return "the database"
-    user, host, port, name = (str(given.get(key) or "") for key in ("user", "host", "port", "dbname"))
+    user, host, port, name = (str(parts.get(key) or "") for key in ("user", "host", "port", "dbname"))
     return f"postgresql://{user}{'@' if user else ''}{host}{':' if port else ''}{port}/{name}"
 
 

@@ -18,7 +18,7 @@ QUESTION: Final = "/recovery/question"
 """What a person is asked, as a `Wait` with its token; None while nobody is."""
 
 
-def key_of(place: str, name: str) -> str:
+def board_key(place: str, name: str) -> str:
     """Return where something of this name stands."""
     return place + name.replace(".", "_")  # a dot would be an attribute
 
@@ -36,7 +36,7 @@ class Board:
 
     def __init__(self, owner: Behaviour, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._keys = {belief.name: key_of(BELIEFS, belief.name) for belief in tracker.problem().graph.beliefs}
+        self._keys = {belief.name: board_key(BELIEFS, belief.name) for belief in tracker.problem().graph.beliefs}
         self._client = client_of(owner, *self._keys.values())
         self.write()
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from py_trees.behaviour import Behaviour
 from py_trees.common import Access, Status
 
-from aquamend.adapters.trees.board import ANSWERS, key_of
+from aquamend.adapters.trees.board import ANSWERS, board_key
 from aquamend.errors import BadArgument
 from aquamend.problem import RESTART, Problem
 from aquamend.recovery import NoReceipt, Perform, Receipt, Robot, RunProbe, Session, Stop, Stoppable, Verify, Verifying
@@ -27,7 +27,7 @@ About = Stop | Verify
 
 
 Say = Callable[[Callable[[], object]], None]
-"""Has something said to a session, in a thread: its log may keep whoever says it waiting."""
+"""Has something said to a session, in a thread: its log may keep the caller waiting."""
 
 
 class Hands(Protocol):
@@ -147,7 +147,7 @@ class Subtrees:
         self._answers = owner.attach_blackboard_client(owner.name)
         for name in acts:
             for access in (Access.READ, Access.WRITE):
-                self._answers.register_key(key_of(ANSWERS, name), access=access)
+                self._answers.register_key(board_key(ANSWERS, name), access=access)
 
     @property
     def moving(self) -> bool:
@@ -166,7 +166,7 @@ class Subtrees:
         if child is None:  # to declare moves nothing, and the rest is left to the tree
             self._say(partial(self._session.reply, act.done(), to=number))
             return
-        answer = key_of(ANSWERS, str(act))
+        answer = board_key(ANSWERS, str(act))
         if number != self._number:
             self._number = number
             self._answers.set(answer, None)

@@ -197,7 +197,7 @@ def best_alternative(state: InformationState, without: Step | None = None) -> tu
     return label(stop.decision), stop.loss
 
 
-def alternatives(state: InformationState, step: Step) -> Rivals | None:
+def other_steps(state: InformationState, step: Step) -> Rivals | None:
     """Return what could be done at a state, the step apart; None where the decisions are too many to tell."""
     endings, inside = endings_of(state.problem), np.flatnonzero(state.posterior > 0)
     speaks = spoken(endings.support, state)
@@ -299,8 +299,8 @@ def _own(
     """
     never = LinearEnding(step, np.full(len(state.posterior), math.inf))
     if not isinstance(step, Continue) and not (isinstance(step, RollBack) and step.plan is None):
-        given = (*endings.others.usual, *endings.others.last_resorts)
-        same = (e for e in given if _key(e.decision) == _key(step))
+        listed = (*endings.others.usual, *endings.others.last_resorts)
+        same = (e for e in listed if _key(e.decision) == _key(step))
         return next(same, never), ()
     graph, decision = state.problem.graph, _completed(state, endings, step)
     own, sides = LinearEnding(decision, np.full(len(state.posterior), graph.rollback_cost(decision.undo))), []
@@ -339,17 +339,17 @@ def _key(decision: Decision) -> object:
 
 def _completed(state: InformationState, endings: Endings, step: RollBack | Continue) -> RollBack:
     """Return a step with all that it undoes and declares, and with what the undone actions carry corrected too."""
-    graph, given = state.problem.graph, completed(state, step if isinstance(step, RollBack) else RollBack(()))
+    graph, whole = state.problem.graph, completed(state, step if isinstance(step, RollBack) else RollBack(()))
     charges = 0
     for charged, action in zip(graph.action_charges, graph.executed, strict=True):
-        charges |= sum(1 << charge for charge in charged) if action.name in given.undo else 0
+        charges |= sum(1 << charge for charge in charged) if action.name in whole.undo else 0
     correct = tuple(
         belief.name
         for i, belief in enumerate(graph.beliefs)
-        if belief.name in given.correct
+        if belief.name in whole.correct
         or (i in endings.losses.beliefs and not belief.declares and not graph.belief_charges[i] & ~charges)
     )
-    return replace(given, correct=correct)
+    return replace(whole, correct=correct)
 
 
 def _by_group(endings: Endings) -> Iterator[tuple[frozenset[str], Endings]]:

@@ -26,9 +26,9 @@ from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.sensitivity.one_step import (
     Rival,
     Rivals,
-    alternatives,
     best_alternative,
     label,
+    other_steps,
     step_loss,
 )
 from aquamend.decision.sensitivity.total_variation import MEETS, Search
@@ -97,7 +97,7 @@ def robustness(state: InformationState, step: Step) -> Robustness:
     better, loss = best_alternative(state)
     if loss < step_loss(state, step) - TIE:
         return Robustness(0.0, 0.0, True, better, (), state.posterior)
-    options = alternatives(state, step)
+    options = other_steps(state, step)
     if options is None:
         return Robustness(None, 0.0, False, None, ())
     search = Search(options)

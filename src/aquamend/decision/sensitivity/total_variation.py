@@ -44,6 +44,8 @@ MOST_CHECKS = 30
 MOST_UNCERTAIN = 3
 """Linear programs, and posteriors at which both sides are priced in full, for each decision; and for each probe, rules
 that are tried where such a price has to confirm them."""
+MOST_ITERATIONS = 10
+"""Of the simplex method, for each row and column: some programs with many ties would go round for ever."""
 ROUNDING = 1e-12
 """Error of sums of losses, relative to the largest."""
 STRICTLY = 2e-9
@@ -201,6 +203,7 @@ def _minimised(cost: Floats, matrix: Floats, limit: Floats, *, free: int) -> _So
     solver.setOptionValue("output_flag", False)
     for tolerance in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
         solver.setOptionValue(tolerance, TOLERANCE)
+    solver.setOptionValue("simplex_iteration_limit", MOST_ITERATIONS * sum(matrix.shape))
     solver.passModel(program)
     solver.run()
     status, solution = solver.getModelStatus(), solver.getSolution()

@@ -119,7 +119,7 @@ class Pomdp:
     def illegal_losses(self) -> Floats:
         """What is paid for an action that may not be taken, its own cost aside, shape ``(n_possible,)``.
 
-        It ends the recovery at the dearest decision's loss, so no decision is worse. Letting it wait instead would make
+        It ends the recovery at the most costly decision's loss; no decision is worse. Letting it wait would make
         waiting for ever the best plan where a probe is free.
         """
         return np.asarray(self.ending_losses.max(axis=1))

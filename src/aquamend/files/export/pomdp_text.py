@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Decision, RollBack, step_kind
-from aquamend.explanation.wording import Wording
 from aquamend.files.export.pomdp import Pomdp, ProbeAction
 from aquamend.text import shown
 
@@ -124,8 +124,8 @@ def _observations(pomdp: Pomdp, ids: _Names) -> Iterator[str]:
         reached = set(after.tolist())
         for s, state in enumerate(states):
             # An end state that the probe cannot lead to must still have an observation.
-            given = zip(answers, action.likelihood[s % n], strict=True) if s // n in reached else [(NOTHING, 1.0)]
-            for answer, probability in given:
+            pairs = zip(answers, action.likelihood[s % n], strict=True) if s // n in reached else [(NOTHING, 1.0)]
+            for answer, probability in pairs:
                 if probability > 0.0:
                     yield f"O: {identifier} : {state} : {answer} {_number(min(probability, 1.0))}"
         yield f"O: {identifier} : {DONE} : {NOTHING} 1.0"

@@ -3,13 +3,13 @@
 Causes become joint hypotheses, rules tables, compensations plans, and errors that persist more hypotheses.
 """
 
+from aquamend.problem.building.action_checks import before_action
 from aquamend.problem.building.compensations import Compensation, with_compensations
-from aquamend.problem.building.guard import before_action
 from aquamend.problem.building.left_out import LeftOut, effect_of_left_out
 from aquamend.problem.building.persistence import with_persistent_errors
 from aquamend.problem.building.root_causes import CauseState, Generated, RootCause, generated
+from aquamend.problem.building.rule_tables import joint_model, table, vocabulary_of
 from aquamend.problem.building.rules import Clash, Vocabulary
-from aquamend.problem.building.tables import joint_model, table, vocabulary_of
 from aquamend.problem.building.truths import Effect, Expanded, expanded
 
 __all__ = [

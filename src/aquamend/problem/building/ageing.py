@@ -61,7 +61,7 @@ def own_beliefs(cause: RootCause) -> list[str]:
     return list(dict.fromkeys(b for state in cause.states.values() for b in (*state.failed, *state.truth)))
 
 
-def parts_of(cause: RootCause, ages: Ages) -> list[Share]:
+def parts_of_cause(cause: RootCause, ages: Ages) -> list[Share]:
     """Return the parts of a sound cause: its states, or each of them once for every stretch of time."""
     if not cause.comes_at_a_rate:
         return [Share(state, spec, cause.label(state)) for state, spec in cause.states.items()]
@@ -82,7 +82,7 @@ def may_have_come(cause: RootCause, ages: Ages) -> bool:
     """Whether a cause with a rate can have come since what it makes wrong was measured."""
     rates = [spec.rate for spec in cause.states.values() if spec.rate is not None]
     numbers = [n for rate in rates for n in (rate.values() if isinstance(rate, Mapping) else (rate,))]
-    return any(number > 0.0 for number in numbers) and any(part.until > 0.0 for part in parts_of(cause, ages))
+    return any(number > 0.0 for number in numbers) and any(part.until > 0.0 for part in parts_of_cause(cause, ages))
 
 
 def words_of(cause: RootCause, parts: Sequence[Share]) -> dict[str, list[int]]:
@@ -103,7 +103,7 @@ def since(part: Share, belief: str, parts: Sequence[Share]) -> str:
     return part.word if always else f"{part.word} (since {belief})"
 
 
-def probabilities(parts: Sequence[Share], rates: Mapping[str, Floats]) -> tuple[list[Floats], Floats]:
+def part_probabilities(parts: Sequence[Share], rates: Mapping[str, Floats]) -> tuple[list[Floats], Floats]:
     """Return the probability of each part, and that the cause has not come, under every hypothesis, from the rates."""
     total = np.sum(list(rates.values()), axis=0)
     share = {state: np.divide(rate, total, out=np.zeros_like(total), where=total > 0) for state, rate in rates.items()}

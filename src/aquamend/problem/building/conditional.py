@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from aquamend.arrays import Bools, Floats
-from aquamend.codec.tables import FirstThatHolds
-from aquamend.problem.building.noisy_or import LEAK, noisy_or
+from aquamend.codec.conditional_tables import FirstThatHolds
+from aquamend.problem.building.independent_causes import LEAK, noisy_or
 from aquamend.problem.building.rules import DEFAULT, Vocabulary, resolved
 
 Reader = Callable[[Mapping[str, float], Vocabulary], Iterable[float | None]]

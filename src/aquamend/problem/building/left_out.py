@@ -1,10 +1,11 @@
 """What leaving out rare combinations of causes can do to the expected loss.
 
 With ε the probability of what was left out, any policy has the loss (1 − ε) V + ε W, where V is its loss by the model
-and W its loss where the truth was left out, 0 ≤ W ≤ W_max: all sensing, all undoing and every residual, or the dearest
-other ending. So V is off by at most ε max(V, W_max), and V ≤ W_max for any policy worth following. After the alarm and
-answers, ε ≤ ε₀ / (ε₀ + (1 − ε₀) P(alarm, answers)), since what was left out may have given them for certain. A number
-that was read has a density and no probability: what was left out may have made just this one certain, and ε ≤ 1.
+and W its loss where the truth was left out, 0 ≤ W ≤ W_max: all sensing, all undoing and every residual, or the
+most costly other ending. So V is off by at most ε max(V, W_max), and V ≤ W_max for any policy worth following. After
+the alarm and answers, ε ≤ ε₀ / (ε₀ + (1 − ε₀) P(alarm, answers)), since what was left out may have given them for
+certain. A number that was read has a density and no probability: what was left out may have made just this one
+certain, and ε ≤ 1.
 """
 
 from __future__ import annotations

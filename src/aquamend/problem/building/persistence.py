@@ -31,7 +31,7 @@ from aquamend.problem import Plan, Problem
 from aquamend.problem.model import Alarm, Discrete, Gaussian, Hypothesis, JointModel, Mixture, Outcomes, Readings
 from aquamend.problem.model.joint_model import Grown
 from aquamend.problem.model.kernels import Channel, Kernel, rows_of, with_rows
-from aquamend.problem.model.kernels.kernel import by_name
+from aquamend.problem.model.kernels.kernel import in_order_of_names
 
 MOST_HYPOTHESES = 100_000
 MOST_OF_A_NORMAL = 0.99
@@ -163,8 +163,8 @@ def _renamed(
         own = {name: value for old, value in row.items() for name in of.get(old, ())}
         return own | {key: value for key, value in row.items() if key not in of}
 
-    def plan(given: Plan) -> Plan:
-        return replace(given, loss=np.asarray(given.loss)[origin])
+    def plan(ending: Plan) -> Plan:
+        return replace(ending, loss=np.asarray(ending.loss)[origin])
 
     def rung(alarm: Alarm) -> Alarm:
         again = None if alarm.again is None else spread(alarm.again)
@@ -185,5 +185,5 @@ def _renamed(
 
 
 def _repeated(kernel: Kernel, model: JointModel, origin: Any, new: Sequence[str]) -> Kernel:
-    rows = by_name(rows_of(kernel), model.names)
+    rows = in_order_of_names(rows_of(kernel), model.names)
     return with_rows(kernel, {name: rows[s] for name, s in zip(new, origin.tolist(), strict=True)})

@@ -20,7 +20,7 @@ from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import TRUE_VALUE, Name, number_or_table, place_of_rule
 from aquamend.codec.forms import FINITE, PROBABILITY
 from aquamend.errors import Fault, InvalidProblem, UnknownCondition
-from aquamend.problem.building.ageing import Share, ageing_faults, parts_of, probabilities, since, words_of
+from aquamend.problem.building.ageing import Share, ageing_faults, part_probabilities, parts_of_cause, since, words_of
 from aquamend.problem.building.rules import Clash, Vocabulary, clash_fault, resolved
 from aquamend.problem.building.truths import UNKNOWN, Effect, Expanded, expanded
 from aquamend.problem.graph import Belief, Value
@@ -28,8 +28,8 @@ from aquamend.problem.model import Cause, Hypotheses, Hypothesis
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.columns import Combined
 from aquamend.problem.model.hypotheses import CAUSES
+from aquamend.problem.model.model_faults import truth_faults
 from aquamend.problem.model.spreads import Spread
-from aquamend.problem.model.validation import truth_faults
 
 Present = NDArray[np.int8] | NDArray[np.int32]
 NOTHING = "nothing"
@@ -121,7 +121,7 @@ def generated(
     """
     ages = ages or Ages()
     faults = list(_cause_faults(causes, beliefs, effects, ages))
-    parts = [parts_of(cause, ages) for cause in causes]
+    parts = [parts_of_cause(cause, ages) for cause in causes]
     faults += _size_faults(parts, together)
     if faults:
         raise InvalidProblem(faults)
@@ -236,10 +236,10 @@ def _part_priors(
     key, found = "rate" if cause.comes_at_a_rate else "prior", dict[str, Floats]()
     for state, spec in cause.states.items():
         at = f"{where}.states.{state}.{key}" if state else f"{where}.{key}"
-        given = spec.rate if cause.comes_at_a_rate else spec.prior
-        found[state] = _conditional(at, cause, 0.0 if given is None else given, vocabulary, earlier)
+        chance = spec.rate if cause.comes_at_a_rate else spec.prior
+        found[state] = _conditional(at, cause, 0.0 if chance is None else chance, vocabulary, earlier)
     if cause.comes_at_a_rate:
-        return probabilities(parts, found)
+        return part_probabilities(parts, found)
     absent = np.ones(len(vocabulary.names))
     for p in found.values():
         absent -= p
@@ -247,19 +247,19 @@ def _part_priors(
 
 
 def _conditional(
-    at: str, cause: RootCause, given: float | Mapping[str, float], vocabulary: Vocabulary, earlier: set[str]
+    at: str, cause: RootCause, chance: float | Mapping[str, float], vocabulary: Vocabulary, earlier: set[str]
 ) -> Floats:
     n = len(vocabulary.names)
-    if not isinstance(given, Mapping):
-        return np.full(n, float(given))
+    if not isinstance(chance, Mapping):
+        return np.full(n, float(chance))
     known = Vocabulary(vocabulary.names, {w: h for w, h in vocabulary.words.items() if w in earlier}, by_name=False)
     try:
-        found = resolved(given, known)
+        found = resolved(chance, known)
     except UnknownCondition as error:
         listed = ", ".join(sorted(earlier)) or "none"
         remedy = f"give conditions on causes listed before {cause.name!r}: {listed}"
         raise InvalidProblem(
-            [Fault(_place_of_word(at, given, error.word), f"{error.word!r} is none of those", remedy)]
+            [Fault(_place_of_word(at, chance, error.word), f"{error.word!r} is none of those", remedy)]
         ) from None
     if found.clashes:
         raise InvalidProblem([clash_fault(at, found)])

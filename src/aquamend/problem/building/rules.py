@@ -171,7 +171,7 @@ class Resolved(Generic[T]):
     """Shape ``(n_hypotheses,)``; which rule decides; -1 where none holds."""
     clashes: tuple[Clash, ...]
     holds: Bools
-    """Shape ``(n_rules, n_hypotheses)``; without rows where the order of the rules decides, and nobody asks for it."""
+    """Shape ``(n_rules, n_hypotheses)``; without rows where the order of the rules decides, and they are not needed."""
 
     def __iter__(self) -> Iterator[T | None]:
         return (None if i < 0 else self.values[i] for i in self.chosen.tolist())

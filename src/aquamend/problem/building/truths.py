@@ -23,7 +23,7 @@ from aquamend.problem.building.rules import Clash, Vocabulary
 from aquamend.problem.graph import Belief, Value
 from aquamend.problem.model import Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import Grown
-from aquamend.problem.model.spreads import Normal, OneOf, Uniform, differs, steps_of
+from aquamend.problem.model.spreads import Normal, OneOf, Uniform, differs, values_of_spread
 from aquamend.text import named
 
 MOST_HYPOTHESES = 50_000
@@ -141,7 +141,7 @@ def _spread_out(
             rows.append(hypothesis)
             origin.append(s)
             continue
-        steps = {b: steps_of(spread, known[b]) for b, spread in spreads.items()}
+        steps = {b: values_of_spread(spread, known[b]) for b, spread in spreads.items()}
         if len(rows) + math.prod(len(own.values) for own in steps.values()) > MOST_HYPOTHESES:
             raise InvalidProblem([_too_many(written, known)])
         for chosen in product(*(range(len(own.values)) for own in steps.values())):
@@ -165,7 +165,7 @@ def _too_many(written: Sequence[Hypothesis], known: Mapping[str, Belief]) -> Fau
     counts = {}
     for hypothesis in written:
         own = {b: v for b, v in hypothesis.truth.items() if isinstance(v, Normal | Uniform | OneOf)}
-        sizes = {b: len(steps_of(spread, known[b]).values) for b, spread in own.items()}
+        sizes = {b: len(values_of_spread(spread, known[b]).values) for b, spread in own.items()}
         counts[hypothesis.name] = math.prod(sizes.values()), sizes
     name, (largest, sizes) = max(counts.items(), key=lambda item: item[1][0])
     by = " · ".join(f"{size} of {b}" for b, size in sizes.items())

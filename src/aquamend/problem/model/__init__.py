@@ -2,8 +2,7 @@
 
 from aquamend.problem.model.ages import Ages
 from aquamend.problem.model.coverage import Coverage, FitGroup
-from aquamend.problem.model.declarations import Declaration
-from aquamend.problem.model.hypotheses import Alarm, Cause, Hypotheses, Hypothesis
+from aquamend.problem.model.hypotheses import Alarm, Cause, Declaration, Hypotheses, Hypothesis
 from aquamend.problem.model.joint_model import JointModel
 from aquamend.problem.model.kernels import (
     Discrete,

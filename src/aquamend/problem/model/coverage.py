@@ -69,13 +69,13 @@ class Coverage:
 def coverage_faults(coverage: Coverage) -> Iterator[Fault]:
     """Yield prototypes that do not have one number for each of the quantities and offsets measured here."""
     for i, group in enumerate(coverage.groups):
-        for key, prototype, measured, given in (
+        for key, prototype, measured, here in (
             ("prototype_g", group.prototype_g, "quantities_g", coverage.quantities_g),
             ("prototype_mm", group.prototype_mm, "offsets_mm", coverage.offsets_mm),
         ):
-            if len(prototype) != len(given):
+            if len(prototype) != len(here):
                 yield Fault(
                     f"coverage.groups[{i}].{key}",
                     f"{list(prototype)!r} has {len(prototype)} numbers",
-                    f"give {len(given)}, one for each of {measured}",
+                    f"give {len(here)}, one for each of {measured}",
                 )

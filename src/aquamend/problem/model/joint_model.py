@@ -13,10 +13,9 @@ from aquamend.arrays import Floats, Indices
 from aquamend.caching import KeepsResults
 from aquamend.errors import InvalidProblem, UnknownName
 from aquamend.problem.model.columns import ByHypothesis, Names
-from aquamend.problem.model.declarations import Declaration
-from aquamend.problem.model.hypotheses import CAUSES, Alarm, Cause, Hypotheses, Hypothesis
+from aquamend.problem.model.hypotheses import CAUSES, Alarm, Cause, Declaration, Hypotheses, Hypothesis
 from aquamend.problem.model.kernels.kernel import Channel, Kernel, frozen
-from aquamend.problem.model.validation import model_faults, names_of, priors_of
+from aquamend.problem.model.model_faults import model_faults, names_of, priors_of
 
 UNNAMED = "alarm"
 """What the only monitor is called where the problem gives it no name."""

@@ -83,7 +83,7 @@ def differs(value: Value | None, other: Value | None, tolerance: float) -> bool:
     return abs(value - other) > tolerance + SLACK
 
 
-def steps_of(spread: Spread, belief: Belief) -> Steps:
+def values_of_spread(spread: Spread, belief: Belief) -> Steps:
     """Return a sound spread as values: those that are within tolerance of what is declared are left out."""
     if isinstance(spread, OneOf):
         total = math.fsum(spread.weights)
@@ -147,7 +147,7 @@ def _step_faults(where: str, spread: Normal | Uniform, belief: Belief, span: flo
 def steps_of_any(spread: Normal | Uniform, belief: Belief) -> bool:
     """Whether any value of a spread is a failure of its belief."""
     try:
-        return bool(steps_of(spread, belief).values)
+        return bool(values_of_spread(spread, belief).values)
     except ZeroDivisionError:  # none was left to share the weight
         return False
 

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from aquamend.policies import POLICIES
-from aquamend_lab.analysis.figures.appearance import described_by, looks_in
+from aquamend_lab.analysis.figures.appearance import described_by, styles_in
 from aquamend_lab.analysis.report.analysed import Analysed, analysed
 from aquamend_lab.benchmarks.catalogue import SUITES
-from aquamend_lab.benchmarks.looks import looks_of
+from aquamend_lab.benchmarks.manifest import styles_of
 from aquamend_lab.records import Run
 
 
 @pytest.fixture(autouse=True, scope="module")
 def policies_describe_themselves() -> Iterator[None]:
     names = [(suite, [*POLICIES, *suite.policies]) for suite in SUITES.values()]
-    with described_by(looks_in({"looks": looks_of(*each)} for each in names)):
+    with described_by(styles_in({"looks": styles_of(*each)} for each in names)):
         yield
 
 

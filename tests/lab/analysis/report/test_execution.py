@@ -7,7 +7,7 @@ from tests.lab.analysis.report.conftest import record
 
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.paper import paper_table
-from aquamend_lab.analysis.probabilities import doubts, event_qualities
+from aquamend_lab.analysis.reliability import doubts, event_qualities
 from aquamend_lab.analysis.report.analysed import analysed
 from aquamend_lab.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend_lab.analysis.report.document import Folded, Table
@@ -125,7 +125,7 @@ def test_probabilities_are_scored_once_a_scene_and_unavailable_without_a_truth(r
 
 
 @pytest.mark.parametrize("line", [{"event": "x"}, "text", {"event": "x", "when": "old", "q": 1.5, "so": True}])
-def test_what_is_no_probability_is_told_with_its_folder(run, line):
+def test_what_is_no_probability_is_reported_with_its_folder(run, line):
     run.records[0]["declarations"] = [line]
     with pytest.raises(InvalidRun, match=r"^/runs/pouring-v3: "):
         event_qualities(table_of(run))

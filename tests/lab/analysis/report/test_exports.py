@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
 from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.exports import as_csv, as_latex, as_parquet, columns_of, named_tables, number_in
+from aquamend_lab.analysis.report.exports import as_csv, as_latex, as_parquet, cell_number, columns_of, named_tables
 
 SMALL = Table(
     "Two rows.",
@@ -26,7 +26,7 @@ SMALL = Table(
     [("1,234.5", 1234.5), ("−2.5", -2.5), ("20.0 %", 0.2), ("–", None), ("[1, 2]", None), ("3", 3.0)],
 )
 def test_a_cell_is_the_number_that_it_shows(text, number):
-    assert number_in(text) == (pytest.approx(number) if number is not None else None)
+    assert cell_number(text) == (pytest.approx(number) if number is not None else None)
 
 
 def test_columns_of_numbers_are_numbers_and_titles_differ():

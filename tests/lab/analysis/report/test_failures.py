@@ -36,10 +36,11 @@ def test_only_what_the_policy_did_not_recover_is_listed_with_who_did():
         record("restart", success=1.0),
         record("no-reprobe", left=["camera"]),
     ]
-    table = failure_table(records, "aquamend")
+    table = failure_table(records, "aquamend", {(0, 7): "there"})
     assert [cell.text for cell in table.rows[0]] == [
         "0", "7", "late, drift", "camera is wrong", SENSING, "Restart", "63.3",
     ]  # fmt: skip
+    assert [cell.link for cell in table.rows[0] if cell.link] == ["there"]
     assert len(table.rows) == 1
 
 

@@ -4,10 +4,12 @@ from aquamend_lab.analysis.report.executions import first_command_table
 
 
 def scene(command, other):
-    def told(command, distance, loss):
+    def wording(command, distance, loss):
         return {"command": command, "total_variation": distance, "predicted_loss": loss}
 
-    return {"features": {"first_commands": {"original": told(command, 0.0, 2.0), "positive": told(other, 0.2, 3.0)}}}
+    return {
+        "features": {"first_commands": {"original": wording(command, 0.0, 2.0), "positive": wording(other, 0.2, 3.0)}}
+    }
 
 
 def test_commands_that_change_are_counted_and_distances_and_losses_averaged():

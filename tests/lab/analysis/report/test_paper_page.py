@@ -1,15 +1,20 @@
 """The paper's numbers one by one beside ours: what counts as reproduced, and how the page says it."""
 
+from pathlib import Path
+
 import pytest
 
 from aquamend_lab.analysis.paper.checks import Agreement, checked_tables
-from aquamend_lab.analysis.paper.tables import PAPER_TABLES
-from aquamend_lab.analysis.report.paper_page import checked, paper_markdown
+from aquamend_lab.analysis.paper.printed_tables import PAPER_TABLES
+from aquamend_lab.analysis.report.paper_page import paper_beside, paper_markdown
 from aquamend_lab.analysis.report.readme_tables import with_tables
+from aquamend_lab.records import load_run
+
+RESULTS = Path(__file__).parents[4] / "results"
 
 
 def standings(run, family, **group):
-    found = next(table for table in checked([run]) if table.table.family == family)
+    found = next(table for table in paper_beside([run]) if table.table.family == family)
     return {
         (row.policy, check.metric): check
         for row in found.rows
@@ -38,6 +43,15 @@ def test_what_is_near_is_reproduced_what_has_a_reason_differs_and_the_rest_is_op
         assert bool(check.why) == (not near and policy in ("independent", "monte-carlo"))
 
 
+def test_a_row_of_one_stage_is_beside_all_of_ours_at_that_stage():
+    run = load_run(RESULTS / "pouring-v3")
+    found = standings(run, "pouring", stage="early")
+    ours = [r for r in run.records if r["policy"] == "aquamend" and r["group"]["stage"] == "early"]
+    assert len(ours) == 16
+    assert found["aquamend", "decisions"].ours == sum(r["decisions"] for r in ours)
+    assert all(check.standing is not Agreement.ABSENT for check in found.values())
+
+
 def test_every_table_of_the_paper_stands_there_once_whether_or_not_its_suite_was_run(m1):
     tables = checked_tables({})
     rows = [table.table.rows for table in tables]
@@ -51,7 +65,7 @@ def test_every_table_of_the_paper_stands_there_once_whether_or_not_its_suite_was
 
 def test_the_first_sentence_counts_every_number_once(m1):
     page = paper_markdown([m1])
-    tables = [table for table in checked([m1]) if table.suite]
+    tables = [table for table in paper_beside([m1]) if table.suite]
     numbers = sum(table.numbers for table in tables)
     assert page.startswith(f"**Of {numbers} numbers in 1 of the paper's tables, ")
     assert numbers == sum(table.count(standing) for table in tables for standing in Agreement)

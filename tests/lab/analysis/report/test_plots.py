@@ -7,7 +7,7 @@ from tests.lab.analysis.report.conftest import losses
 
 from aquamend.errors import MissingLibrary
 from aquamend_lab.analysis.figures import Dot, Panel, dot_plot, require_matplotlib
-from aquamend_lab.analysis.figures.appearance import Look, look_of
+from aquamend_lab.analysis.figures.appearance import Style, style_of
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.as_html import inline_svg
 from aquamend_lab.analysis.report.paired import comparisons
@@ -24,7 +24,7 @@ POLICIES = (
 
 
 def test_no_two_policies_look_the_same():
-    assert len({look_of(policy) for policy in POLICIES}) == len(POLICIES)
+    assert len({style_of(policy) for policy in POLICIES}) == len(POLICIES)
 
 
 def test_no_two_ablations_look_the_same():
@@ -32,11 +32,11 @@ def test_no_two_ablations_look_the_same():
         "aquamend", "no-reprobe", "no-attribution", "no-source-separation", "power-per-cost", "independence-proxy",
         "beam-proxy", "monte-carlo-proxy", "overconfident",
     )  # fmt: skip
-    assert len({look_of(policy).colour for policy in ablations}) == len(ablations)
+    assert len({style_of(policy).colour for policy in ablations}) == len(ablations)
 
 
 def test_a_policy_of_ones_own_always_looks_the_same():
-    assert look_of("mine:Careful") == Look("mine:Careful", "#7272d8", "v")
+    assert style_of("mine:Careful") == Style("mine:Careful", "#7272d8", "v")
 
 
 def test_a_drawing_names_its_policies_and_the_paper(m1):

@@ -22,7 +22,7 @@ def test_tables_go_between_the_markers_and_nowhere_else(m1):
     assert with_tables("no markers", [m1]) == "no markers"
 
 
-def test_kinds_of_scenarios_are_told_together(stress):
+def test_kinds_of_scenarios_are_reported_together(stress):
     lines = markdown_tables([stress]).splitlines()
     assert lines[0] == "**t4-stress-v3**, 16 scenarios; beside it the paper’s T4-Stress table:"
     (ours,) = [line for line in lines if line.startswith("| Restart |")]

@@ -3,13 +3,14 @@
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
 from tests.lab.analysis.report.conftest import losses
 
 from aquamend.errors import InvalidRun
-from aquamend_lab.analysis.report.as_html import as_html
+from aquamend_lab.analysis.report.as_html import as_html, two_lines
 from aquamend_lab.analysis.report.as_markdown import as_markdown
 from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
 from aquamend_lab.analysis.report.suite_section import suite_section
@@ -33,7 +34,7 @@ def sections(document):
 
 
 def scenario_data(page):
-    text = re.search(r'<script type="application/json" id="scenarios">(.*?)</script>', page, re.DOTALL)[1]
+    text = re.search(r'<script type="application/json" id="story">(.*?)</script>', page, re.DOTALL)[1]
     return json.loads(text)["suites"]
 
 
@@ -76,10 +77,12 @@ def test_figures_are_files_in_both_formats_and_part_of_the_page(folder):
 
 @pytest.mark.slow
 def test_the_page_asks_for_nothing_outside_itself(page):
-    assert not re.search("https?:", page)
-    assert "//" not in "".join(re.findall(r'(?:src|href)="([^"]*)"', page))
-    assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)"', page))
-    assert not re.search(r"@import|url\((?!#)|<link|<img|<iframe", page)
+    text = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search("https?:", text)
+    assert not re.findall(r'src="', text)
+    assert all(target.startswith("#") or target == "data:," for target in re.findall(r'href="([^"]*)"', text))
+    assert not re.search(r"@import|url\((?!#)|<link(?! rel=\"icon\" href=\"data:,\")|<img|<iframe", text)
+    assert "default-src 'none'" in unescape(text), "nor may its script"
 
 
 @pytest.mark.slow
@@ -87,6 +90,17 @@ def test_every_link_inside_the_page_leads_somewhere(page):
     identifiers = re.findall(r'\bid="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(identifiers)
+
+
+def test_headings_of_tables_take_two_lines_at_most(make):
+    assert two_lines("success") == 1
+    assert two_lines("95 % interval") == 2
+    assert two_lines("spending saved against restart") == 2
+    page = as_html(reported([make(losses("aquamend", [1.0, 2.0]), losses("restart", [3.0, 3.0]))]))
+    headings = re.findall(r'<th scope="col".*?</th>', page)
+    assert any("mean <br>difference" in heading for heading in headings)
+    assert all(heading.count("<br>") <= 1 for heading in headings)
+    assert re.search(r"thead th {[^}]*white-space: nowrap", page)
 
 
 def test_text_from_files_is_escaped(make):
@@ -97,7 +111,7 @@ def test_text_from_files_is_escaped(make):
     document = reported([run])
     page = as_html(document)
     assert HOSTILE not in page
-    assert page.count("</script>") == 3
+    assert page.count("</script>") == 2
     assert "&lt;/script&gt;&lt;b&gt;&amp;" in page
     assert HOSTILE not in as_markdown(document)
 
@@ -268,7 +282,7 @@ def test_every_scenario_is_in_the_page_with_what_was_true(m1):
 
 @pytest.mark.usefixtures("undrawn")
 def test_steps_are_kept_for_the_scenarios_that_differ_most(make, monkeypatch):
-    monkeypatch.setattr("aquamend_lab.analysis.report.explorer.MOST_WITH_STEPS", 1)
+    monkeypatch.setattr("aquamend_lab.analysis.report.scenarios.MOST_WITH_STEPS", 1)
     run = make(losses("aquamend", [1.0, 1.0, 1.0]), losses("restart", [1.0, 5.0, 2.0]))
     (suite,) = scenario_data(as_html(reported([run])))
     assert ["steps" in row for row in suite["rows"]] == [False, True, False]

@@ -3,7 +3,7 @@
 import pytest
 from tests.lab.analysis.report.conftest import record
 
-from aquamend_lab.analysis.report.sweeps import Level, ladders, level_of, sweep_figures
+from aquamend_lab.analysis.report.plots import Level, ladders, level_of, sweep_figures
 from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
 

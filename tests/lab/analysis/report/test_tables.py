@@ -69,9 +69,9 @@ def test_the_caption_speaks_of_the_paper_only_where_its_columns_are(m1, make):
 
 
 def test_what_a_loss_is_made_of_is_left_out_where_nobody_says(m1, make):
-    told = [line | {"sensing": 0.25, "rollback": 0.75, "continuation": 0.0} for line in losses("a", [1.0])]
+    wording = [line | {"sensing": 0.25, "rollback": 0.75, "continuation": 0.0} for line in losses("a", [1.0])]
     assert parts_table(summarise(table_of(m1)), None) is None
-    assert column(parts_table(summarise(table_of(make(told))), None), "sensing")["a"].text == "0.250"
+    assert column(parts_table(summarise(table_of(make(wording))), None), "sensing")["a"].text == "0.250"
 
 
 def test_an_estimate_has_an_interval_in_its_own_unit(proxies):
@@ -156,8 +156,8 @@ def test_episodes_have_columns_for_what_is_not_zero_everywhere(stress, make):
 def test_attribution_is_shown_only_where_nothing_exact_is_known_and_causes_can_be_told_apart(stress, make):
     alike = [line | {"cause": "external"} for line in stress.records]
     assert "attribution recall" not in columns(result_table(summarise(table_of(make(alike))), None))
-    told = [line | {"expected_risk": line["loss"]} for line in stress.records]
-    assert "attribution recall" not in columns(result_table(summarise(table_of(make(told))), None))
+    wording = [line | {"expected_risk": line["loss"]} for line in stress.records]
+    assert "attribution recall" not in columns(result_table(summarise(table_of(make(wording))), None))
 
 
 def test_a_compact_table_of_episodes_has_the_loss_with_its_interval_and_counts(stress):
@@ -170,7 +170,7 @@ def test_a_compact_table_of_episodes_has_the_loss_with_its_interval_and_counts(s
 
 def test_kinds_of_scenarios_are_columns_where_there_are_more_policies(stress):
     success, loss = pivot_tables(summarise(table_of(stress)))
-    assert columns(loss) == ["policy", "factor = common cause", "factor = combined"]
+    assert columns(loss) == ["policy", "common cause", "combined"]
     assert [cell.text for cell in loss.rows[1]] == ["AquaMend", "9.000", "10.000"]
     assert [row[0].text for row in loss.rows if row[1].strong] == ["AquaMend"]
-    assert success.caption == "Success, a row for each policy."
+    assert success.caption == "Success, a row for each policy, a column for each factor."

@@ -3,7 +3,7 @@
 import pytest
 from tests.lab.analysis.report.conftest import losses
 
-from aquamend_lab.analysis.report.theorems import check_table, order_checks, verdict
+from aquamend_lab.analysis.report.theorems import check_table, order_checks, theorem_verdict
 from aquamend_lab.analysis.table import table_of
 
 
@@ -26,18 +26,18 @@ def test_floating_point_is_no_violation(make):
 
 def test_a_broken_theorem_is_said_aloud(make):
     run = make(losses("exact", [2.0]), losses("restart", [1.0]))
-    assert "BROKEN 1 times" in verdict(order_checks(table_of(run))).items[0]
+    assert "BROKEN 1 times" in theorem_verdict(order_checks(table_of(run))).items[0]
 
 
 def test_a_theorem_that_holds_says_in_how_many_comparisons(m1):
-    assert "held in all 12 comparisons" in verdict(order_checks(table_of(m1))).items[0]
+    assert "held in all 12 comparisons" in theorem_verdict(order_checks(table_of(m1))).items[0]
 
 
 def test_what_is_no_theorem_is_reported_as_such(make):
     run = make(losses("lookahead-2", [1.0, 3.25]), losses("aquamend", [1.0, 3.0]))
     check = checks_of(run)["lookahead-2", "aquamend"]
     assert (check.theorem, check.violations, check.largest) == (False, 1, 0.25)
-    said = verdict([check]).items[0]
+    said = theorem_verdict([check]).items[0]
     assert said.startswith("No theorem")
     assert "failed on 1 of 2 scenarios, by at most 0.250000" in said
 

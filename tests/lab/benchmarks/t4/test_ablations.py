@@ -19,7 +19,7 @@ from aquamend_lab.benchmarks.t4.ablations import (
     no_sensing_errors,
     overconfident,
     product_of_marginals,
-    sampled,
+    sampled_posterior,
 )
 from aquamend_lab.benchmarks.t4.variations import ablation
 
@@ -48,8 +48,8 @@ def test_without_source_separation_no_sensor_is_ever_wrong(state):
 def test_the_proxies_are_what_they_are_called(state):
     assert np.count_nonzero(likeliest_few(state)) == BEAM_WIDTH
     assert likeliest_few(state).sum() < 1.0
-    assert sampled(state).sum() == SAMPLES
-    assert np.array_equal(sampled(state), sampled(state)), "the same draws for the same evidence"
+    assert sampled_posterior(state).sum() == SAMPLES
+    assert np.array_equal(sampled_posterior(state), sampled_posterior(state)), "the same draws for the same evidence"
     assert np.all(product_of_marginals(state)[state.posterior == 0] == 0)
 
 

@@ -15,18 +15,18 @@ from aquamend.recovery import Measure, recovered
 from aquamend_lab.benchmarks.catalogue import SUITES, suite_named
 from aquamend_lab.benchmarks.contestants import Oracle
 from aquamend_lab.benchmarks.scenario import Scenario
-from aquamend_lab.benchmarks.t4 import scenarios as made
+from aquamend_lab.benchmarks.t4 import paper_episodes as made
 from aquamend_lab.benchmarks.t4.episodes import BUDGET_IGNORED, STARTING_OVER
-from aquamend_lab.benchmarks.t4.scenarios import (
+from aquamend_lab.benchmarks.t4.paper_episodes import (
     STRESS_FACTORS,
     evidence_conflict,
     rank_ties,
     shared_closure,
     tight_budget,
 )
-from aquamend_lab.benchmarks.t4.suites import FACES, NOT_TOLD, OWN, POLICIES
+from aquamend_lab.benchmarks.t4.suites import BUDGET_IGNORING, FACES, OWN, POLICIES
 from aquamend_lab.pouring.discrete import Add, CameraFault, Nothing, Scene, Swap, TableWorld, Together
-from aquamend_lab.pouring.discrete.events import EventFamily
+from aquamend_lab.pouring.discrete.perturbations import EventFamily
 from aquamend_lab.pouring.task import SAFE_STOP
 
 standard, irreversible, stress = map(cache, (made.standard, made.irreversible, made.stress))
@@ -205,8 +205,8 @@ def test_who_is_not_told_the_budget_may_go_over_it_and_gets_nothing_for_it(row):
 
 
 def test_rows_that_ignore_the_budget_are_the_policies_they_are_named_after_under_another_title():
-    assert set(NOT_TOLD) <= set(suite_named("t4-stress-v3").policies)
-    for row, name in NOT_TOLD.items():
+    assert set(BUDGET_IGNORING) <= set(suite_named("t4-stress-v3").policies)
+    for row, name in BUDGET_IGNORING.items():
         theirs, ours = OWN[row](), policy_named(name)
         assert theirs.description.title == f"{ours.description.title}, budget ignored"
         state = stress(0, 2).versions[BUDGET_IGNORED].state
@@ -228,11 +228,11 @@ def test_a_correction_that_needs_the_pour_undone_is_handed_over():
         if "pour" in graph.closure(scenario.truths[0].failed):
             stopped += 1
             assert outcome_of("oracle", scenario).recovery.followed == SAFE_STOP
-            assert AquaMend().next_step(_told(scenario)).plan == SAFE_STOP
+            assert AquaMend().next_step(_heard(scenario)).plan == SAFE_STOP
     assert stopped > 5
 
 
-def _told(scenario):
+def _heard(scenario):
     """Return the state of somebody who knows what happened."""
     truth = scenario.truths[0]
     return Oracle(truth.failed, truth.values).informed(scenario.state)
@@ -252,9 +252,9 @@ def test_in_the_conflict_suite_a_scale_hides_water_or_shows_some_that_is_not_the
     assert sum(abs(looked) <= 8.0 for _, looked in invented) > 8
 
 
-def _grams(told):
+def _grams(heard):
     """Return how much more than declared a reading says there is."""
-    return 0.0 if told == "as declared" else float(told.split()[0])
+    return 0.0 if heard == "as declared" else float(heard.split()[0])
 
 
 def test_in_the_tie_suite_two_cups_are_four_grams_apart_and_nothing_crosses_by_more_than_four():

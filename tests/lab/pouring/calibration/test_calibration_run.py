@@ -6,10 +6,10 @@ import pytest
 from tests.lab.pouring.calibration.records import record
 
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, RUNS, STAGES, CalibrationRecord, calibrate_once
-from aquamend_lab.pouring.calibration.fitting import HOLD_BACK_EVERY, held_back
+from aquamend_lab.pouring.calibration.robot_fit import HOLD_BACK_EVERY, held_back
 from aquamend_lab.pouring.model.configurations import Amount
 from aquamend_lab.pouring.model.fitted import TIMED
-from aquamend_lab.pouring.mujoco.drawing import Mishap
+from aquamend_lab.pouring.mujoco.random_tables import Mishap
 from aquamend_lab.pouring.task import Stage
 
 
@@ -60,9 +60,9 @@ def test_a_run_is_a_pure_function_of_its_number(run):
 @pytest.mark.slow
 def test_a_run_uses_every_probe_that_there_is_and_times_skills(run):
     _, found = run
-    looks = {f"look_{cup}" for cup in "ABC"}
+    views = {f"look_{cup}" for cup in "ABC"}
     weighings = {f"weigh_{cup}" for cup, has_scale in found.heard.scale_at.items() if has_scale}
-    assert set(found.readings) == {*looks, *weighings, "localise", "check_camera"}
+    assert set(found.readings) == {*views, *weighings, "localise", "check_camera"}
     assert {what for what, _, _ in found.durations} <= set(TIMED)
     assert set(found.failed) == {f"binding_{cup}" for cup in "ABC" if f"binding_{cup}" in found.failed}
     assert len(found.failed) == 2

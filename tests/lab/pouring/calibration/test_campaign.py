@@ -4,8 +4,8 @@ import pytest
 from tests.lab.pouring.calibration.records import record
 
 from aquamend.errors import AquaMendError
-from aquamend_lab.pouring.calibration import campaign as campaign_module
-from aquamend_lab.pouring.calibration.campaign import KEEP_EVERY, campaign
+from aquamend_lab.pouring.calibration import calibration_run
+from aquamend_lab.pouring.calibration.calibration_run import KEEP_EVERY, campaign
 from aquamend_lab.records import read_lines
 
 
@@ -18,7 +18,7 @@ def simulated(monkeypatch):
         made.append(run)
         return record(run)
 
-    monkeypatch.setattr(campaign_module, "calibrate_once", calibrate_once)
+    monkeypatch.setattr(calibration_run, "calibrate_once", calibrate_once)
     return made
 
 

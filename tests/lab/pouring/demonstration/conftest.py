@@ -5,9 +5,9 @@ import pytest
 
 @pytest.fixture(scope="session")
 def alarmed():
-    from tests.lab.pouring.demonstration.told import told  # needs the simulator
+    from tests.lab.pouring.demonstration.scene_played import scene_played  # needs the simulator
 
-    return told()[3].alarmed
+    return scene_played()[3].alarmed
 
 
 @pytest.fixture(scope="session")

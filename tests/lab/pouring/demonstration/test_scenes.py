@@ -71,13 +71,13 @@ def test_an_unknown_scene_or_stage_is_answered_with_the_known_ones():
         (Spike(Signal.STAMP, "", 1.5), "Nothing happens", "stamp signal jumps"),
     ],
 )
-def test_everything_that_may_happen_can_be_told(trouble, title, detail):
-    told = what_happened(replace(demo_episode("swap", "t0", 0), trouble=trouble, scale_off_g={}))
-    assert title in told[0]
-    assert detail in told[1]
-    assert "scale of place" not in told[1]
+def test_everything_that_may_happen_can_be_described(trouble, title, detail):
+    described = what_happened(replace(demo_episode("swap", "t0", 0), trouble=trouble, scale_off_g={}))
+    assert title in described[0]
+    assert detail in described[1]
+    assert "scale of place" not in described[1]
 
 
-def test_a_scale_that_is_off_is_told():
+def test_a_scale_that_is_off_is_reported():
     episode = replace(demo_episode("swap", "t0", 0), scale_off_g={1: -7.25})
     assert what_happened(episode)[1].endswith("The scale of place 2 has read 7.2 g too little all along.")

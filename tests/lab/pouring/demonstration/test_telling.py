@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from tests.lab.pouring.demonstration.told import PICTURE, told, without_pictures
+from tests.lab.pouring.demonstration.scene_played import PICTURE, scene_played, without_pictures
 
 from aquamend.policies import AquaMend
 from aquamend.recovery import Charge, charged
@@ -17,16 +17,16 @@ from aquamend_lab.pouring.demonstration.scenes import demo_episode
 
 @pytest.fixture(scope="module")
 def first():
-    return told()[0][0]
+    return scene_played()[0][0]
 
 
 @pytest.fixture(scope="module")
 def second():
-    return told()[0][1]
+    return scene_played()[0][1]
 
 
 def test_the_stories_are_what_was_told(first, second):
-    _, heard, prologue, _ = told()
+    _, heard, prologue, _ = scene_played()
     own = len(first.story.moments) - prologue
     assert list(first.story.moments) == heard[: prologue + own]
     assert list(second.story.moments) == [*heard[:prologue], *heard[prologue + own :]]
@@ -37,7 +37,7 @@ def test_moments_come_in_the_order_of_time(first):
     assert times == sorted(times)
 
 
-def test_it_is_told_in_the_order_it_happens(first):
+def test_it_is_reported_in_the_order_it_happens(first):
     kinds = [moment.kind for moment in first.story.moments if moment.kind is not Kind.ACTED]
     assert kinds == [
         Kind.BELIEVED, Kind.UNSEEN, Kind.ALARM, Kind.MEASURED, Kind.MEASURED, Kind.DECIDED, Kind.MEASURED, Kind.DECIDED,
@@ -45,16 +45,16 @@ def test_it_is_told_in_the_order_it_happens(first):
     ]  # fmt: skip
 
 
-def test_an_action_is_told_by_the_time_when_it_begins(first):
+def test_an_action_is_reported_by_the_time_when_it_begins(first):
     retreat = next(m for m in first.story.moments if m.title == "Take the hand home")
     receipt = next(r for r in first.story.receipts if r.what == "take the hand home")
     assert retreat.time == receipt.start_s < receipt.end_s
 
 
 def test_both_policies_have_the_same_past_bit_for_bit(first, second):
-    prologue = told()[2]
+    prologue = scene_played()[2]
     assert first.story.moments[:prologue] == second.story.moments[:prologue]
-    alarm = told()[3].measured[-1].end_s
+    alarm = scene_played()[3].measured[-1].end_s
     frames = int((first.recording.times_s <= alarm).sum())
     assert frames > 20
     assert (first.recording.particles[:frames] == second.recording.particles[:frames]).all()
@@ -153,7 +153,7 @@ def test_the_recording_covers_the_whole_story(first):
 
 
 @pytest.mark.slow
-def test_a_pour_is_told_as_what_left_the_pitcher_and_has_a_picture(monkeypatch):
+def test_a_pour_is_reported_as_what_left_the_pitcher_and_has_a_picture(monkeypatch):
     without_pictures(monkeypatch)
     beginning = telling.begin(demo_episode("swap", "late", 0), lambda moment: None)
     shown = telling.go_on(beginning, AquaMend(), "aquamend", lambda moment: None, facts={}, title="A swap")

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from aquamend.belief import InformationState
 from aquamend_lab.pouring.discrete import Assumptions, Scene, Shares, TableWorld, fresh_task, problem_of
-from aquamend_lab.pouring.discrete.events import common_cause_events, standard_events, steps_of
+from aquamend_lab.pouring.discrete.perturbations import common_cause_events, standard_events, with_sizes_as_steps
 
 TABLE = (100.0, 130.0, 170.0)
 AS_DECLARED = Scene.as_declared(TABLE)
 STANDARD = standard_events(TABLE)
 COMMON = common_cause_events(TABLE)
 EVENTS = (*STANDARD, *COMMON)
-STEPS = tuple(step for event in EVENTS for step in steps_of(event))
+STEPS = tuple(step for event in EVENTS for step in with_sizes_as_steps(event))
 """Everything that may happen, size by size: one for each hypothesis, in their order."""
 ASSUMED = Assumptions(STANDARD)
 EVERYTHING = Assumptions(EVENTS, Shares(common_cause=0.1, common_cause_with_camera=0.1))
@@ -19,7 +19,7 @@ EVERYTHING = Assumptions(EVENTS, Shares(common_cause=0.1, common_cause_with_came
 
 def middle(event):
     """Return an event of medium size."""
-    sizes = steps_of(event)
+    sizes = with_sizes_as_steps(event)
     return sizes[len(sizes) // 2]
 
 

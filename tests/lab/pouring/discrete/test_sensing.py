@@ -9,10 +9,10 @@ from tests.tiers import cases
 from aquamend_lab.pouring.discrete import Add, CameraFault, Noise, Nothing, Swap, Together
 from aquamend_lab.pouring.discrete.sensing import (
     LEVELS,
+    answer_probabilities,
     arrangement_of,
     arrangements,
     outcomes,
-    probabilities,
     read,
 )
 from aquamend_lab.pouring.task import Sense
@@ -33,7 +33,7 @@ EVENTS = [
 SURE = Noise(look_g=1e-6, weigh_g=1e-6, localise_error=0.0, check_error=0.0)
 
 
-def told(probe, *events, offset=()):
+def reading(probe, *events, offset=()):
     scene = AS_DECLARED
     for event in events:
         scene = event.applied(scene)
@@ -48,7 +48,7 @@ def test_the_model_is_the_world(probe, event):
     measurement, scene, noise, n = TASK.measurements[probe], event.applied(AS_DECLARED), Noise(), 800
     rng = np.random.default_rng(7)
     answers = [read(measurement, scene, noise, rng) for _ in range(n)]
-    likely = probabilities(measurement, scene, noise)
+    likely = answer_probabilities(measurement, scene, noise)
     assert sum(likely) == pytest.approx(1.0, abs=1e-12)
     for name, p in zip(outcomes(measurement, 3), likely, strict=True):
         assert answers.count(name) / n == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / n) + 1 / n)
@@ -58,8 +58,8 @@ def test_the_model_is_the_world(probe, event):
 def test_a_step_of_an_amount_reads_as_its_whole_range_does(probe):
     """One hypothesis for a range of 2 g predicts within 1 % what exact amounts anywhere in it predict on average."""
     measurement, noise = TASK.measurements[probe], Noise()
-    step = np.array(probabilities(measurement, Add(0, 21.0, 1.0).applied(AS_DECLARED), noise))
-    exact = [probabilities(measurement, Add(0, g).applied(AS_DECLARED), noise) for g in np.linspace(20, 22, 201)]
+    step = np.array(answer_probabilities(measurement, Add(0, 21.0, 1.0).applied(AS_DECLARED), noise))
+    exact = [answer_probabilities(measurement, Add(0, g).applied(AS_DECLARED), noise) for g in np.linspace(20, 22, 201)]
     assert step == pytest.approx(np.mean(exact, axis=0), abs=0.01)
 
 
@@ -75,41 +75,41 @@ def test_levels_by_hand():
 
 
 def test_added_water_is_seen_and_weighed():
-    assert told("look_A", Add(0, 24.0)) == told("weigh_A", Add(0, 24.0)) == "+24 g"
-    assert told("look_B", Add(0, 24.0)) == told("weigh_B", Add(0, 24.0)) == "as declared"
+    assert reading("look_A", Add(0, 24.0)) == reading("weigh_A", Add(0, 24.0)) == "+24 g"
+    assert reading("look_B", Add(0, 24.0)) == reading("weigh_B", Add(0, 24.0)) == "as declared"
 
 
 def test_a_swapped_cup_is_found_by_the_camera_and_its_place_is_weighed():
-    assert [told(f"look_{x}", Swap(0, 2)) for x in "ABC"] == ["as declared"] * 3
-    assert [told(f"weigh_{x}", Swap(0, 2)) for x in "ABC"] == ["+69 g", "as declared", "-39 g or less"]
-    assert told("localise", Swap(0, 2)) == "A and C exchanged"
-    assert told("check_camera", Swap(0, 2)) == "sound"
+    assert [reading(f"look_{x}", Swap(0, 2)) for x in "ABC"] == ["as declared"] * 3
+    assert [reading(f"weigh_{x}", Swap(0, 2)) for x in "ABC"] == ["+69 g", "as declared", "-39 g or less"]
+    assert reading("localise", Swap(0, 2)) == "A and C exchanged"
+    assert reading("check_camera", Swap(0, 2)) == "sound"
 
 
 @pytest.mark.parametrize(
-    ("fault", "looks"),
+    ("fault", "readings"),
     [
         (CameraFault("bias", 0, 24.0), ["+24 g", "as declared", "as declared"]),
         (CameraFault("stale"), ["as declared"] * 3),
         (CameraFault("misbinding", 0, other=2), ["+69 g", "as declared", "-39 g or less"]),
     ],
 )
-def test_a_camera_fault_corrupts_what_is_read_from_then_on_and_no_other_sense(fault, looks):
-    assert [told(f"look_{x}", fault) for x in "ABC"] == looks
-    assert [told(f"weigh_{x}", fault) for x in "ABC"] == ["as declared"] * 3
-    assert told("localise", fault) == "all in place"
-    assert told("check_camera", fault) == "faulty"
+def test_a_camera_fault_corrupts_what_is_read_from_then_on_and_no_other_sense(fault, readings):
+    assert [reading(f"look_{x}", fault) for x in "ABC"] == readings
+    assert [reading(f"weigh_{x}", fault) for x in "ABC"] == ["as declared"] * 3
+    assert reading("localise", fault) == "all in place"
+    assert reading("check_camera", fault) == "faulty"
 
 
 def test_a_biased_camera_sees_changes_and_a_stale_one_none():
-    assert told("look_A", CameraFault("bias", 0, -16.0), Add(0, 40.0)) == "+24 g"
-    assert told("look_A", CameraFault("stale"), Add(0, 40.0)) == "as declared"
+    assert reading("look_A", CameraFault("bias", 0, -16.0), Add(0, 40.0)) == "+24 g"
+    assert reading("look_A", CameraFault("stale"), Add(0, 40.0)) == "as declared"
 
 
 def test_scales_may_be_off_place_by_place_without_the_model_knowing():
-    assert told("weigh_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "as declared"
-    assert told("weigh_A", Swap(0, 1), offset=(-24.0, 0.0, 0.0)) == "+6 g", "the scale stays where it is"
-    assert told("look_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "+24 g"
+    assert reading("weigh_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "as declared"
+    assert reading("weigh_A", Swap(0, 1), offset=(-24.0, 0.0, 0.0)) == "+6 g", "the scale stays where it is"
+    assert reading("look_A", Add(0, 24.0), offset=(-24.0, 0.0, 0.0)) == "+24 g"
 
 
 def test_arrangements_are_told_apart():

@@ -1,5 +1,6 @@
 """What somebody declared and heard, and a model with round numbers, all written by hand."""
 
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel, AtAlarm
 from aquamend_lab.pouring.model.alarms import KINDS, cells
 from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
@@ -14,7 +15,6 @@ from aquamend_lab.pouring.model.configurations import (
     Supposed,
 )
 from aquamend_lab.pouring.model.fitted import Duration, Fitted, FittedReadings, Group
-from aquamend_lab.pouring.model.problem import AlarmModel, AtAlarm
 from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, SIGNED, Report, Signal
 from aquamend_lab.pouring.task import CupValues, Stage, decided
 

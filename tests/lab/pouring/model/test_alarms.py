@@ -85,7 +85,7 @@ def test_affected_are_the_cups_that_something_is_the_matter_with(found, affected
     assert affected_by(found, (RIVAL, THIRD)) == affected
 
 
-def test_which_cup_a_camera_misreads_is_told_by_the_cup_and_not_by_the_kind():
+def test_which_cup_a_camera_misreads_is_reported_by_the_cup_and_not_by_the_kind():
     kinds = [set(kinds_of(Configuration(camera=camera))) for camera in CameraState]
     assert set().union(*kinds) == {
         Happening.NOTHING.value, "camera misreads a cup", CameraState.FROZEN.value, CameraState.MIXED_UP.value,

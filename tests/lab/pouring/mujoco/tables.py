@@ -11,11 +11,11 @@ from tests.lab.pouring.model.by_hand import FITTED
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.model.fitted import uncalibrated
-from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, drive
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, tick_until_done
+from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.handling import grasp, lift, move
 from aquamend_lab.pouring.mujoco.measuring import localise
-from aquamend_lab.pouring.mujoco.pouring import pour
 from aquamend_lab.pouring.mujoco.scene import Placed, TableScene
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.trouble import Trouble
@@ -73,7 +73,7 @@ def hand_at(simulation: Simulation, x: float, y: float, z: float) -> Simulation:
 def ready() -> Body:
     """Return a body that has looked where everything stands."""
     body = Body(settled(*GRAMS.values()).branch())
-    drive(body, localise(body))
+    tick_until_done(body, localise(body))
     return body
 
 
@@ -110,7 +110,7 @@ def _after(body: Body, primitive, *arguments) -> Body:
 
 def perform(body: Body, primitive: Skill, what: str = "it") -> Tried:
     """Return what a primitive finds when run to its end; it leaves its receipt."""
-    return drive(body, body.perform(what, Charge.CONTINUATION, primitive))
+    return tick_until_done(body, body.perform(what, Charge.CONTINUATION, primitive))
 
 
 def advanced(body: Body, primitive: Skill, seconds: float) -> Skill:

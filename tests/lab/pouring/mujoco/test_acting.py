@@ -10,7 +10,7 @@ from aquamend.recovery import Charge, Declare, Finish, Follow, HandOver, Redo, U
 from aquamend_lab.pouring.mujoco import acting
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.acting import RobotHands
-from aquamend_lab.pouring.mujoco.body import Body, Tried, drive, failed
+from aquamend_lab.pouring.mujoco.body import Body, Tried, failed, tick_until_done
 from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.task import RESTART, SAFE_STOP, SOUND
 
@@ -33,7 +33,7 @@ def hands(start=beside, **known) -> RobotHands:
 
 
 def done(found: RobotHands, act) -> Tried:
-    return drive(found.body, found.work(act))
+    return tick_until_done(found.body, found.work(act))
 
 
 def leaves(found: RobotHands, start=beside) -> list[tuple[str, Charge]]:
@@ -99,7 +99,7 @@ def test_another_place_of_the_target_is_another_aim_beyond_what_the_spout_reache
 
 def test_a_place_that_is_declared_is_where_the_cup_was_seen():
     found = hands(ready)
-    drive(found.body, localise(found.body, believe=False))
+    tick_until_done(found.body, localise(found.body, believe=False))
     seen = found.body.seen_m["A"]
     found.body.believed_m["A"] = (0.22, 0.0)
     done(found, Declare("binding_A", -220.0))
@@ -116,7 +116,7 @@ def test_a_place_where_the_cup_was_not_seen_is_taken_as_it_is_declared():
 
 def test_a_place_made_right_without_a_value_is_where_the_cup_was_seen():
     found = hands(ready)
-    drive(found.body, localise(found.body, believe=False))
+    tick_until_done(found.body, localise(found.body, believe=False))
     found.body.believed_m["A"] = (0.22, 0.0)
     done(found, Declare("binding_A"))
     assert found.said["binding_A"] == pytest.approx(-215, abs=6)
@@ -226,10 +226,10 @@ def test_a_restart_measures_everything_again_and_does_the_whole_task(quick):
     assert found.target == "A", "the least full"
     assert found.surveyed
     assert quick == [("A", 20.0)]
-    told = leaves(found, carrying)
-    assert told[:2] == [("place pitcher", Charge.ROLLBACK), ("retreat", Charge.ROLLBACK)]
-    assert told[2:6] == [(what, Charge.SENSING) for what in ("localise", "look at A", "look at B", "look at C")]
-    assert {charge for _, charge in told[6:]} == {Charge.CONTINUATION}
+    message = leaves(found, carrying)
+    assert message[:2] == [("place pitcher", Charge.ROLLBACK), ("retreat", Charge.ROLLBACK)]
+    assert message[2:6] == [(what, Charge.SENSING) for what in ("localise", "look at A", "look at B", "look at C")]
+    assert {charge for _, charge in message[6:]} == {Charge.CONTINUATION}
 
 
 def test_a_target_declared_after_a_restart_no_longer_follows_from_its_looks():

@@ -11,10 +11,10 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import hand_at, settled
 
+from aquamend_lab.pouring.demonstration.watching import STILL_CAMERA, png, still
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.camera import Camera, capture, cast
 from aquamend_lab.pouring.mujoco.motion import TRAVEL_Z
-from aquamend_lab.pouring.mujoco.picture import STILL_CAMERA, png, still
 from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
 
 TABLE = (12, 25, 40, 60)
@@ -155,7 +155,7 @@ def test_pictures_need_no_gl() -> None:
     program = (
         "import sys\n"
         "from tests.lab.pouring.mujoco.tables import settled\n"
-        "from aquamend_lab.pouring.mujoco.picture import still\n"
+        "from aquamend_lab.pouring.demonstration.watching import still\n"
         "still(settled(0, 0, 0, 0), 16, 12)\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('OpenGL', 'glfw') or m.startswith('mujoco.gl')])"
     )

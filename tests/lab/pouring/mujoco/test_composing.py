@@ -21,11 +21,11 @@ from tests.lab.pouring.mujoco.tables import (
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, drive
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, regrasp, safe_stop
-from aquamend_lab.pouring.mujoco.handling import grasp, place
+from aquamend_lab.pouring.mujoco.dosing import pour
+from aquamend_lab.pouring.mujoco.handling import grasp, put_down
 from aquamend_lab.pouring.mujoco.motion import fingers
-from aquamend_lab.pouring.mujoco.pouring import pour
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ UNDO = Charge.ROLLBACK
 def undone() -> Body:
     """Return a body that has poured a dose into B and poured it back."""
     body = poured().branch()
-    finding = drive(body, pour_back(body, "B", DOSE_G, UNDO))
+    finding = tick_until_done(body, pour_back(body, "B", DOSE_G, UNDO))
     assert finding.succeeded, finding.note
     return body
 
@@ -56,7 +56,7 @@ STATES: dict[str, Callable[[], Body]] = {
     "after a pour": poured,
     "on the way to grasp": lambda: given_up(ready, lambda body: grasp(body, "B"), 1.5),
     "fingers closing": lambda: given_up(ready, lambda body: grasp(body, "B"), _closing_s()),
-    "fingers opening": lambda: given_up(carrying, lambda body: place(body, 3), _opening_s()),
+    "fingers opening": lambda: given_up(carrying, lambda body: put_down(body, 3), _opening_s()),
     "in the middle of a pour": lambda: given_up(beside, lambda body: pour(body, "B", DOSE_G), 7.0),
     "holding a cup": lambda: given_up(ready, lambda body: pour_back(body, "B", 5.0, UNDO), 9.0),
 }
@@ -65,14 +65,14 @@ STATES: dict[str, Callable[[], Body]] = {
 @cache
 def _closing_s() -> float:
     body = ready().branch()
-    drive(body, grasp(body, "B"))
+    tick_until_done(body, grasp(body, "B"))
     return body.simulation.time_s - ready().simulation.time_s - 0.3
 
 
 @cache
 def _opening_s() -> float:
     body = carrying().branch()
-    work = place(body, 3)
+    work = put_down(body, 3)
     while body.simulation.grip > 0:
         advanced(body, work, 0.02)
     return body.simulation.time_s - carrying().simulation.time_s
@@ -80,7 +80,7 @@ def _opening_s() -> float:
 
 def test_put_back_returns_the_pitcher_to_its_place_with_its_water() -> None:
     body = beside().branch()
-    assert drive(body, put_back(body, UNDO)).succeeded
+    assert tick_until_done(body, put_back(body, UNDO)).succeeded
     assert body.simulation.position("pitcher")[:2] == pytest.approx((dim.PITCHER_PLACE_X, 0), abs=0.005)
     assert body.simulation.grams("pitcher") == pytest.approx(GRAMS["pitcher"], abs=1)
     assert body.simulation.hand == pytest.approx(dim.HOME)
@@ -88,15 +88,15 @@ def test_put_back_returns_the_pitcher_to_its_place_with_its_water() -> None:
 
 def test_put_back_returns_a_cup_to_where_it_came_from() -> None:
     body = ready().branch()
-    drive(body, fetch(body, "C", UNDO))
-    assert drive(body, put_back(body, UNDO)).succeeded
+    tick_until_done(body, fetch(body, "C", UNDO))
+    assert tick_until_done(body, put_back(body, UNDO)).succeeded
     assert body.simulation.position("C")[:2] == pytest.approx((dim.PLACES_X[2], 0), abs=0.005)
     assert water_g(body) == GRAMS
 
 
 def test_put_back_with_an_empty_hand_fails() -> None:
     body = ready().branch()
-    assert drive(body, put_back(body, UNDO)).note == "the hand is empty"
+    assert tick_until_done(body, put_back(body, UNDO)).note == "the hand is empty"
 
 
 def test_pour_back_restores_the_cup_and_its_place() -> None:
@@ -125,15 +125,15 @@ def test_receipts_cover_the_time_of_a_skill_without_gap_or_overlap() -> None:
 
 def test_a_failed_primitive_ends_the_skill_and_is_in_the_journal() -> None:
     body = ready().branch()
-    drive(body, put_back(body, UNDO))
-    told = [(leaf.what, leaf.succeeded) for leaf in body.leaves]
-    assert told == [("place nothing", False), ("retreat", True)], "and the hand goes home all the same"
+    tick_until_done(body, put_back(body, UNDO))
+    message = [(leaf.what, leaf.succeeded) for leaf in body.leaves]
+    assert message == [("place nothing", False), ("retreat", True)], "and the hand goes home all the same"
 
 
 def test_fetching_looks_again_where_the_first_grip_fails() -> None:
     body = ready().branch()
     body.believed_m["A"] = (-0.11, 0.0)
-    assert drive(body, fetch(body, "A", UNDO)).succeeded
+    assert tick_until_done(body, fetch(body, "A", UNDO)).succeeded
     assert [leaf.what for leaf in body.leaves] == ["grasp A", "localise", "grasp A", "lift A"]
     assert [leaf.charge for leaf in body.leaves] == [UNDO, Charge.SENSING, UNDO, UNDO]
     assert body.holding == "A"
@@ -142,7 +142,7 @@ def test_fetching_looks_again_where_the_first_grip_fails() -> None:
 def test_looking_again_for_one_vessel_changes_no_belief_about_another() -> None:
     body = ready().branch()
     body.believed_m |= {"A": (-0.11, 0.0), "C": (0.30, 0.0)}
-    drive(body, fetch(body, "A", UNDO))
+    tick_until_done(body, fetch(body, "A", UNDO))
     assert body.believed_m["A"] == pytest.approx(ready().believed_m["A"], abs=0.006)
     assert body.believed_m["C"] == (0.30, 0.0)
 
@@ -154,7 +154,7 @@ def situation(body: Body) -> tuple[object, ...]:
 
 def test_gripping_anew_sets_down_what_the_hand_holds_first() -> None:
     body = carrying().branch()
-    assert drive(body, regrasp(body, "pitcher", UNDO)).succeeded
+    assert tick_until_done(body, regrasp(body, "pitcher", UNDO)).succeeded
     assert body.holding == "pitcher"
     assert water_g(body) == GRAMS
 
@@ -163,7 +163,7 @@ def test_gripping_anew_sets_down_what_the_hand_holds_first() -> None:
 def stopped(state: str) -> Body:
     """Return a body that has stopped safely from some state."""
     body = STATES[state]().branch()
-    assert drive(body, safe_stop(body, Charge.CONTINUATION)).succeeded
+    assert tick_until_done(body, safe_stop(body, Charge.CONTINUATION)).succeeded
     return body
 
 

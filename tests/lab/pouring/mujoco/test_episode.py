@@ -12,17 +12,17 @@ from tests.lab.taking import answer
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
-from aquamend_lab.pouring.calibration.fitting import error_g, supposed_exactly
+from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
+from aquamend_lab.pouring.model.alarm_problem import IN_PLACE
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
-from aquamend_lab.pouring.model.problem import IN_PLACE
 from aquamend_lab.pouring.mujoco import composing, measuring
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
-from aquamend_lab.pouring.mujoco.body import Body, drive, failed
+from aquamend_lab.pouring.mujoco.body import Body, failed, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, survey, until_alarm
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
 from aquamend_lab.pouring.mujoco.monitor import TOLERATED
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -181,7 +181,7 @@ def test_a_camera_begins_to_drift_after_the_declarations_which_are_right():
 def test_a_table_that_cannot_be_seen_is_nothing_to_decide_on():
     body = Body(alarmed(OCCLUSION).body.simulation.branch(), SensorFaults(hidden=("B",)))
     with pytest.raises(AquaMendError, match="does not find B"):
-        drive(body, survey(body, Charge.CONTINUATION))
+        tick_until_done(body, survey(body, Charge.CONTINUATION))
 
 
 def test_everybody_knows_which_cups_stand_on_a_scale_and_how_far_off_the_middle():
@@ -238,8 +238,8 @@ def test_a_scale_that_is_off_is_hidden_and_stays_off(off_g):
     assert wrong_at_alarm(alarm) == ()
     body = alarm.body.branch()
     for _ in range(3):
-        assert drive(body, measuring.weigh(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
-        assert drive(body, measuring.weigh(body, 1)).value == pytest.approx(5.0, abs=2.0)
+        assert tick_until_done(body, measuring.read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
+        assert tick_until_done(body, measuring.read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
 
 
 @pytest.mark.parametrize("trouble", [AddWater("A", 9), BiasedCamera("A", -9.0)], ids=["added", "bias"])
@@ -295,8 +295,8 @@ def test_the_true_configuration_says_what_is_wrong_and_what_localisation_and_sel
     robot = PouringRobot(alarm)
     assert answer(robot, LOCALISE) == alarm.heard.located
     assert (alarm.heard.located == IN_PLACE) == ("swap" not in kind)
-    told = FAULTY if truth.camera in (CameraState.FROZEN, CameraState.MIXED_UP) else SOUND
-    assert answer(robot, CHECK_CAMERA) == told
+    message = FAULTY if truth.camera in (CameraState.FROZEN, CameraState.MIXED_UP) else SOUND
+    assert answer(robot, CHECK_CAMERA) == message
 
 
 @pytest.mark.parametrize("kind", ["rival", "bias"])
@@ -313,9 +313,9 @@ def test_after_a_pour_the_true_configuration_predicts_every_reading_too(kind):
     assert disagreements(alarm, amounts(alarm)) == {}
 
 
-def test_water_added_is_told_by_whether_the_target_stays_least():
-    told = {kind: configuration_of(of_kind(kind)).happened.value for kind in ("little", "much", "rival", "third")}
-    assert told == {
+def test_water_added_is_reported_by_whether_the_target_stays_least():
+    message = {kind: configuration_of(of_kind(kind)).happened.value for kind in ("little", "much", "rival", "third")}
+    assert message == {
         "little": "a little added to target",
         "much": "much added to target",
         "rival": "water added to rival",

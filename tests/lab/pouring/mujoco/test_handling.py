@@ -16,8 +16,8 @@ from tests.lab.pouring.mujoco.tables import (
 )
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, drive
-from aquamend_lab.pouring.mujoco.handling import draw_back, felt_g, grasp, lift, move, place, retreat
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
+from aquamend_lab.pouring.mujoco.handling import draw_back, felt_g, grasp, lift, move, put_down, retreat
 from aquamend_lab.pouring.mujoco.motion import TRAVEL_Z, fingers
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G
 
@@ -90,19 +90,19 @@ def test_a_grasp_opens_fingers_that_something_slipped_out_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "begin", "told"),
+    ("body", "begin", "message"),
     [
         (carrying, lambda body: grasp(body, "A"), "the hand already holds pitcher"),
         (carrying, retreat, "the hand holds pitcher"),
         (ready, lambda body: move(body, "A"), "the hand is empty"),
-        (ready, lambda body: place(body, 0), "the hand is empty"),
+        (ready, lambda body: put_down(body, 0), "the hand is empty"),
         (ready, draw_back, "the hand is empty"),
     ],
 )
-def test_what_cannot_be_begun_fails_at_once_and_moves_nothing(body, begin, told: str) -> None:
+def test_what_cannot_be_begun_fails_at_once_and_moves_nothing(body, begin, message: str) -> None:
     tried = body().branch()
     finding = perform(tried, begin(tried))
-    assert (finding.succeeded, finding.note) == (False, told)
+    assert (finding.succeeded, finding.note) == (False, message)
     assert tried.simulation.ticks == body().simulation.ticks
     assert tried.holding == body().holding
 
@@ -133,7 +133,7 @@ def test_moving_what_was_dropped_fails_and_the_hand_knows_that_it_is_empty() -> 
 
 def test_placing_puts_the_vessel_on_its_place_and_checks_that_it_stands_there() -> None:
     body = carrying().branch()
-    finding = perform(body, place(body, 3))
+    finding = perform(body, put_down(body, 3))
     assert (finding.succeeded, finding.note) == (True, "pitcher stands on place 4")
     assert body.simulation.position("pitcher")[:2] == pytest.approx((dim.PITCHER_PLACE_X, 0), abs=0.005)
     assert body.holding is None
@@ -143,16 +143,16 @@ def test_placing_puts_the_vessel_on_its_place_and_checks_that_it_stands_there() 
 
 def test_placing_what_was_dropped_on_the_way_fails() -> None:
     body = beside().branch()
-    primitive = advanced(body, place(body, 3), 1.0)
+    primitive = advanced(body, put_down(body, 3), 1.0)
     body.simulation.grip = 0.0
-    finding = drive(body, primitive)
+    finding = tick_until_done(body, primitive)
     assert not finding.succeeded
     assert finding.note == "the scale of place 4 does not feel pitcher"
 
 
 def test_retreating_takes_the_hand_home() -> None:
     body = carrying().branch()
-    perform(body, place(body, 3))
+    perform(body, put_down(body, 3))
     assert perform(body, retreat(body)).succeeded
     assert body.simulation.hand == pytest.approx(dim.HOME)
 
@@ -179,7 +179,7 @@ def test_an_abandoned_primitive_leaves_no_receipt_and_a_table_that_goes_on() -> 
 def test_a_branch_of_a_robot_does_the_same_and_leaves_the_original_alone() -> None:
     one, other = gripping().branch(), gripping().branch()
     assert perform(one, lift(one)) == perform(other, lift(other))
-    assert perform(one, place(one, 3)) == perform(other, place(other, 3))
+    assert perform(one, put_down(one, 3)) == perform(other, put_down(other, 3))
     assert one.simulation.data.qpos.tobytes() == other.simulation.data.qpos.tobytes()
     assert one.leaves == other.leaves
     assert (gripping().holding, gripping().uses) == ("pitcher", {"localise": 1})
@@ -208,7 +208,7 @@ def test_the_hand_weighs_to_about_half_a_gram() -> None:
     for seed in range(12):
         body = carrying().branch()
         body.seed = (seed,)
-        errors.append(drive(body, felt_g(body)) - VESSEL_G - GRAMS["pitcher"])
+        errors.append(tick_until_done(body, felt_g(body)) - VESSEL_G - GRAMS["pitcher"])
     assert np.abs(errors).max() < 2.5
     assert 0.2 < np.std(errors) < 1.0
 
@@ -218,7 +218,7 @@ def test_where_there_is_no_scale_a_vessel_is_set_down_without_a_check() -> None:
     body.believed_m["B"] = (0.0, 0.007)
     perform(body, grasp(body, "B"))
     perform(body, lift(body))
-    finding = perform(body, place(body, 1))
+    finding = perform(body, put_down(body, 1))
     assert (finding.succeeded, finding.note) == (True, "B is set down on place 2")
     assert body.simulation.position("B")[:2] == pytest.approx((0, 0), abs=0.005)
     assert body.believed_m["B"] == (0.0, 0.0)

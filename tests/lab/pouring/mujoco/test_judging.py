@@ -10,8 +10,8 @@ from tests.lab.pouring.mujoco.tables import GRAMS, LIGHT, alarmed, carrying, rea
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of, wrong_at_alarm
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import AddWater, FrozenCamera, SwapCups
 from aquamend_lab.pouring.task import FAULTY, SOUND
 
@@ -63,7 +63,7 @@ def test_nothing_is_wrong_with_a_pour_of_the_dose_into_the_least_full_cup():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"received_g": {"A": 0.0, "B": 16.9, "C": 0.0}}, "B received 17 g instead of 20 g"),
         ({"wanted": "A"}, "A received 0 g instead of 20 g"),
@@ -73,10 +73,10 @@ def test_nothing_is_wrong_with_a_pour_of_the_dose_into_the_least_full_cup():
         ({"hand_empty": False}, "the hand still holds a vessel"),
     ],
 )
-def test_what_is_not_as_it_should_be_is_told_in_words(change, told):
+def test_what_is_not_as_it_should_be_is_reported_in_words(change, message):
     found = replace(FINE, **change)
     assert not found.good
-    assert told in found.faults
+    assert message in found.faults
 
 
 def test_what_the_task_tolerates_is_good():

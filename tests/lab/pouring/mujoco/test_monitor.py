@@ -8,11 +8,11 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import LIGHT, at_rest
 
-from aquamend_lab.pouring.mujoco.body import Body, drive
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.mujoco.monitor import TOLERATED, RobotMonitor, conspicuous
 from aquamend_lab.pouring.mujoco.motion import wait
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
@@ -33,7 +33,7 @@ HELD = {vessel.name: float(vessel.grams) for vessel in LIGHT.vessels if vessel.n
 @pytest.fixture(scope="module")
 def shared():
     body = Body(at_rest(LIGHT).branch())
-    drive(body, localise(body))
+    tick_until_done(body, localise(body))
     return body, RobotMonitor.at_rest(body, HELD)
 
 
@@ -52,7 +52,7 @@ def reports(monitor, body, trouble=None, times=3):
     """Return what the monitor says a moment after some trouble."""
     if trouble is not None:
         happen(trouble, body)
-        drive(body, wait(0.8))
+        tick_until_done(body, wait(0.8))
     return [monitor.check(body) for _ in range(times)]
 
 

@@ -35,9 +35,9 @@ import resource
 from pathlib import Path
 import numpy as np
 from aquamend.recovery import Charge
-from aquamend_lab.pouring.mujoco.body import Body, drive
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import fetch, put_back
-from aquamend_lab.pouring.mujoco.drawing import draw_scene
+from aquamend_lab.pouring.mujoco.random_tables import draw_scene
 from aquamend_lab.pouring.mujoco.measuring import localise
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
@@ -46,10 +46,10 @@ def resident_mb():
 
 def execute(seed):
     body = Body(Simulation.of(draw_scene(np.random.default_rng(seed))), seed=(seed,))
-    drive(body, localise(body))
-    drive(body, fetch(body, "pitcher", Charge.CONTINUATION))
+    tick_until_done(body, localise(body))
+    tick_until_done(body, fetch(body, "pitcher", Charge.CONTINUATION))
     later = body.branch()
-    drive(later, put_back(later, Charge.CONTINUATION))
+    tick_until_done(later, put_back(later, Charge.CONTINUATION))
 
 for seed in range(3):
     execute(seed)

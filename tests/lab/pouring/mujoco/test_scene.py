@@ -13,7 +13,7 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import settled
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.scene import HULL, PAD, PAN, TABLE, WALL, WATER, Placed, TableScene, mjcf, stacked
+from aquamend_lab.pouring.mujoco.scene import HULL, PAD, PAN, TABLE, WALL, WATER, Placed, TableScene, bead_layers, mjcf
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 SMALL = TableScene(
@@ -76,7 +76,7 @@ def test_a_bead_is_a_gram_and_an_empty_vessel_eighty() -> None:
 
 @pytest.mark.parametrize("count", [1, 21, 70])
 def test_beads_start_inside_the_walls_in_layers_that_do_not_touch(count: int) -> None:
-    places = np.array(stacked(count))
+    places = np.array(bead_layers(count))
     assert len(places) == count
     assert np.hypot(places[:, 0], places[:, 1]).max() < dim.INNER_APOTHEM - 0.99 * dim.BEAD_RADIUS
     assert places[:, 2].min() > dim.BEAD_RADIUS

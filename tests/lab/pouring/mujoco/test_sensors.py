@@ -6,8 +6,7 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import OFFSETS_MM, hand_at, seeded, settled, spilled
 
 from aquamend.errors import UnknownName
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
-from aquamend_lab.pouring.mujoco.sensors import level_g, lifted_g, positions_m, scale_g
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults, level_g, lifted_g, positions_m, scale_g
 
 TABLE = (12, 25, 40, 60)
 OTHER = (0, 5, 33, 47)

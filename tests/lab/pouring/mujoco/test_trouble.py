@@ -11,7 +11,7 @@ from tests.lab.pouring.mujoco.tables import LIGHT, at_rest, seeded
 
 from aquamend.errors import AquaMendError
 from aquamend.problem.model import Cause
-from aquamend_lab.pouring.mujoco.body import Body, drive
+from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.motion import wait
 from aquamend_lab.pouring.mujoco.sensors import level_g
 from aquamend_lab.pouring.mujoco.trouble import (
@@ -40,7 +40,7 @@ def table():
 def untouched(table):
     """Return the bits of the table a second later, where nobody meddled."""
     later = Body(table.branch())
-    drive(later, wait(1.0))
+    tick_until_done(later, wait(1.0))
     return later.simulation.data.qpos.tobytes()
 
 
@@ -51,7 +51,7 @@ def after(table):
     def after(trouble, seconds=1.0):
         body = Body(table.branch())
         happen(trouble, body)
-        drive(body, wait(seconds))
+        tick_until_done(body, wait(seconds))
         return body
 
     return after
@@ -76,7 +76,7 @@ def test_nobody_adds_more_than_there_is(after):
 def test_water_can_be_added_twice(after):
     body = after(AddWater("B", 5))
     happen(AddWater("C", 4), body)
-    drive(body, wait(1.0))
+    tick_until_done(body, wait(1.0))
     assert grams(body) == {**HELD, "B": 10, "C": 26}
 
 
@@ -132,6 +132,6 @@ def test_a_frozen_camera_shows_the_table_as_it_was_when_it_froze(table, after):
     body = after(FrozenCamera())
     before = level_g(table, "B", rng=seeded())
     happen(AddWater("B", 12), body)
-    drive(body, wait(1.0))
+    tick_until_done(body, wait(1.0))
     assert level_g(body.simulation, "B", rng=seeded(), faults=body.faults) == pytest.approx(before, abs=0.3)
     assert level_g(body.simulation, "B", rng=seeded()) > before + 8

@@ -38,7 +38,7 @@ from aquamend.recovery import (
 from aquamend_lab.pouring.mujoco import acting
 from aquamend_lab.pouring.mujoco.body import Body, Tried, failed
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, FrozenCamera, Occlusion, SwapCups
 from aquamend_lab.pouring.mujoco.world import PouringRobot
@@ -267,7 +267,7 @@ def test_weighing_a_cup_where_no_scale_is_fails_and_costs_its_time():
     assert weigh("C") not in robot.alarm().legal_probes
 
 
-def test_an_amount_is_told_without_what_the_robot_has_poured_itself():
+def test_an_amount_is_reported_without_what_the_robot_has_poured_itself():
     robot = entered(OCCLUSION, Stage.POURED, scene=SCENE)
     for probe in (look("B"), weigh("B")):
         assert answer(robot, probe) == pytest.approx(18.0, abs=3.0)

@@ -1,10 +1,9 @@
 """Drawings of a report: readable on a phone, safe for the colour-blind, the same bytes for the same numbers."""
 
-from aquamend_lab.analysis.figures.bars import Bar, bar_plot
+from aquamend_lab.analysis.figures.bars import Bar, Stems, bar_plot, scene_plot
 from aquamend_lab.analysis.figures.curves import Line, curve_plot
 from aquamend_lab.analysis.figures.dots import Dot, Panel, dot_plot
 from aquamend_lab.analysis.figures.drawing import Drawing, require_matplotlib
-from aquamend_lab.analysis.figures.scenes import Stems, scene_plot
 
 __all__ = [
     "Bar",

@@ -1,7 +1,7 @@
 """One title, one colour and one marker for each policy, the same in every table and drawing.
 
 Policies describe themselves; the manifest of a run keeps what they say, so that a report runs no code of theirs. A
-policy that nobody describes is called by its name and gets a look from it.
+policy that nobody describes is called by its name and gets a style from it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAINT = "#d8d9db"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Style:
     """Title, colour and marker (in matplotlib's letters)."""
 
     title: str
@@ -34,7 +34,7 @@ class Look:
 MARKERS = frozenset(".,ov^<>12348spP*hH+xXDd|_")
 """Those of matplotlib that a policy may have."""
 
-Describe = Callable[[str], Look | None]
+Describe = Callable[[str], Style | None]
 """From a policy's name to how it looks; None where that is not known."""
 
 _describe: ContextVar[Describe | None] = ContextVar("describe", default=None)
@@ -54,25 +54,26 @@ def described_by(describe: Describe) -> Iterator[None]:
         _describe.reset(token)
 
 
-def looks_in(manifests: Iterable[Mapping[str, Any]]) -> Describe:
+def styles_in(manifests: Iterable[Mapping[str, Any]]) -> Describe:
     """Return how policies look by what these runs have kept of them; of two with one title, neither has it."""
-    kept = [looks for manifest in manifests if isinstance(looks := manifest.get("looks"), dict)]
-    found = {name: look for looks in kept for name, data in looks.items() if (look := _look(data)) is not None}
-    titles = [look.title for look in found.values()]
-    return {name: look for name, look in found.items() if titles.count(look.title) == 1}.get
+    # Runs keep them under `looks`.
+    kept = [styles for manifest in manifests if isinstance(styles := manifest.get("looks"), dict)]
+    found = {name: style for styles in kept for name, data in styles.items() if (style := _style(data)) is not None}
+    titles = [style.title for style in found.values()]
+    return {name: style for name, style in found.items() if titles.count(style.title) == 1}.get
 
 
-def _look(kept: object) -> Look | None:
-    """Return a look as a run has kept it; None where it is none, since runs may come from anywhere."""
+def _style(kept: object) -> Style | None:
+    """Return a style as a run has kept it; None where it is none, since runs may come from anywhere."""
     data = kept if isinstance(kept, dict) else {}
     title, colour, marker = (str(data.get(name, "")) for name in ("title", "colour", "marker"))
     sound = title and re.fullmatch("#[0-9a-fA-F]{6}", colour) and marker in MARKERS
-    return Look(title, colour, marker) if sound else None
+    return Style(title, colour, marker) if sound else None
 
 
-def look_of(name: str) -> Look:
-    """Return how a policy or an estimator is called and drawn; one that nobody knows gets a look from its name."""
+def style_of(name: str) -> Style:
+    """Return how a policy or an estimator is called and drawn; one that nobody knows gets a style from its name."""
     describe = _describe.get()
     known = None if describe is None else describe(name)
     number = crc32(name.encode())  # not hash(): that differs between processes
-    return known or Look(name, _OTHERS[number % len(_OTHERS)], _MARKERS[number // 8 % len(_MARKERS)])
+    return known or Style(name, _OTHERS[number % len(_OTHERS)], _MARKERS[number // 8 % len(_MARKERS)])

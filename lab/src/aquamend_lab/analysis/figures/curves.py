@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aquamend_lab.analysis.figures.appearance import INK, PAPER, look_of
-from aquamend_lab.analysis.figures.drawing import Drawing, drawing, tidy
+from aquamend_lab.analysis.figures.appearance import INK, PAPER, style_of
+from aquamend_lab.analysis.figures.drawing import Drawing, draw_grid, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def curve_plot(
             plane.set_xticks(ticks)
         elif whole:
             plane.xaxis.set_major_locator(MaxNLocator(integer=True))
-        tidy(plane, grid="both")
+        draw_grid(plane, grid="both")
         _draw_key(figure, curves, lines, columns=key_columns)
 
     return drawing(name, height_in=_HEIGHT_IN + _KEY_ROW_IN * key_rows, draw=draw)
@@ -70,19 +70,19 @@ def curve_plot(
 
 def _draw_curve(plane: Axes, curve: Line, *, dashes: Dashes) -> Line2D:
     """Draw a curve, and return its line for the key."""
-    look = look_of(curve.policy)
+    style = style_of(curve.policy)
     (line,) = plane.plot(
-        *zip(*curve.points, strict=True), color=look.colour, linestyle=dashes,
-        linewidth=1.6 if curve.stepped else 1.4, marker="" if curve.stepped else look.marker, markersize=5,
+        *zip(*curve.points, strict=True), color=style.colour, linestyle=dashes,
+        linewidth=1.6 if curve.stepped else 1.4, marker="" if curve.stepped else style.marker, markersize=5,
         drawstyle="steps-post" if curve.stepped else "default",
     )  # fmt: skip
     if curve.bounds:
         positions, lows, highs = zip(*curve.bounds, strict=True)
-        plane.fill_between(positions, lows, highs, color=look.colour, alpha=0.18, linewidth=0)
+        plane.fill_between(positions, lows, highs, color=style.colour, alpha=0.18, linewidth=0)
     if curve.paper:
         paper_xs, paper_ys = zip(*curve.paper, strict=True)
         plane.plot(
-            paper_xs, paper_ys, look.marker, markeredgecolor=look.colour, markerfacecolor=PAPER, markersize=8,
+            paper_xs, paper_ys, style.marker, markeredgecolor=style.colour, markerfacecolor=PAPER, markersize=8,
             zorder=1.9, linestyle="none",
         )  # fmt: skip
     return line

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from aquamend_lab.analysis.figures.appearance import INK, PAPER, look_of
-from aquamend_lab.analysis.figures.drawing import Drawing, drawing, tidy
+from aquamend_lab.analysis.figures.appearance import INK, PAPER, style_of
+from aquamend_lab.analysis.figures.drawing import Drawing, draw_grid, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,10 +76,10 @@ def dot_plot(name: str, panels: Sequence[Panel], *, axis: str, differences: bool
 def _draw_panel(axes: Axes, panel: Panel, *, differences: bool) -> None:
     axes.set_title(_title(panel), loc="left", fontweight="bold")
     for row, dot in enumerate(panel.dots):
-        look = look_of(dot.policy)
+        style = style_of(dot.policy)
         if dot.low is not None and dot.high is not None and math.isfinite(dot.high - dot.low):
-            axes.plot([dot.low, dot.high], [row, row], color=look.colour, linewidth=1.6, solid_capstyle="round")
-        axes.plot([dot.value], [row], look.marker, color=look.colour, markersize=5.5, clip_on=False)
+            axes.plot([dot.low, dot.high], [row, row], color=style.colour, linewidth=1.6, solid_capstyle="round")
+        axes.plot([dot.value], [row], style.marker, color=style.colour, markersize=5.5, clip_on=False)
         if dot.paper is not None:
             # Below ours and larger, so that it shows as a ring where the two agree.
             axes.plot([dot.paper], [row], "o", **_PAPER_MARKER, zorder=1.9, clip_on=False)
@@ -96,7 +96,7 @@ def _draw_panel(axes: Axes, panel: Panel, *, differences: bool) -> None:
     axes.set_yticks(range(len(panel.dots)), [dot.label for dot in panel.dots])
     axes.set_ylim(len(panel.dots) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
-    tidy(axes, grid="x")
+    draw_grid(axes, grid="x")
 
 
 def _title(panel: Panel) -> str:

@@ -98,7 +98,7 @@ def drawing(name: str, *, height_in: float, draw: Callable[[Figure], None]) -> D
     return Drawing(**saved(WIDTH_IN, "svg", "png"), for_print=lambda: saved(COLUMN_IN, "svg", "pdf"))
 
 
-def tidy(axes: Axes, *, grid: str) -> None:
+def draw_grid(axes: Axes, *, grid: str) -> None:
     """Draw the grid along one axis (or ``both``) and drop the ticks' little strokes."""
     axes.grid(True, axis=grid)  # type: ignore[arg-type]
     axes.tick_params(which="both", length=0)

@@ -2,8 +2,8 @@
 
 from aquamend_lab.analysis.paper.differences import differences_from_paper
 from aquamend_lab.analysis.paper.execution import FIRST_COMMANDS, Q1_DIFFERENCES, paper_quality, paper_times
+from aquamend_lab.analysis.paper.printed_tables import PAPER_TABLES, family_order, holm_family, paper_table
 from aquamend_lab.analysis.paper.rows import PaperPair, PaperRow, PaperTable, family_of
-from aquamend_lab.analysis.paper.tables import PAPER_TABLES, family_order, holm_family, paper_table
 
 __all__ = [
     "FIRST_COMMANDS",

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aquamend_lab.analysis.metrics import METRICS
-from aquamend_lab.analysis.paper.reasons import reason_for
+from aquamend_lab.analysis.paper.differences import reason_for
+from aquamend_lab.analysis.paper.printed_tables import PAPER_TABLES
 from aquamend_lab.analysis.paper.rows import Group, PaperRow, PaperTable, family_of
-from aquamend_lab.analysis.paper.tables import PAPER_TABLES
 from aquamend_lab.analysis.summary import Summary
 
 SHARE = 0.05
@@ -115,8 +115,9 @@ def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterab
         if value is None:
             yield PaperNumber(key, None, paper, multiple, Agreement.ABSENT)
             continue
-        why = "" if _near(key, value, paper, multiple=multiple) else reason_for(table.family, row.policy, key)
-        standing = Agreement.REPRODUCED if _near(key, value, paper, multiple=multiple) else Agreement.OPEN
+        near = _near(key, value, paper, multiple=multiple)
+        why = "" if near else reason_for(table.family, row.policy, key, row.group)
+        standing = Agreement.REPRODUCED if near else Agreement.OPEN
         yield PaperNumber(key, value, paper, multiple, Agreement.DIFFERS if why else standing, why)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aquamend_lab.analysis.paper.rows import PaperPair, PaperTable, rows_of
+from aquamend_lab.analysis.paper.rows import PaperPair, PaperTable, printed_rows
 
 _MAIN_COLUMNS = (
     "success", "mean_loss", "sensing", "rollback", "continuation", "residual", "saving", "probes", "rollbacks",
@@ -75,8 +75,12 @@ EXECUTION_TABLES = (
             "execution-level tables",
             _MAIN_WHERE,
             (
-                *rows_of(_MAIN_COLUMNS, _MAIN),
-                *(row for stage, *line in _COUNTS for row in rows_of(_COUNT_COLUMNS, [line], group={"stage": stage})),
+                *printed_rows(_MAIN_COLUMNS, _MAIN),
+                *(
+                    row
+                    for stage, *line in _COUNTS
+                    for row in printed_rows(_COUNT_COLUMNS, [line], group={"stage": stage})
+                ),
             ),
             _PAIRS,
         )
@@ -89,14 +93,14 @@ EXECUTION_TABLES = (
         tuple(
             row
             for setting, *numbers in _Q1
-            for row in rows_of(_Q1_COLUMNS, [("aquamend", *numbers)], group={"setting": setting})
+            for row in printed_rows(_Q1_COLUMNS, [("aquamend", *numbers)], group={"setting": setting})
         ),
     ),
     PaperTable(
         "pouring-80",
         "physics-grounded table",
         "“Physics-grounded multi-cup execution validation”, 80 episodes, normalised costs",
-        rows_of(_VALIDATION_COLUMNS, _VALIDATION),
+        printed_rows(_VALIDATION_COLUMNS, _VALIDATION),
     ),
 )
 

@@ -24,7 +24,7 @@ class PaperRow:
         return self.values.get(key)
 
 
-def rows_of(
+def printed_rows(
     columns: Sequence[str], lines: Iterable[Sequence[Any]], *, group: Group | None = None
 ) -> tuple[PaperRow, ...]:
     """Return rows from lines of a policy and its numbers, in the order of the columns; None is a blank."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aquamend_lab.analysis.comparison import Comparison
 from aquamend_lab.analysis.metrics import METRICS
 from aquamend_lab.analysis.paper import PaperTable, paper_table
-from aquamend_lab.analysis.report.paired import comparisons, in_words, over_all
+from aquamend_lab.analysis.report.paired import comparisons, comparisons_in_words, over_all
 from aquamend_lab.analysis.report.wording import decimal, interval, policy_name, share
 from aquamend_lab.analysis.summary import Summary, summarise, summarise_together
 from aquamend_lab.analysis.table import RunTable, table_of
@@ -64,7 +64,7 @@ def headline(found: Analysed) -> str:
     """Return what a run says, in a sentence or three: by expected risk where it is known, since it is exact."""
     if found.compares_estimators:
         return f"{found.title}: normalised error {_errors(found)}."
-    words = next((in_words(over_all(several)) for several in found.comparisons.values()), "")
+    words = next((comparisons_in_words(over_all(several)) for several in found.comparisons.values()), "")
     reference = found.table.reference
     own = [summary for summary in found.together or found.summaries if summary.policy == reference]
     means = _means(own[0]) if len(own) == 1 else ""

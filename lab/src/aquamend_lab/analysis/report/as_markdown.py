@@ -76,4 +76,5 @@ def _row(cells: Iterable[str]) -> str:
 
 def _cell(cell: Cell) -> str:
     text = escaped(cell.text)
+    text = f"[{text}]({cell.link})" if cell.link else text
     return f"**{text}**" if cell.strong and text else text

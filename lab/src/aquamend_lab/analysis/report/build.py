@@ -15,9 +15,9 @@ from aquamend_lab.analysis.report.analysed import Analysed, analysed, headline
 from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.as_markdown import as_markdown
 from aquamend_lab.analysis.report.document import Block, Bullets, Document, Explorer, Notice, Paragraph, Section
-from aquamend_lab.analysis.report.explorer import MOST_WITH_STEPS, explorer_data
 from aquamend_lab.analysis.report.exports import exported
 from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
+from aquamend_lab.analysis.report.scenarios import MOST_WITH_STEPS, explorer_data
 from aquamend_lab.analysis.report.suite_section import suite_section
 from aquamend_lab.analysis.table import RunTable, table_of
 from aquamend_lab.records import Run

@@ -37,6 +37,8 @@ class Cell:
     text: str
     strong: bool = False
     """The best of its column."""
+    link: str = ""
+    """Where it leads, as seen from the report; empty where it leads nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

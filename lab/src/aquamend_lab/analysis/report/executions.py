@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend_lab.analysis.figures import Line, curve_plot
 from aquamend_lab.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
-from aquamend_lab.analysis.probabilities import Doubt, EventQuality, doubts, event_qualities
+from aquamend_lab.analysis.reliability import Doubt, EventQuality, doubts, event_qualities
 from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
 from aquamend_lab.analysis.report.plots import label_of
 from aquamend_lab.analysis.report.wording import count, decimal, interval, policy_name, signed
@@ -157,25 +158,27 @@ def _commanded(found: Sequence[Mapping[str, Any]], setting: str) -> tuple[str, s
     return f"{changed}/{len(found)}", decimal(distance, decimals=4), decimal(loss, decimals=4)
 
 
-def failure_table(records: Sequence[Mapping[str, Any]], policy: str) -> Table | None:
-    """Return a row for every scene that a policy did not recover; nothing where records do not tell what was left."""
+def failure_table(
+    records: Sequence[Mapping[str, Any]], policy: str, stories: Mapping[tuple[int, int], str] = MappingProxyType({})
+) -> Table | None:
+    """Return a row for every scene that a policy did not recover; nothing where records do not tell what was left.
+
+    ``stories`` has links to what happened, by seed and scene.
+    """
     kept = [r for r in records if r["policy"] == policy and r.get("left") is not None and r.get("error") is None]
     failed = [r for r in kept if not r.get("success")]
     if not kept or not failed:
         return None
     columns = ("seed", "scene", "group", "left wrong or badly done", "because of", "recovered by", "loss")
-    rows = [
-        (
-            *_row(r),
-            _recovered_by(records, r),
-            decimal(None if (loss := r.get("loss")) is None else float(loss), decimals=1),
-        )
-        for r in failed
-    ]
+    rows = []
+    for r in failed:
+        seed, *rest = map(Cell, (*_row(r), _recovered_by(records, r), _loss(r)))
+        scene = Cell(str(r["scenario"]), link=stories.get((r["seed"], r["scenario"]), ""))
+        rows.append((seed, scene, *rest))
     return Table(
         ABOUT_FAILURES,
         tuple(Column(name, numeric=name in ("seed", "scene", "loss")) for name in columns),
-        tuple(tuple(map(Cell, row)) for row in rows),
+        tuple(rows),
         header=1,
     )
 
@@ -183,7 +186,7 @@ def failure_table(records: Sequence[Mapping[str, Any]], policy: str) -> Table | 
 def _row(record: Mapping[str, Any]) -> tuple[str, ...]:
     what = "; ".join([*(f"{belief} is wrong" for belief in record["left"]), *(record.get("faults") or ())])
     group = ", ".join(str(value) for value in record["group"].values())
-    return str(record["seed"]), str(record["scenario"]), group, what or str(record.get("ending")), because_of(record)
+    return str(record["seed"]), group, what or str(record.get("ending")), because_of(record)
 
 
 def because_of(record: Mapping[str, Any]) -> str:

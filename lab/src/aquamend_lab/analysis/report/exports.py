@@ -34,7 +34,7 @@ def named_tables(document: Document) -> dict[str, Table]:
     return found
 
 
-def number_in(text: str) -> float | None:
+def cell_number(text: str) -> float | None:
     """Return what a cell says as a number: a percentage as a share; None where it says none."""
     plain = text.replace(",", "").replace("\u2212", "-").replace("infinite", "inf").strip()
     share = plain.endswith("%")
@@ -50,9 +50,9 @@ def columns_of(table: Table) -> dict[str, list[float | None] | list[str]]:
     found: dict[str, list[float | None] | list[str]] = {}
     for k, column in enumerate(table.columns):
         texts = [row[k].text for row in table.rows]
-        numbers = [number_in(text) for text in texts]
-        told = [text for text, number in zip(texts, numbers, strict=True) if number is None]
-        numeric = column.numeric and all(text in ("", DASH) for text in told)
+        numbers = [cell_number(text) for text in texts]
+        worded = [text for text, number in zip(texts, numbers, strict=True) if number is None]
+        numeric = column.numeric and all(text in ("", DASH) for text in worded)
         found[_title_of(column, found)] = numbers if numeric else texts
     return found
 

@@ -46,7 +46,7 @@ _SENTENCES = {
 
 
 def comparisons(table: RunTable, *, metric: str) -> list[Comparison]:
-    """Return the run's reference against every policy that is not told the truth, group by group.
+    """Return the run's reference against every policy that does not know the truth, group by group.
 
     Within a group (and over all groups together, which comes first where there are several) the p-values are adjusted
     by Holm's method: as one family, or as the families that the paper designates for a suite.
@@ -82,7 +82,7 @@ def over_all(found: Sequence[Comparison]) -> list[Comparison]:
     return [one for one in found if one.group is None]
 
 
-def brief(verdict: ComparisonVerdict) -> str:
+def verdict_in_brief(verdict: ComparisonVerdict) -> str:
     """Return in a few words what a comparison shows of its first side."""
     if verdict.finding is Conclusion.INFINITE:
         first_is = verdict.better == "first"
@@ -125,7 +125,7 @@ def paired_table(found: Sequence[Comparison], paper: PaperTable | None = None) -
     )
 
 
-Told = tuple[Column, Callable[[Comparison], str]]
+ColumnOf = tuple[Column, Callable[[Comparison], str]]
 
 
 def _units(found: Sequence[Comparison]) -> int:
@@ -135,15 +135,16 @@ def _units(found: Sequence[Comparison]) -> int:
 
 def _columns(
     found: Sequence[Comparison], first: str, *, grouped: bool, named: bool, theirs: Mapping[str, PaperPair]
-) -> list[Told]:
+) -> list[ColumnOf]:
     def printed(tell: Callable[[PaperPair], str]) -> Callable[[Comparison], str]:
         return lambda one: tell(theirs[one.policies[1]]) if one.policies[1] in theirs else DASH
 
-    columns: list[Told] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
+    columns: list[ColumnOf] = [(Column("group", numeric=False), lambda one: group_name(one.group))] if grouped else []
     columns += [(Column("unit", numeric=False), lambda one: one.unit or DASH)] if _units(found) > 1 else []
     columns += [(Column("family", numeric=False), _family)] if named else []
     columns += [
         (Column("against", numeric=False), lambda one: policy_name(one.second)),
+        (Column(first, numeric=False), lambda one: verdict_in_brief(verdict_of(one))),
         (Column("wins"), lambda one: count(one.wins)),
         (Column("ties"), lambda one: count(one.ties)),
         (Column("losses"), lambda one: count(one.losses)),
@@ -152,7 +153,6 @@ def _columns(
         (Column("detectable"), lambda one: decimal(one.detectable, decimals=4)),
         (Column("exact p"), lambda one: p_text(one.p_value)),
         (Column("Holm p"), lambda one: p_text(one.p_holm)),
-        (Column(first, numeric=False), lambda one: brief(verdict_of(one))),
     ]
     if any(one.policies[1] in theirs for one in found):
         columns += [
@@ -165,7 +165,7 @@ def _columns(
     return columns
 
 
-def in_words(found: Sequence[Comparison]) -> str:
+def comparisons_in_words(found: Sequence[Comparison]) -> str:
     """Return comparisons of one policy as one sentence a verdict; said of fewer scenarios where not all have a pair."""
     said: dict[tuple[ComparisonVerdict, int | None], list[str]] = {}
     for one in found:

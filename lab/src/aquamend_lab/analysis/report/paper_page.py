@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from aquamend_lab.analysis.metrics import METRICS
 from aquamend_lab.analysis.narrowed import narrowed
+from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.paper.checks import Agreement, CheckedRow, CheckedTable, PaperNumber, checked_tables
 from aquamend_lab.analysis.report.as_markdown import escaped
 from aquamend_lab.analysis.report.wording import count, decimal, policy_name
-from aquamend_lab.analysis.summary import summarise, summarise_together
-from aquamend_lab.analysis.table import table_of
+from aquamend_lab.analysis.summary import Summary, summarise, summarise_by, summarise_together
+from aquamend_lab.analysis.table import RunTable, table_of
 from aquamend_lab.records import Run
 
 
-def checked(runs: Sequence[Run]) -> list[CheckedTable]:
+def paper_beside(runs: Sequence[Run]) -> list[CheckedTable]:
     """Return the paper's tables beside these runs."""
     found = {}
     for run in runs:
         data = table_of(run)
-        found[run.suite] = [*(summarise_together(data) if data.pooled else []), *summarise(data)]
+        found[run.suite] = [*(_pooled(data, run.suite) if data.pooled else []), *summarise(data)]
     return checked_tables(found)
+
+
+def _pooled(data: RunTable, suite: str) -> Iterable[Summary]:
+    """Summarise over all groups together, and over those that one of the paper's rows takes together."""
+    yield from summarise_together(data)
+    table, divided = paper_table(suite), {name for group in data.groups for name in group}
+    for names in dict.fromkeys(tuple(row.group) for row in table.rows if row.group) if table else ():
+        if {*names} < divided:
+            yield from summarise_by(data, names)
 
 
 def paper_markdown(runs: Sequence[Run]) -> str:
     """Return the first page: how many numbers stand how, by table, and then row by row."""
-    tables, less = checked(runs), {run.suite: narrowed(run) for run in runs}
+    tables, less = paper_beside(runs), {run.suite: narrowed(run) for run in runs}
     rows = [_rows(table, less[table.suite]) for table in tables if table.suite]
     return "\n\n".join([_verdict(tables), _overview(tables), *rows]) + "\n"
 
@@ -71,8 +81,10 @@ def _name(row: CheckedRow) -> str:
 
 def _number(check: PaperNumber) -> str:
     times = "×" if check.multiple else ""
-    ours, paper = (f"{times}{decimal(value, decimals=2)}" for value in (check.ours, check.paper))
-    text = f"{METRICS[check.metric].title} {ours} ({paper})"
+    metric = METRICS[check.metric]
+    decimals = 0 if metric.form == "count" else 2
+    ours, paper = (f"{times}{decimal(value, decimals=decimals)}" for value in (check.ours, check.paper))
+    text = f"{metric.title} {ours} ({paper})"
     mark = {Agreement.OPEN: "**", Agreement.DIFFERS: "*"}.get(check.standing, "")
     return f"{mark}{escaped(text)}{mark}"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from aquamend_lab.analysis.narrowed import narrowed
 from aquamend_lab.analysis.paper import paper_table
@@ -18,6 +19,10 @@ BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 """What the tables stand between in a page."""
 PAPER_BEGIN, PAPER_END = "<!-- paper:begin -->", "<!-- paper:end -->"
 """What the paper's rows beside ours stand between."""
+
+
+SPEED_BEGIN, SPEED_END = "<!-- speed:begin -->", "<!-- speed:end -->"
+"""What the tables of `make bench` stand between."""
 
 
 def markdown_tables(runs: Sequence[Run]) -> str:
@@ -40,6 +45,18 @@ def with_tables(page: str, runs: Sequence[Run]) -> str:
     """Return a page with the tables, and the paper's rows beside ours, between its markers, where it has any."""
     page = _between(page, BEGIN, END, lambda: markdown_tables(runs))
     return _between(page, PAPER_BEGIN, PAPER_END, lambda: paper_markdown(runs))
+
+
+def with_speed(page: str, parts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a page with the tables that `make bench` kept between its markers."""
+    return _between(page, SPEED_BEGIN, SPEED_END, lambda: "\n\n".join(map(_timed, parts.values())) + "\n")
+
+
+def _timed(part: Mapping[str, Any]) -> str:
+    rows = [part["columns"], ["---"] * len(part["columns"]), *part["rows"]]
+    lines = ["| " + " | ".join(escaped(" ".join(cell.split())) for cell in row) + " |" for row in rows]
+    made = f"{part['day']}, commit {part['commit']}, {part['processor']}"
+    return "\n".join([f"**{escaped(part['title'])}** ({escaped(made)})", "", *lines])
 
 
 def _between(page: str, begin: str, end: str, content: Callable[[], str]) -> str:

@@ -15,10 +15,9 @@ from aquamend_lab.analysis.report.executions import (
     quality_table,
     setting_table,
 )
-from aquamend_lab.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
+from aquamend_lab.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size, sweep_figures
 from aquamend_lab.analysis.report.provenance import notices
 from aquamend_lab.analysis.report.scenarios import main_pair, measures_of, most_differing
-from aquamend_lab.analysis.report.sweeps import sweep_figures
 from aquamend_lab.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
 from aquamend_lab.analysis.report.theorems import realised_against_expected
 from aquamend_lab.analysis.report.timing import counts_table, timing_dots, timing_table
@@ -88,10 +87,13 @@ def _first_commands(found: Analysed) -> Section | None:
 
 
 def _failures(found: Analysed) -> Section | None:
-    table = failure_table(found.run.records, str(found.run.manifest.get("reference", "aquamend")))
+    table = failure_table(found.run.records, str(found.run.manifest.get("reference", "aquamend")), found.run.stories)
     if table is None:
         return None
-    how = Paragraph("Any of them can be watched: `aquamend demo --scene SUITE:NUMBER --seed SEED`.")
+    how = Paragraph(
+        f"Any of them can be watched: `aquamend demo --scene {found.run.suite}:NUMBER --seed SEED`. With `--out "
+        "RUN/stories/SEED-NUMBER` in the folder of this run, its next report leads there."
+    )
     return Section("What was not recovered", f"{found.anchor}-failed", (table, how))
 
 
@@ -103,7 +105,7 @@ def _paired(found: Analysed) -> Section | None:
         if metric == "loss" and blocks:
             blocks.append(Paragraph(_SWAYED))
         if whole:
-            blocks += [Paragraph(paired.in_words(whole)), paired.paired_table(whole, found.paper)]
+            blocks += [Paragraph(paired.comparisons_in_words(whole)), paired.paired_table(whole, found.paper)]
             name = f"{found.anchor}-paired-{metric.replace('_', '-')}"
             figures = (difference_dots(name, whole), scene_stems(f"{name}-scenes", whole, found.table))
             blocks += [figure for figure in figures if figure is not None]
@@ -139,7 +141,7 @@ def _checks(found: Analysed) -> Section | None:
     if not checks:
         return None
     table = Folded("Every check", (theorems.check_table(checks),))
-    return Section("Order of expected risks", f"{found.anchor}-checks", (theorems.verdict(checks), table))
+    return Section("Order of expected risks", f"{found.anchor}-checks", (theorems.theorem_verdict(checks), table))
 
 
 def _differences(found: Analysed) -> Section | None:

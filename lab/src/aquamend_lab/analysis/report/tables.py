@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aquamend.text import capital
+from aquamend.text import capital, shown
 from aquamend_lab.analysis.groups import distinct_groups, group_key, group_name
 from aquamend_lab.analysis.metrics import METRICS, Metric, Place, metrics_in
 from aquamend_lab.analysis.paper import PaperRow, PaperTable
@@ -71,7 +71,8 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
     own = [
         f" ({by_group[group_key(group)]})" if len(units) > 1 and by_group[group_key(group)] else "" for group in groups
     ]
-    named = [group_name(group) + unit_text for group, unit_text in zip(groups, own, strict=True)]
+    called, kinds = _as_columns(groups) if by_policy else (list(map(group_name, groups)), "")
+    named = [name + unit_text for name, unit_text in zip(called, own, strict=True)]
     names = [policy_name(policy) for policy in policies], named
     heads, sides = names[::-1] if by_policy else names
     columns = (Column("policy" if by_policy else "group", numeric=False), *map(Column, heads))
@@ -80,9 +81,18 @@ def pivot_tables(summaries: Sequence[Summary], keys: Iterable[str] | None = None
         values = _pivoted(summaries, policies, groups, metric)
         cells = list(zip(*values, strict=True)) if by_policy else values
         rows = tuple((Cell(side), *row) for side, row in zip(sides, cells, strict=True))
-        caption = f"{capital(metric.titled(unit))}, a row for each {columns[0].title}.{_bracketed(summaries)}"
+        caption = f"{capital(metric.titled(unit))}, a row for each {columns[0].title}{kinds}.{_bracketed(summaries)}"
         tables.append(Table(caption, columns, rows))
     return tables
+
+
+def _as_columns(groups: Sequence[Mapping[str, Any]]) -> tuple[list[str], str]:
+    """Return what groups are called above columns, and what the caption adds: of texts, their names stand there."""
+    names = list(groups[0])
+    alike = all(list(group) == names for group in groups)
+    if not names or not alike or not all(isinstance(value, str) for group in groups for value in group.values()):
+        return list(map(group_name, groups)), ""
+    return [", ".join(map(shown, group.values())) for group in groups], f", a column for each {' and '.join(names)}"
 
 
 def _pivoted(
@@ -112,7 +122,7 @@ def acted_out(summaries: Sequence[Summary]) -> bool:
 def ordered(summaries: Sequence[Summary]) -> list[Summary]:
     """Return summaries as tables and drawings list them.
 
-    Groups stay as they are. Without groups: oracles, then by the leading quantity, then whoever lacks scenarios.
+    Groups stay as they are. Without groups: oracles, then by the leading quantity, then those that lack scenarios.
     """
     if any(summary.group for summary in summaries):
         return list(summaries)
@@ -236,7 +246,7 @@ def _caption(table: Table, summaries: Sequence[Summary], paper: PaperTable | Non
     over = count(sizes[0]) if len(sizes) == 1 else f"{count(sizes[0])} to {count(sizes[-1])}"
     sentences = [f"Means over {over} scenarios in each row.{_bracketed(summaries)}"]
     if any(cell.strong for row in table.rows for cell in row):
-        conditions = ["are not told the truth"] if any(knows_the_truth(summary.policy) for summary in summaries) else []
+        conditions = ["do not know the truth"] if any(knows_the_truth(summary.policy) for summary in summaries) else []
         conditions += ["have every scenario"] if any(summary.missing for summary in summaries) else []
         of_those = f" of those that {' and '.join(conditions)}," if conditions else ""
         sentences.append(f"Bold: best, as shown,{of_those} unless all are equal.")

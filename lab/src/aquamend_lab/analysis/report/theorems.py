@@ -63,7 +63,7 @@ def _check(table: RunTable, lower: str, upper: str, columns: dict[str, np.ndarra
     )
 
 
-def verdict(checks: list[OrderCheck]) -> Bullets:
+def theorem_verdict(checks: list[OrderCheck]) -> Bullets:
     """Return in words whether the theorem held, and how often what is none failed."""
     theorem = [check for check in checks if check.theorem]
     broken = sum(check.violations for check in theorem)

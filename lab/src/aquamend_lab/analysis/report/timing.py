@@ -19,7 +19,7 @@ from aquamend_lab.analysis.statistics import paired_bootstrap
 from aquamend_lab.analysis.table import RunTable
 
 MOST_VALUES = 6
-"""A name in groups with more values than this divides too finely to be told."""
+"""A name in groups with more values than this divides too finely to be shown."""
 
 
 def divisions(table: RunTable) -> list[tuple[dict[str, Any], Sequence[int]]]:
@@ -44,7 +44,7 @@ def _times(table: RunTable, rival: str, rows: Sequence[int]) -> tuple[Floats, Fl
 
 
 def timed_rivals(table: RunTable) -> list[str]:
-    """Return the policies whose decisions were timed beside those of the reference, where groups can be told."""
+    """Return the policies whose decisions were timed beside those of the reference, where groups can be shown."""
     if not table.has("decision_ms") or table.reference is None or (any(table.groups) and not table.pooled):
         return []
     everything = range(len(table.scenarios))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import assert_never
 
-from aquamend_lab.analysis.figures.appearance import look_of
+from aquamend_lab.analysis.figures.appearance import style_of
 from aquamend_lab.analysis.metrics import Form
 
 ENDINGS = {
@@ -19,7 +19,7 @@ ENDINGS = {
 
 def policy_name(policy: str) -> str:
     """Return a policy's title for people; one that nobody describes is called as it is."""
-    return look_of(policy).title
+    return style_of(policy).title
 
 
 DASH = "–"

@@ -1,22 +1,21 @@
 """Small pure functions: paired comparisons, intervals, calibration, attribution, rates; each names its reference."""
 
-from aquamend.learning.calibration import (
+from aquamend.learning.estimates import DECIMALS, difference, rounded
+from aquamend.learning.probability_scores import (
     ProbabilityQuality,
     brier,
     expected_calibration_error,
     probability_quality,
 )
-from aquamend.learning.samples import DECIMALS, difference, rounded
-from aquamend_lab.analysis.statistics.attribution import AttributionScores, attribution_scores
 from aquamend_lab.analysis.statistics.bootstrap import Interval, paired_bootstrap, ratio_bootstrap, stratified_bootstrap
-from aquamend_lab.analysis.statistics.detectable import smallest_detectable_difference
-from aquamend_lab.analysis.statistics.holm_correction import holm
+from aquamend_lab.analysis.statistics.paired_tests import SignedRank, holm, signed_rank, smallest_detectable_difference
 from aquamend_lab.analysis.statistics.recovery_rates import (
+    AttributionScores,
+    attribution_scores,
     operational_saving,
     zero_rollback_and_success_rate,
     zero_rollback_rate,
 )
-from aquamend_lab.analysis.statistics.wilcoxon import SignedRank, signed_rank
 
 __all__ = [
     "DECIMALS",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aquamend.arrays import Floats
-from aquamend.learning.samples import require_same_length, sample
+from aquamend.learning.estimates import require_same_length, sample
 
 DRAWS_AT_ONCE = 2_000_000
 """Indices held at once; the draws are the same whatever the size of the pieces."""

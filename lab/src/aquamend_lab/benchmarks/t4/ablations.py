@@ -67,7 +67,7 @@ def likeliest_few(state: InformationState) -> Floats:
     return mass
 
 
-def sampled(state: InformationState) -> Floats:
+def sampled_posterior(state: InformationState) -> Floats:
     """Monte Carlo proxy: a hundred draws from the posterior; the same draws for the same evidence."""
     rng = np.random.default_rng([len(state.evidence), int(state.posterior[0] * 2**52)])
     return np.asarray(rng.multinomial(SAMPLES, state.posterior).astype(float))
@@ -87,6 +87,6 @@ ABLATIONS: dict[str, Callable[[], Policy]] = {
     "no-source-separation": _with(no_sensing_errors, "No source separation", "#33a6dd", "^"),
     "independence-proxy": _with(product_of_marginals, "Independence proxy", "#e69f00", "D"),
     "beam-proxy": _with(likeliest_few, "Beam proxy", "#8f8f2f", "d"),
-    "monte-carlo-proxy": _with(sampled, "Monte Carlo proxy", "#009e73", "v"),
+    "monte-carlo-proxy": _with(sampled_posterior, "Monte Carlo proxy", "#009e73", "v"),
     "overconfident": _with(overconfident, "Overconfident", "#9a5fc0", "X"),
 }

@@ -10,8 +10,7 @@ import numpy as np
 
 from aquamend.belief import InformationState
 from aquamend.problem import Problem
-from aquamend_lab.benchmarks.random_source import stream
-from aquamend_lab.benchmarks.scenario import Scenario, Truth
+from aquamend_lab.benchmarks.scenario import Scenario, Truth, stream
 from aquamend_lab.pouring.discrete import (
     Assumptions,
     Event,
@@ -22,11 +21,11 @@ from aquamend_lab.pouring.discrete import (
     fresh_task,
     problem_of,
 )
-from aquamend_lab.pouring.discrete.events import of_size
-from aquamend_lab.pouring.discrete.model import attribution, prior_of
+from aquamend_lab.pouring.discrete.event_model import attribution, prior_of
+from aquamend_lab.pouring.discrete.perturbations import of_size
 from aquamend_lab.pouring.task import PouringTask, Stage
 
-STARTING_OVER, BUDGET_IGNORED = "starting over is an ending", "the sensing budget is not told"
+STARTING_OVER, BUDGET_IGNORED = "starting over is an ending", "the sensing budget is not known"
 """Versions of an episode that some policies face."""
 NEXT_GAP_G = (20.0, 60.0)
 OTHER_GAP_G = (15.0, 60.0)
@@ -48,7 +47,7 @@ class Setting:
     sensing_budget: float = math.inf
 
 
-def table_of(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
+def declared_amounts(rng: np.random.Generator, *, n_cups: int = 3) -> tuple[float, ...]:
     """Return declared amounts, least first: the second 20 to 60 g fuller, the others 15 to 60 g each."""
     gaps = [rng.uniform(*NEXT_GAP_G), *rng.uniform(*OTHER_GAP_G, n_cups - 2)]
     return tuple(float(x) for x in np.round(rng.uniform(*LEAST_G) + np.cumsum([0.0, *gaps]), 1))

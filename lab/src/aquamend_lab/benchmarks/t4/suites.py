@@ -14,7 +14,7 @@ from aquamend_lab.benchmarks.scenario import Scenario
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.benchmarks.t4.ablations import ABLATIONS
 from aquamend_lab.benchmarks.t4.episodes import BUDGET_IGNORED, STARTING_OVER
-from aquamend_lab.benchmarks.t4.scenarios import (
+from aquamend_lab.benchmarks.t4.paper_episodes import (
     evidence_conflict,
     irreversible,
     rank_ties,
@@ -23,7 +23,7 @@ from aquamend_lab.benchmarks.t4.scenarios import (
     stress,
 )
 from aquamend_lab.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, settings, sweep
-from aquamend_lab.pouring.discrete.baselines import BeliefReplan, BlindRetry, TmsRevision
+from aquamend_lab.pouring.discrete.simple_recoveries import BeliefReplan, BlindRetry, TmsRevision
 from aquamend_lab.records import KIND, SETTING
 
 OWN: dict[str, Callable[[], Policy]] = {
@@ -39,16 +39,18 @@ TRADITIONAL = (
 )  # fmt: skip
 POLICIES = ("oracle", *JOINT, *TRADITIONAL, "no-reprobe")
 
-NOT_TOLD = {f"{name}-no-budget": name for name in ("aquamend-two-step", "decoupled", "greedy", "troubleshooting")}
-"""Rows of policies that are not told the sensing budget and may go over it, beside those that are: as in the paper's
+BUDGET_IGNORING = {
+    f"{name}-no-budget": name for name in ("aquamend-two-step", "decoupled", "greedy", "troubleshooting")
+}
+"""Rows of policies that do not know the sensing budget and may go over it, beside those that are: as in the paper's
 column of episodes over budget."""
-FACES = {"restart": STARTING_OVER} | dict.fromkeys(NOT_TOLD, BUDGET_IGNORED)
+FACES = {"restart": STARTING_OVER} | dict.fromkeys(BUDGET_IGNORING, BUDGET_IGNORED)
 """Starting over is an ending for nobody but who does nothing else: in the paper's tables nobody else ever restarts."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetIgnored:
-    """A policy that is not told the sensing budget: the scenarios it faces have none."""
+    """A policy that does not know the sensing budget: the scenarios it faces have none."""
 
     name: str
 
@@ -63,7 +65,7 @@ class BudgetIgnored:
         return policy_named(self.name).next_step(state)
 
 
-OWN |= {row: partial(BudgetIgnored, name) for row, name in NOT_TOLD.items()}
+OWN |= {row: partial(BudgetIgnored, name) for row, name in BUDGET_IGNORING.items()}
 
 SEEDS = 5
 
@@ -106,7 +108,7 @@ T4_SUITES = (
         "events that break several beliefs at once, undoing that shares work, a tight sensing budget, and all three.",
         stress,
         scenarios=920,
-        policies=(*POLICIES, *NOT_TOLD),
+        policies=(*POLICIES, *BUDGET_IGNORING),
         groups={"factor": KIND},
     ),
     *(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from aquamend_lab.benchmarks.random_source import generator
-from aquamend_lab.benchmarks.scenario import Scenario
-from aquamend_lab.benchmarks.t4.episodes import Setting, episode, poured, table_of
+from aquamend_lab.benchmarks.scenario import Scenario, generator
+from aquamend_lab.benchmarks.t4.episodes import Setting, declared_amounts, episode, poured
 from aquamend_lab.pouring.discrete import Assumptions, Noise, Shares
-from aquamend_lab.pouring.discrete.events import standard_events
-from aquamend_lab.pouring.discrete.monitor import DiscreteMonitor
+from aquamend_lab.pouring.discrete.event_model import DiscreteMonitor
+from aquamend_lab.pouring.discrete.perturbations import standard_events
 from aquamend_lab.pouring.task import Residuals
 
 
@@ -40,7 +39,7 @@ def varied(suite: str, seed: int, base: int, number: int, variation: Variation, 
     """
     rng = generator(suite, seed, base)
     task = replace(
-        poured(table_of(rng, n_cups=variation.n_cups)),
+        poured(declared_amounts(rng, n_cups=variation.n_cups)),
         pour_reversible=not irreversible,
         linear_chain=bool(base % 2) if variation.linear_chain is None else variation.linear_chain,
         residuals=Residuals().scaled(variation.residual_scale),

@@ -1,15 +1,21 @@
-"""One calibration run: an episode with known trouble, every probe once, and the skills timed."""
+"""One calibration run: an episode with known trouble, every probe once, and the skills timed; and all of them.
+
+They use the cores there are; interrupted, they go on where they were.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from aquamend.codec import load, write
+from aquamend.errors import InvalidRun, MissingLibrary
 from aquamend.recovery import Charge
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel, AtAlarm
 from aquamend_lab.pouring.model.configurations import (
     RIVAL,
     TARGET,
@@ -18,20 +24,20 @@ from aquamend_lab.pouring.model.configurations import (
     Shifts,
 )
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
-from aquamend_lab.pouring.model.problem import AlarmModel, AtAlarm
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, Skill, drive, nearest_place
+from aquamend_lab.pouring.mujoco.body import Body, Skill, nearest_place, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
-from aquamend_lab.pouring.mujoco.drawing import Mishap, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, located_as, until_alarm
 from aquamend_lab.pouring.mujoco.handling import draw_back, move
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
-from aquamend_lab.pouring.mujoco.pouring import pour
+from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level, read_scale
+from aquamend_lab.pouring.mujoco.random_tables import Mishap, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera
 from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, CupValues, Stage
 from aquamend_lab.pouring.task import look as looking
 from aquamend_lab.pouring.task import weigh as weighing
+from aquamend_lab.records import read_lines, write_lines
 
 SEED = 7_270_003
 """Seeds of calibration begin with this number, which no suite uses."""
@@ -102,7 +108,7 @@ def calibrate_once(run: int) -> CalibrationRecord:
     trouble, off = draw_trouble(kind, scene, rng), draw_scales_off(scene, rng)
     alarmed = until_alarm(Episode(scene, stage, trouble, (SEED, run), off), fitted=uncalibrated())
     failed, declared, heard = wrong_at_alarm(alarmed), alarmed.declared, alarmed.heard
-    readings, durations = drive(alarmed.body, _use(alarmed))
+    readings, durations = tick_until_done(alarmed.body, _use(alarmed))
     return CalibrationRecord(
         run=run,
         kind=kind.value,
@@ -127,7 +133,10 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
     poured = {target: heard.poured_g}
     readings: dict[str, float | str] = {looking(cup): g for cup, g in heard.looked.items()}
     for cup in dim.CUPS:
-        for probe, skill in ((looking(cup), look(body, cup)), (weighing(cup), weigh(body, _seen_place(body, cup)))):
+        for probe, skill in (
+            (looking(cup), read_level(body, cup)),
+            (weighing(cup), read_scale(body, _seen_place(body, cup))),
+        ):
             if probe not in readings:
                 found = yield from skill
                 if found.value is not None:
@@ -160,3 +169,54 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
 
 def _seen_place(body: Body, cup: str) -> int:
     return nearest_place(body.seen_m.get(cup, body.believed_m[cup])[0])
+
+
+KEEP_EVERY = len(KINDS)
+"""Records are written down after so many, in full or not at all."""
+
+
+def campaign(
+    file: Path, *, runs: int, jobs: int, progress: Callable[[int, int], None] = lambda done, total: None
+) -> list[CalibrationRecord]:
+    """Return the records of the first so many runs, those in the file taken as they are, the rest simulated now."""
+    records = {record.run: record for record in _kept(file)}
+    waiting = [run for run in range(runs) if run not in records]
+    progress(runs - len(waiting), runs)
+    unwritten = 0
+    try:
+        for fresh, record in enumerate(_simulated(waiting, jobs), start=1):
+            records[record.run] = record
+            unwritten += 1
+            progress(runs - len(waiting) + fresh, runs)
+            if unwritten == KEEP_EVERY:
+                _keep(file, records)
+                unwritten = 0
+    finally:  # an interrupted campaign keeps what is finished, too
+        if unwritten:
+            _keep(file, records)
+    return [records[run] for run in range(runs)]
+
+
+def _keep(file: Path, records: Mapping[int, CalibrationRecord]) -> None:
+    write_lines(file, [records[run].as_data() for run in sorted(records)])
+
+
+def _kept(file: Path) -> list[CalibrationRecord]:
+    try:
+        return [CalibrationRecord.from_data(line) for line in read_lines(file)]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"it holds something else than calibration records ({error!r})"
+        raise InvalidRun(file, problem, "name another file with --records") from None
+
+
+def _simulated(runs: Sequence[int], jobs: int) -> Iterator[CalibrationRecord]:
+    if jobs == 1 or len(runs) < 2:
+        yield from map(calibrate_once, runs)
+        return
+    try:
+        import joblib
+    except ImportError:
+        raise MissingLibrary("joblib", "bench", "or run with --jobs 1", package="aquamend-lab") from None
+    yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        joblib.delayed(calibrate_once)(r) for r in runs
+    )

@@ -1,1 +1,1 @@
-"""One scene of the pouring robot, run and told while it runs: what the demonstration shows."""
+"""One scene of the pouring robot, run and described while it runs: what the demonstration shows."""

@@ -1,42 +1,55 @@
-"""Run one episode, and tell it moment by moment while it happens: once up to its alarm, then once for every policy."""
+"""Run one episode, and tell it moment by moment while it happens: once up to its alarm, then once for every policy.
+
+At the end it says what was needless, and what the same recovery would have cost with the truth at hand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from aquamend.belief import InformationState
-from aquamend.decision.steps import Step
-from aquamend.explanation.report import decision_report
+from aquamend.decision.probe_value import clairvoyant_losses
+from aquamend.decision.steps import Reprobe, Step
 from aquamend.policies import AlwaysRestart, LinearChain, Policy
+from aquamend.policies.decision_report import decision_report
 from aquamend.policies.policy import CertifyingPolicy
 from aquamend.recovery import Act, Charge, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
+from aquamend.recovery.events import Alarmed, Entry, Event
+from aquamend.recovery.log import MemoryLog
 from aquamend.story.believed import edges_of, likeliest, nodes_of, statements_of, update_of
-from aquamend.story.choices import choice_of
 from aquamend.story.comparing import in_hindsight, needless
-from aquamend.story.story import Kind, Moment, Story, Update
+from aquamend.story.of_decision import choice_of
+from aquamend.story.story import Hindsight, Kind, Moment, Story, Update
 from aquamend.text import capital, percent
-from aquamend_lab.pouring.demonstration.explanations import explanations
-from aquamend_lab.pouring.demonstration.hindsight import hindsight
-from aquamend_lab.pouring.demonstration.receipts import receipts
+from aquamend_lab.pouring.demonstration.phrases import (
+    BELIEFS,
+    PROBES,
+    UNDOING,
+    explanations,
+    primitive,
+    probed,
+    receipts,
+    step_name,
+)
 from aquamend_lab.pouring.demonstration.scenes import what_happened
-from aquamend_lab.pouring.demonstration.watching import Onlooker
-from aquamend_lab.pouring.demonstration.wording import BELIEFS, primitive, probed, step_name
+from aquamend_lab.pouring.demonstration.watching import Onlooker, still_address
+from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AlarmModel
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS
-from aquamend_lab.pouring.model.problem import AlarmModel
+from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, until_alarm
-from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
-from aquamend_lab.pouring.mujoco.picture import still_address
+from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.replay.recording import Recording
-from aquamend_lab.pouring.task import POUR, SAFE_STOP, CupValues, quantity
+from aquamend_lab.pouring.task import LIFT, MOVE, POUR, SAFE_STOP, CupValues, quantity
 
 MOST_EXPLANATIONS, WORTH_TELLING = 4, 0.01
 
-Told = Callable[[Moment], None]
+Listener = Callable[[Moment], None]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,11 +58,13 @@ class Shown:
 
     story: Story
     recording: Recording
+    session: tuple[Entry, ...]
+    """What a journal would have kept of it, by the clock of the simulation."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Beginning:
-    """An episode told up to its alarm; any number of policies can take it from there."""
+    """An episode described up to its alarm; any number of policies can take it from there."""
 
     alarmed: AtTheAlarm
     moments: tuple[Moment, ...]
@@ -58,7 +73,7 @@ class Beginning:
     measured: tuple[Receipt, ...]
     """What was measured for the alarm itself: where the cups stand, and a look at the one that it points at."""
     readings: tuple[str, ...]
-    """What that told, in words."""
+    """What that showed, in words."""
     failed: tuple[str, ...]
     """What was really wrong at the alarm."""
 
@@ -67,7 +82,7 @@ class Beginning:
 class _Teller:
     """Tells what happens at a table; every moment goes to the listener as soon as it has come."""
 
-    told: Told
+    listen: Listener
     onlooker: Onlooker = field(default_factory=Onlooker)
     moments: list[Moment] = field(default_factory=list)
     declared_g: Mapping[str, float] = field(default_factory=dict)
@@ -75,7 +90,7 @@ class _Teller:
 
     def tell(self, moment: Moment) -> None:
         self.moments.append(moment)
-        self.told(moment)
+        self.listen(moment)
 
     def picture(
         self, simulation: Simulation, kind: Kind, title: str, text: str, *, time_s: float | None = None
@@ -100,9 +115,9 @@ class _Teller:
         )
 
 
-def begin(episode: Episode, told: Told) -> Beginning:
+def begin(episode: Episode, listen: Listener) -> Beginning:
     """Run an episode up to its alarm."""
-    teller = _Teller(told)
+    teller = _Teller(listen)
     onlooker = teller.onlooker
 
     def notice(body: Body, declared: CupValues) -> None:
@@ -117,7 +132,7 @@ def begin(episode: Episode, told: Told) -> Beginning:
             teller.picture(body.simulation, Kind.UNSEEN, title, f"{text} The robot does not know.")
 
     def listener(leaf: Receipt) -> None:
-        # What was measured first is told by what was declared, what belongs to the alarm together with it.
+        # What was measured first is described by what was declared, what belongs to the alarm together with it.
         if teller.moments and leaf.charge is not Charge.SENSING:
             teller.did(leaf)
 
@@ -145,22 +160,41 @@ def _last_pour(alarmed: AtTheAlarm) -> Receipt | None:
 
 
 def go_on(
-    beginning: Beginning, policy: Policy, name: str, told: Told, *, facts: Mapping[str, str], title: str
+    beginning: Beginning, policy: Policy, name: str, listen: Listener, *, facts: Mapping[str, str], title: str
 ) -> Shown:
-    """Let a policy recover from a told alarm, on a branch of its own, and return the whole story."""
-    return _Telling(beginning, policy, name, told).tell(facts, title)
+    """Let a policy recover from an alarm that was described, on a branch of its own, and return the whole story."""
+    return _Telling(beginning, policy, name, listen).tell(facts, title)
+
+
+class _SimulatedTime(MemoryLog):
+    """A log by the clock of the simulation."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def append(self, session: str, after: int, events: Sequence[Event], *, at: float | None = None) -> None:
+        """Add events to a session, whatever the time is outside."""
+        super().append(session, after, events, at=self._clock())
+
+
+def _decided_by(policy: str, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the entries of a session with the name of the policy in place of the teller's."""
+    for entry in entries:
+        event = entry.event
+        yield replace(entry, event=replace(event, policy=policy)) if isinstance(event, Alarmed) else entry
 
 
 class _Telling:
-    """One recovery being told: the robot and the policy as the loop sees them, with somebody who listens to both."""
+    """One recovery being described: robot and policy as the loop sees them, with somebody who listens to both."""
 
-    def __init__(self, beginning: Beginning, policy: Policy, name: str, told: Told) -> None:
+    def __init__(self, beginning: Beginning, policy: Policy, name: str, listen: Listener) -> None:
         self.beginning, self.policy, self.name = beginning, policy, name
         alarmed = beginning.alarmed.posed(
             restarts=isinstance(policy, AlwaysRestart), linear_chain=isinstance(policy, LinearChain)
         )
         onlooker = beginning.onlooker.branch()
-        self.teller = _Teller(told, onlooker, list(beginning.moments))
+        self.teller = _Teller(listen, onlooker, list(beginning.moments))
         self.robot = PouringRobot(alarmed, watcher=onlooker)
         self.model: AlarmModel = alarmed.template.model(self.robot.task.values(alarmed.declared))
         onlooker.body, onlooker.held_g = self.robot.body, self._held_g
@@ -181,11 +215,13 @@ class _Telling:
 
     def tell(self, facts: Mapping[str, str], title: str) -> Shown:
         """Run it to its end."""
-        judged = recovered(self, self)
+        log = _SimulatedTime(lambda: self.now_s)
+        judged = recovered(self, self, log=log, session=self.name)
         verdict = self._verdict(judged)
         ending = "Recovered" if judged.verdict.success else "Not recovered"
         self.teller.picture(self.robot.body.simulation, Kind.ENDED, "The end", f"{ending}: {verdict}")
-        return Shown(self._story(judged, verdict, facts, title), self.teller.onlooker.recorder.recording())
+        story, recording = self._story(judged, verdict, facts, title), self.teller.onlooker.recorder.recording()
+        return Shown(story, recording, tuple(_decided_by(self.name, log.read(self.name))))
 
     def alarm(self) -> InformationState:
         """Return what is known at the alarm."""
@@ -198,7 +234,7 @@ class _Telling:
         return state
 
     def next_step(self, state: InformationState) -> Step:
-        """Return the policy's step, told with what was weighed."""
+        """Return the policy's step, and describe it with what was weighed."""
         if len(state.evidence) > len(self.states[-1].evidence):
             self._believe(state, f"after {self.read}", self.now_s)
         bounded = isinstance(self.policy, CertifyingPolicy)
@@ -229,13 +265,13 @@ class _Telling:
         return receipt
 
     def perform(self, act: Act) -> Receipt:
-        """Carry an act out, each primitive told."""
+        """Carry an act out, and describe each primitive."""
         self.teller.declared_g = self._declared_g()
         self.robot.body.listener = self.teller.did
         receipt = self.robot.perform(act)
         self.robot.body.listener = None
         if not receipt.succeeded and all(leaf.succeeded for leaf in receipt.leaves if leaf is not receipt):
-            # No primitive failed and told why: the guard has stepped in, or nothing was begun.
+            # No primitive failed and said why: the guard has stepped in, or nothing was begun.
             text = str(receipt.finding)
             self.teller.tell(Moment(self.now_s, Kind.ACTED, capital(str(act)), text, bad=True))
         return receipt
@@ -297,3 +333,39 @@ class _Telling:
 
 def _sentence(text: str) -> str:
     return f"{capital(text)}."
+
+
+def hindsight(alarmed: AtTheAlarm, recovery: Recovery, failed: Collection[str]) -> Hindsight:
+    """Return it for one recovery; ``failed`` is what was really wrong at the alarm."""
+    start, graph = recovery.start, recovery.start.problem.graph
+    useful, rested = set(_useful(recovery, failed)), set(graph.closure(failed))
+    used = dict.fromkeys(step.probe for step in recovery.steps if isinstance(step, Reprobe))
+    true = alarmed.template.model({}).nearest(configuration_of(alarmed), alarmed.before_pouring_g)
+    executed = tuple(action.name for action in graph.executed)
+    return Hindsight(
+        needless_probes=tuple(PROBES[probe] for probe in used if probe not in useful),
+        needless_undone=tuple(w for a, w in UNDOING.items() if a in recovery.undone and a not in rested),
+        sensing=PROBE_S * len(start.evidence),
+        recovery=float(clairvoyant_losses(start)[true]),
+        finishing=finishing_s(alarmed.template.fitted, executed),
+    )
+
+
+def _useful(recovery: Recovery, failed: Collection[str]) -> Iterator[str]:
+    """Yield the probes that bear directly on something really wrong of which another value was declared.
+
+    Of a source, all that was read from it bears on it.
+    """
+    graph = recovery.start.problem.graph
+    for belief in recovery.declared:
+        if belief in failed:
+            yield from graph.direct_probes[belief]
+            yield from (probe.name for probe in graph.probes if probe.source == belief)
+
+
+def finishing_s(fitted: Fitted, executed: tuple[str, ...]) -> float:
+    """Return what is left of the task after these actions, by fitted durations."""
+    skills = {LIFT: "fetch", MOVE: "move", POUR: "pour"}
+    return math.fsum(fitted.seconds(skill) for action, skill in skills.items() if action not in executed) + (
+        fitted.seconds("put back")
+    )

@@ -1,10 +1,10 @@
 """The pouring task without physics: cups on scales, a camera, a pitcher, and beliefs that go stale (the paper's T4)."""
 
-from aquamend_lab.pouring.discrete.events import Add, CameraFault, Event, Nothing, Swap, Together
-from aquamend_lab.pouring.discrete.model import Assumptions, Shares, problem_of
-from aquamend_lab.pouring.discrete.scene import Scene, fresh_task
+from aquamend_lab.pouring.discrete.cup_table import TableWorld
+from aquamend_lab.pouring.discrete.event_model import Assumptions, Shares, problem_of
+from aquamend_lab.pouring.discrete.perturbations import Add, CameraFault, Event, Nothing, Swap, Together
+from aquamend_lab.pouring.discrete.physical_state import Scene, fresh_task
 from aquamend_lab.pouring.discrete.sensing import Noise
-from aquamend_lab.pouring.discrete.world import TableWorld
 
 __all__ = [
     "Add",

@@ -1,4 +1,4 @@
-"""How the probes answer: readings with noise, told relative to what was declared, and how likely each answer is."""
+"""How the probes answer: readings with noise, relative to what was declared, and how likely each answer is."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from itertools import combinations
 import numpy as np
 
 from aquamend.arrays import Floats
-from aquamend_lab.pouring.discrete.scene import Places, Scene
+from aquamend_lab.pouring.discrete.physical_state import Places, Scene
 from aquamend_lab.pouring.task import CUPS, FAULTY, SOUND, Measurement, Sense
 
 LOWEST_G, HIGHEST_G = -40.0, 120.0
-"""Readings are told relative to what was declared; whatever lies beyond these is told alike."""
+"""Readings are relative to what was declared; whatever lies beyond these reads alike."""
 
 
 class Levels:
-    """What readings are told as: in steps of a tolerance, so that what is read can be declared."""
+    """What readings are rounded to: steps of a tolerance, so that what is read can be declared."""
 
     def __init__(self, step_g: float) -> None:
         lowest, highest = (round(limit / step_g) for limit in (LOWEST_G, HIGHEST_G))
@@ -30,11 +30,11 @@ class Levels:
         self.names = (f"{words[0]} or less", *words[1:-1], f"{words[-1]} or more")
 
     def probabilities(self, deviation_g: float, sd_g: float) -> tuple[float, ...]:
-        """Return how likely each is told when the mean reading deviates this much from what was declared."""
+        """Return how likely each is read when the mean reading deviates this much from what was declared."""
         return _between(self.edges_g, deviation_g, sd_g)
 
     def of(self, deviation_g: float) -> str:
-        """Return what a reading is told as."""
+        """Return what a reading is rounded to."""
         return self.names[bisect.bisect_right(self.edges_g, deviation_g)]
 
 
@@ -106,7 +106,7 @@ def scatter_g(measurement: Measurement, scene: Scene, noise: Noise) -> float:
     return math.hypot(sd, width / math.sqrt(12.0))
 
 
-def probabilities(measurement: Measurement, scene: Scene, noise: Noise) -> Sequence[float]:
+def answer_probabilities(measurement: Measurement, scene: Scene, noise: Noise) -> Sequence[float]:
     """Return how likely each answer of a measurement is in a scene."""
     names = outcomes(measurement, scene.n_cups)
     match measurement.sense:
@@ -133,7 +133,7 @@ def read(
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
         amount = mean_reading_g(measurement, scene) + offset + scatter
         return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
-    likely: Floats = np.cumsum(probabilities(measurement, scene, noise))
+    likely: Floats = np.cumsum(answer_probabilities(measurement, scene, noise))
     return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 
 

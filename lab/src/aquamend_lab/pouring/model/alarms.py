@@ -1,4 +1,4 @@
-"""How likely an alarm is under every configuration: counts from calibration, told relative to what is affected."""
+"""How likely an alarm is under every configuration: counts from calibration, relative to what is affected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = (*(h.value for h in Happening), MISREADING, CameraState.FROZEN.value, Ca
 
 
 def cells(*, some_affected: bool) -> tuple[str, ...]:
-    """Return every report there can be, told relative to what is affected, where something is."""
+    """Return every report there can be, relative to what is affected, where something is."""
     whose = ("affected", "other") if some_affected else ("other",)
     found = []
     for signal in Signal:

@@ -1,6 +1,6 @@
 """The 72 joint configurations that the robot thinks possible, and what each would make of every reading.
 
-What happened (6) times what is wrong with the camera (6) times whether a scale is off (2). They are told relative to
+What happened (6) times what is wrong with the camera (6) times whether a scale is off (2). They are named relative to
 what was declared: the target is the cup declared least full, the rival the next one. Everything that was declared was
 right when it was: what is the matter began after it, except for a scale, which nobody had asked.
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from aquamend.problem.graph import Belief
 from aquamend.problem.model import Normal
-from aquamend.problem.model.spreads import steps_of
+from aquamend.problem.model.spreads import values_of_spread
 from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G, Sense
 
 ROLES = ("target", "rival", "third")
@@ -171,7 +171,7 @@ class Supposed:
             return [(1.0, self)]
         role = ADDED_TO[happened]
         belief = Belief("amount", declared=declared[role], tolerance=QUANTITY_TOLERANCE_G)
-        steps = steps_of(Normal(*self.holds(role)), belief)
+        steps = values_of_spread(Normal(*self.holds(role)), belief)
         beyond = declared[RIVAL] if happened is Happening.MUCH else -math.inf
         kept = {float(g): share for g, share in zip(steps.values, steps.shares, strict=True) if float(g) > beyond}
         if not kept:  # so little is added that nothing has failed

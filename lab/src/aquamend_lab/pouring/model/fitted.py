@@ -66,7 +66,7 @@ class Group:
     name: str
     records: int
     probes: tuple[str, ...]
-    """Probes whose answers told something in these records, by role."""
+    """Probes whose answers were informative in these records, by role."""
     gaps_g: tuple[float, ...]
     """Prototype: how much more the rival and the third were measured to hold than the target."""
     offsets_mm: tuple[float, ...]

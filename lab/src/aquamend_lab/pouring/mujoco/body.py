@@ -11,7 +11,7 @@ import numpy as np
 
 from aquamend.recovery import Charge, Receipt
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation, Watcher
 
 _Found = TypeVar("_Found")
@@ -63,7 +63,7 @@ class Body:
     uses: dict[str, int] = field(default_factory=dict)
     """How often each sensor has been read: the next reading's noise depends on nothing else."""
     listener: Callable[[Receipt], None] | None = None
-    """Is told of every primitive that ends."""
+    """Hears of every primitive that ends."""
 
     def perform(self, what: str, charge: Charge, skill: Skill) -> Skill:
         """Run a primitive, and write its receipt."""
@@ -102,7 +102,7 @@ def nearest_place(x: float) -> int:
     return int(np.argmin([abs(x - place) for place in dim.PLACES_X]))
 
 
-def drive(body: Body, work: Generator[None, None, _Found]) -> _Found:
+def tick_until_done(body: Body, work: Generator[None, None, _Found]) -> _Found:
     """Tick the table until some work is done, and return what it found."""
     while True:
         try:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, failed
-from aquamend_lab.pouring.mujoco.handling import grasp, lift, move, place, retreat
+from aquamend_lab.pouring.mujoco.dosing import pour
+from aquamend_lab.pouring.mujoco.handling import grasp, lift, move, put_down, retreat
 from aquamend_lab.pouring.mujoco.measuring import localise
-from aquamend_lab.pouring.mujoco.pouring import pour
 
 PITCHER_PLACE = len(dim.CUPS)
 
@@ -57,7 +57,7 @@ def put_back(body: Body, charge: Charge, at: int | None = None) -> Skill:
     """Set down what the hand holds where it came from, unless another place is named, and take the hand home."""
     held = body.holding or "nothing"
     own = body.place_of(held) if held in dim.CUPS else PITCHER_PLACE
-    placed = yield from body.perform(f"place {held}", charge, place(body, own if at is None else at))
+    placed = yield from body.perform(f"place {held}", charge, put_down(body, own if at is None else at))
     retreated = yield from body.perform("retreat", charge, retreat(body))
     return retreated if placed.succeeded else placed
 
@@ -65,7 +65,7 @@ def put_back(body: Body, charge: Charge, at: int | None = None) -> Skill:
 def pour_back(body: Body, cup: str, dose_g: float, charge: Charge) -> Skill:
     """Undo a pour: set the pitcher down, pour the dose back out of the cup, and take the pitcher up again.
 
-    How much has come back is told in any case.
+    How much has come back is reported in any case.
     """
     if body.holding is not None:
         finding = yield from put_back(body, charge)

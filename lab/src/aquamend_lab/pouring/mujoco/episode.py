@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge, Receipt, Tracker
+from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AtAlarm, Template, arrangements
 from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
-from aquamend_lab.pouring.model.problem import IN_PLACE, AtAlarm, Template, arrangements
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, drive, nearest_place
+from aquamend_lab.pouring.mujoco.body import Body, nearest_place, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import fetch
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
+from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.handling import move
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look
+from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level
 from aquamend_lab.pouring.mujoco.monitor import CHECK_S, MOST_CHECKS, RobotMonitor, conspicuous
 from aquamend_lab.pouring.mujoco.motion import wait
-from aquamend_lab.pouring.mujoco.pouring import pour
 from aquamend_lab.pouring.mujoco.scene import TableScene
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation, Watcher
 from aquamend_lab.pouring.mujoco.trouble import Trouble, happen
 from aquamend_lab.pouring.reports import ROUTINE, Report
@@ -117,13 +117,13 @@ def until_alarm(
 ) -> AtTheAlarm:
     """Simulate an episode up to its alarm; the same episode gives the same bits.
 
-    ``notice`` is called when the robot has measured and declared, and when somebody has meddled; ``listener`` is told
+    ``notice`` is called when the robot has measured and declared, and when somebody has meddled; ``listener`` hears
     of every primitive that ends.
     """
     simulation = Simulation.of(episode.scene, watcher)
     faults = SensorFaults(scale_off_g=dict(episode.scale_off_g))
     body = Body(simulation, faults, episode.seed, listener=listener)
-    return drive(body, _prefix(body, episode, fitted or load_fitted(), notice))
+    return tick_until_done(body, _prefix(body, episode, fitted or load_fitted(), notice))
 
 
 def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Generator[None, None, AtTheAlarm]:
@@ -159,7 +159,7 @@ def _prefix(body: Body, episode: Episode, fitted: Fitted, notice: Notice) -> Gen
     report = yield from _watch(body, monitor, episode.trouble)
     yield from body.perform("localise", Charge.SENSING, localise(body, believe=False))
     conspicuous_cup = report.cup or target
-    seen = yield from body.perform(f"look at {conspicuous_cup}", Charge.SENSING, look(body, conspicuous_cup))
+    seen = yield from body.perform(f"look at {conspicuous_cup}", Charge.SENSING, read_level(body, conspicuous_cup))
     own_g = poured_g if conspicuous_cup == target else 0.0
     template.heard = replace(
         template.heard,
@@ -190,7 +190,7 @@ def survey(body: Body, charge: Charge) -> Generator[None, None, CupValues]:
         raise AquaMendError(f"the camera does not find {lost[0]}, so there is nothing to decide; clear its view")
     levels = []
     for cup in dim.CUPS:
-        finding = yield from body.perform(f"look at {cup}", charge, look(body, cup))
+        finding = yield from body.perform(f"look at {cup}", charge, read_level(body, cup))
         if finding.value is None:
             raise AquaMendError(f"the camera does not see into {cup}, so there is nothing to decide; clear its view")
         levels.append(round(finding.value, 1))
@@ -201,8 +201,8 @@ def _declare(tracker: Tracker, declared: CupValues) -> None:
     for cup, grams, mm in zip(dim.CUPS, declared.quantity_g, declared.position_mm, strict=True):
         tracker.declare(quantity(cup), grams, evidence=[looking(cup)])
         tracker.declare(binding(cup), mm, evidence=[LOCALISE])
-    looks, amounts = [looking(cup) for cup in dim.CUPS], [quantity(cup) for cup in dim.CUPS]
-    tracker.declare(TARGET, declared.target, evidence=looks, inferred_from=amounts)
+    views, amounts = [looking(cup) for cup in dim.CUPS], [quantity(cup) for cup in dim.CUPS]
+    tracker.declare(TARGET, declared.target, evidence=views, inferred_from=amounts)
     tracker.declare(CAMERA, declared.camera, evidence=[CHECK_CAMERA])
 
 
@@ -231,7 +231,7 @@ def _offsets_mm(body: Body) -> dict[str, float]:
 
 
 def located_as(body: Body, declared: CupValues) -> str:
-    """Return what finding the cups said, told relative to where they are declared to stand."""
+    """Return what finding the cups said, relative to where they are declared to stand."""
     home = {cup: nearest_place(mm / 1000) for cup, mm in zip(dim.CUPS, declared.position_mm, strict=True)}
     owner = {place: cup for cup, place in home.items()}
     moved = []

@@ -83,7 +83,7 @@ def move(body: Body, vessel: str) -> Skill:
     return Tried(True, f"beside {vessel}")
 
 
-def place(body: Body, at: int) -> Skill:
+def put_down(body: Body, at: int) -> Skill:
     """Set what the hand holds down on a place, and check that it stands there, where there is a scale to tell."""
     simulation, held = body.simulation, body.holding
     if held is None:

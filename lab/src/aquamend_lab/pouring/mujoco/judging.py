@@ -40,7 +40,7 @@ SPILL_TOLERANCE_G = 0
 def truth_of(body: Body, before_pouring_g: Mapping[str, float], chosen: str) -> CupValues:
     """Return what is true of a table; where two cups were equally the least full, the chosen one was.
 
-    Whether a scale is off is nobody's declaration, so nothing is said of it.
+    Nothing declares whether a scale is off, so nothing is said of it.
     """
     held = [float(before_pouring_g[cup]) for cup in dim.CUPS]
     at = [1000 * float(body.simulation.position(cup)[0]) for cup in dim.CUPS]

@@ -16,14 +16,14 @@ SELF_TEST_ERR = 0.03
 """How often the camera's self test says the opposite of what it found."""
 
 
-def look(body: Body, cup: str, *, noise: Generator | None = None) -> Skill:
+def read_level(body: Body, cup: str, *, noise: Generator | None = None) -> Skill:
     """Read how full a cup is from above; the camera finds it by its colour wherever it stands."""
     yield from wait(PROBE_S)
     level = level_g(body.simulation, cup, faults=body.faults, rng=noise or body.noise(f"look {cup}"))
     return failed(f"{cup} cannot be seen") if level is None else Tried(True, f"{cup} looks like {level:.1f} g", level)
 
 
-def weigh(body: Body, place: int, *, noise: Generator | None = None) -> Skill:
+def read_scale(body: Body, place: int, *, noise: Generator | None = None) -> Skill:
     """Read how much water stands on a place, whichever cup it is in."""
     yield from wait(PROBE_S)
     if not body.has_scale(place):

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.faults import SensorFaults
-from aquamend_lab.pouring.mujoco.sensors import level_g, positions_m, scale_g
+from aquamend_lab.pouring.mujoco.sensors import SensorFaults, level_g, positions_m, scale_g
 from aquamend_lab.pouring.mujoco.trouble import Occlusion, Spike, Trouble
 from aquamend_lab.pouring.reports import Report, Signal
 

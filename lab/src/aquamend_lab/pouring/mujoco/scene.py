@@ -239,13 +239,13 @@ def _bead_positions(scene: TableScene) -> list[tuple[float, float, float]]:
     for vessel in scene.vessels:
         x, y = vessel.xy
         foot = dim.SCALE_TOP_Z + 0.001 + dim.FLOOR_THICK
-        positions += [(x + dx, y + dy, foot + dz) for dx, dy, dz in stacked(vessel.grams)]
+        positions += [(x + dx, y + dy, foot + dz) for dx, dy, dz in bead_layers(vessel.grams)]
     pitch = 2.3 * dim.BEAD_RADIUS
     positions += [(-1.0 + i % 6 * pitch, 0.9 + i // 6 * pitch, dim.BEAD_RADIUS) for i in range(scene.reserve_g)]
     return positions
 
 
-def stacked(count: int) -> list[tuple[float, float, float]]:
+def bead_layers(count: int) -> list[tuple[float, float, float]]:
     """Return places for beads inside a vessel, relative to the middle of its floor, in layers that do not touch."""
     radius, pitch = dim.BEAD_RADIUS, 2.05 * dim.BEAD_RADIUS
     reach = int((dim.INNER_APOTHEM - radius) / pitch)

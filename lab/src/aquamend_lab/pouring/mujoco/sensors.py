@@ -1,13 +1,15 @@
 """What the robot can measure: water levels and positions from above, scales under the places, weight in the hand.
 
-Sensors look at the world as hardware would. The camera knows vessels by their colour and water by its surface; nothing
-here counts beads or asks where a body is. Noise comes from the generator that the caller passes.
+A fault sits in a sensor, never in the world it looks at. Sensors look at the world as hardware would. The camera knows
+vessels by their colour and water by its surface; nothing here counts beads or asks where a body is. Noise comes from
+the generator that the caller passes.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
@@ -16,9 +18,50 @@ from aquamend.arrays import Floats
 from aquamend.errors import UnknownName
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.camera import Camera, Vector, cast, of_colour
-from aquamend_lab.pouring.mujoco.faults import SOUND, SensorFaults
 from aquamend_lab.pouring.mujoco.scene import APPEARANCE
 from aquamend_lab.pouring.mujoco.simulation import Simulation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensorFaults:
+    """Every fault there is now; by default none. They persist: to read again shows the same."""
+
+    bias_g: Mapping[str, float] = field(default_factory=dict)
+    """Added to the level that the camera reads for a cup."""
+    exchanged: tuple[str, str] | None = None
+    """Two cups whose crops are mixed up: the level of one is read for the other. The map of the table stays right."""
+    frozen: Simulation | None = None
+    """An earlier branch of the table that the camera still shows."""
+    hidden: tuple[str, ...] = ()
+    """Vessels that something hides from the camera."""
+    scale_off_g: Mapping[int, float] = field(default_factory=dict)
+    """Added to what the scale under a place reads."""
+
+    @property
+    def camera_sound(self) -> bool:
+        """Whether nothing is wrong with how the camera reads amounts; what is hidden from it, it does not misread."""
+        return not self.bias_g and self.exchanged is None and self.frozen is None
+
+    @property
+    def scales_sound(self) -> bool:
+        """Whether every scale reads right."""
+        return not any(self.scale_off_g.values())
+
+    def shown(self, simulation: Simulation) -> Simulation:
+        """Return the table that the camera shows when it looks at this one."""
+        return simulation if self.frozen is None else self.frozen
+
+    def crop_of(self, cup: str) -> str:
+        """Return the cup that is looked at when this one is asked for."""
+        if self.exchanged is None or cup not in self.exchanged:
+            return cup
+        first, second = self.exchanged
+        return second if cup == first else first
+
+
+SOUND = SensorFaults()
+"""Instruments with nothing wrong."""
+
 
 OVERHEAD = Camera(position=(0.12, 0.0, 3.0), look_at=(0.12, 0.0, 0.0), up=(0.0, 1.0, 0.0), vertical_fov_deg=7.8)
 """Far up, so that a pitcher held beside one cup hides no other."""

@@ -17,7 +17,7 @@ from aquamend.errors import AquaMendError
 from aquamend.problem.model import Cause
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body
-from aquamend_lab.pouring.mujoco.scene import stacked
+from aquamend_lab.pouring.mujoco.scene import bead_layers
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 from aquamend_lab.pouring.reports import Signal
 
@@ -121,7 +121,7 @@ def _add(simulation: Simulation, cup: str, grams: int) -> None:
         raise AquaMendError(f"{grams} g cannot be added: {left} g are in reserve; raise TableScene.reserve_g")
     beads = np.arange(first, first + grams)
     lift = np.array([0.0, 0.0, dim.FLOOR_THICK + DROP_M])
-    _put(simulation, beads, simulation.position(cup) + np.array(stacked(grams)) + lift)
+    _put(simulation, beads, simulation.position(cup) + np.array(bead_layers(grams)) + lift)
     simulation.added += grams
 
 

@@ -26,13 +26,13 @@ from aquamend.recovery import (
 from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.acting import RobotHands
-from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, drive, nearest_place
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, nearest_place, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, located_as
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, look, weigh
+from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level, read_scale
 from aquamend_lab.pouring.mujoco.simulation import Watcher
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
-from aquamend_lab.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, TARGET, Measurement, Sense, binding
+from aquamend_lab.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, SCALES, TARGET, Measurement, Sense, binding
 
 Moment = tuple[Body, RobotHands, Tried]
 """The table, and the recovery under way on it, just after an act; and how that act ended."""
@@ -83,14 +83,14 @@ class PouringRobot:
         return self._start
 
     def measure(self, step: Measure) -> Receipt:
-        """Take a reading of what is there; an amount is told without what the robot has poured itself."""
+        """Take a reading of what is there; an amount leaves out what the robot has poured itself."""
         self._asked += (step,)
         index = self._start.probe(step.probe).index
         measurement = self.task.measurements[step.probe]
         use = self._uses[step.probe] = self._uses.get(step.probe, 0) + 1
         noise = np.random.default_rng((*self.body.seed, PROBE_NOISE, index, use))
         before, start = len(self.body.leaves), self.body.simulation.time_s
-        finding = drive(self.body, self._reading(measurement, noise))
+        finding = tick_until_done(self.body, self._reading(measurement, noise))
         parts, end = tuple(self.body.leaves[before:]), self.body.simulation.time_s
         if not finding.succeeded:
             return step.failed(finding.note, start_s=start, end_s=end, parts=parts)
@@ -106,10 +106,10 @@ class PouringRobot:
             case Sense.CHECK_CAMERA:
                 skill = check_camera(seen, noise=noise)
             case Sense.LOOK:
-                skill = look(seen, cup, noise=noise)
+                skill = read_level(seen, cup, noise=noise)
             case Sense.WEIGH:  # where it was found when the alarm was raised
                 at = self.alarmed.body.seen_m.get(cup, self.alarmed.body.believed_m[cup])
-                skill = weigh(seen, nearest_place(at[0]), noise=noise)
+                skill = read_scale(seen, nearest_place(at[0]), noise=noise)
         return self.body.perform(measurement.name, Charge.SENSING, skill)
 
     def _answer(self, measurement: Measurement, finding: Tried) -> float | str:
@@ -144,7 +144,7 @@ class PouringRobot:
             self.hands = hands.of(self.body, self.unsupported)
             return finding
         try:
-            finding = drive(self.body, self.hands.work(act))
+            finding = tick_until_done(self.body, self.hands.work(act))
         except AquaMendError as error:
             finding = Tried(False, str(error))
         if self.known is not None:
@@ -182,12 +182,16 @@ class PouringRobot:
         return {"primitives": leaves, "faults": list(self.quality.faults) if self.quality else [], "left": self._left}
 
     def judge(self, recovery: Recovery) -> Verdict:
-        """Compare every declared value with what is true; the pour itself has to be good, too."""
+        """Compare every declared value with what is true; the pour itself has to be good, too.
+
+        What was said of the scales is no part of the work done: leaving it wrong costs nothing, and a robot that weighs
+        with nothing is right to doubt them all.
+        """
         said = self.hands.said
         truth = truth_of(self.body, self.alarmed.before_pouring_g, self.hands.target)
         self.quality = quality_of(self.body, {cup: float(said[binding(cup)]) for cup in dim.CUPS}, truth)
         finished = recovery.ending is Ending.FINISHED and recovery.followed != SAFE_STOP
-        wrong = self.task.wrong(said, truth)
+        wrong = tuple(name for name in self.task.wrong(said, truth) if name != SCALES)
         left = wrong if finished else self.task.left_by_stopping(wrong)
         self._left = list(left)
         success = not left and finished and self.quality.good and math.isfinite(recovery.cost)

@@ -59,7 +59,7 @@ class Channel(Protocol):
         """What an answer looks like, in words."""
 
 
-def by_name(rows: Rows, names: Sequence[str]) -> list[Any]:
+def in_order_of_names(rows: Rows, names: Sequence[str]) -> list[Any]:
     """Return the rows in the order of the names."""
     if isinstance(rows, ByHypothesis):
         return rows.rows()
@@ -68,7 +68,9 @@ def by_name(rows: Rows, names: Sequence[str]) -> list[Any]:
 
 def stacked(rows: Rows, names: Sequence[str]) -> Floats:
     """Return the rows as an array, in the order of the names."""
-    return rows.numbers() if isinstance(rows, ByHypothesis) else np.array(by_name(rows, names), dtype=np.float64)
+    return (
+        rows.numbers() if isinstance(rows, ByHypothesis) else np.array(in_order_of_names(rows, names), dtype=np.float64)
+    )
 
 
 def rows_of(kernel: Kernel) -> Any:
@@ -84,20 +86,20 @@ def with_rows(kernel: Kernel, rows: Mapping[str, Any]) -> Kernel:
 
 def rows_by_name(kernel: Kernel, names: Sequence[str]) -> Kernel:
     """Return the kernel with its rows by the names of hypotheses, in this order."""
-    return with_rows(kernel, dict(zip(names, by_name(rows_of(kernel), names), strict=True)))
+    return with_rows(kernel, dict(zip(names, in_order_of_names(rows_of(kernel), names), strict=True)))
 
 
-def row_name_faults(where: str, given: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
+def row_name_faults(where: str, row_names: Iterable[str], names: Sequence[str]) -> Iterator[Fault]:
     """Yield the hypotheses without a row and the rows without a hypothesis."""
-    if isinstance(given, ByHypothesis) and given.names is names:
+    if isinstance(row_names, ByHypothesis) and row_names.names is names:
         return
-    given_names, wanted = set(given), set(names)
+    given_names, wanted = set(row_names), set(names)
     if given_names == wanted:
         return
     for name in names:
         if name not in given_names:
             yield Fault(where, f"hypothesis {name!r} has no row", "give one for every hypothesis")
-    for name in given:
+    for name in row_names:
         if name not in wanted:
             yield Fault(
                 f"{where}.{name}", f"{name!r} is not a hypothesis", "rename or remove it", name, names, HYPOTHESES

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from aquamend.codec import NOT_WRITTEN, Name, Number
 from aquamend.errors import AquaMendError, Fault
 from aquamend.problem.graph.nodes import Value
-from aquamend.problem.model.kernels.discrete import ROWS
+from aquamend.problem.model.kernels.discrete_outcomes import ROWS
 from aquamend.problem.model.kernels.kernel import Channel
 
 

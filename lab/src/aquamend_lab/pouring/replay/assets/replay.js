@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 513cd64332b371fa316c3c41f1eb1eb666b6a75aa58dff7792e0821c0a35ae18.
+Built from viewer/ by `npm run build`; sources a1d203d187259df5f19bbffab5f8d84cb7713d0dca76be8facef58e5aadfec94.
 Contains
 
 three 0.187.0 (MIT):

@@ -1,1 +1,0 @@
-"""Why the decision is what it is, for people and for programs."""

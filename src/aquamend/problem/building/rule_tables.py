@@ -1,0 +1,292 @@
+"""Rules turned into tables with an entry for every hypothesis: likelihoods, alarms, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aquamend.codec import FirstThatHolds, key_of, place, place_of_rule
+from aquamend.errors import Fault, InvalidProblem, UnknownCondition
+from aquamend.problem.building.conditional import Conditional, conditional
+from aquamend.problem.building.independent_causes import noisy_or
+from aquamend.problem.building.root_causes import RootCause, generated
+from aquamend.problem.building.rules import DEFAULT, Resolved, Vocabulary, clash_fault, resolved
+from aquamend.problem.building.truth_following import follows, mean_faults, rows_following, standing_in, value_table
+from aquamend.problem.building.truths import Effect, Expanded, expanded
+from aquamend.problem.graph import Belief, RecoveryGraph
+from aquamend.problem.model import Alarm, Declaration, Discrete, Hypothesis, JointModel, Kernel, NoisyOr, ValueOf
+from aquamend.problem.model.ages import Ages
+from aquamend.problem.model.columns import ByHypothesis
+from aquamend.problem.model.kernels import rows_of, with_rows
+from aquamend.problem.model.kernels.kernel import row_name_faults
+from aquamend.problem.model.model_faults import hypothesis_faults, truth_faults
+
+T = TypeVar("T")
+
+
+def vocabulary_of(hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief]) -> Vocabulary:
+    """Return what conditions may speak of where the hypotheses are listed: those, and beliefs."""
+    return expanded(hypotheses, beliefs).vocabulary
+
+
+def table(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> Mapping[str, T]:
+    """Return what the rules say of every hypothesis, by its name; ``InvalidProblem`` where they leave one out.
+
+    ``where`` is the place of the rules in a file, for the faults: conditions that mean nothing, rules that contradict
+    each other, hypotheses of which nothing is said.
+    """
+    found = _resolved(rules, vocabulary, where)
+    missing = np.flatnonzero(found.chosen < 0)
+    if len(missing):
+        more = f", nor of {len(missing) - 1} more" if len(missing) > 1 else ""
+        problem = f"nothing is said of hypothesis {vocabulary.names[int(missing[0])]!r}{more}"
+        raise InvalidProblem([Fault(where, problem, "add a rule for it, or a default")])
+    return found.by_hypothesis(vocabulary.names)
+
+
+def rows_said(rules: Mapping[str, T], vocabulary: Vocabulary, *, where: str = "rules") -> dict[str, T]:
+    """Return what the rules say, by the names of those hypotheses of which they say anything."""
+    found = _resolved(rules, vocabulary, where)
+    return {name: row for name, row in zip(vocabulary.names, found, strict=True) if row is not None}
+
+
+def _resolved(rules: Mapping[str, T], vocabulary: Vocabulary, where: str) -> Resolved[T]:
+    faults = [
+        fault
+        for condition in rules
+        for fault in condition_faults(place_of_rule(where, rules, condition), condition, vocabulary)
+    ]
+    if faults:
+        raise InvalidProblem(faults)
+    found = resolved(rules, vocabulary)
+    if found.clashes and not vocabulary.lenient:
+        raise InvalidProblem([clash_fault(where, found)])
+    return found
+
+
+def condition_faults(where: str, condition: str, vocabulary: Vocabulary) -> Iterable[Fault]:
+    """Yield what is wrong with a condition."""
+    try:
+        vocabulary.where(condition)
+    except UnknownCondition as error:
+        valid = [*vocabulary.words, *(vocabulary.names if vocabulary.listed or not vocabulary.words else ())]
+        yield Fault(where, f"{error.word!r} names no cause, belief or hypothesis", "rename it", error.word, valid)
+
+
+def names_where(conditions: Iterable[str], vocabulary: Vocabulary) -> list[str]:
+    """Return the hypotheses under which any of the conditions holds."""
+    holds = [vocabulary.where(condition) for condition in conditions]
+    return [name for s, name in enumerate(vocabulary.names) if any(h[s] for h in holds)]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Turns what is given by conditions into an entry for every hypothesis; what is given by name stays as it is.
+
+    ``InvalidProblem`` with every fault where that cannot be done.
+    """
+
+    made: Expanded
+    beliefs: Mapping[str, Belief]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the hypotheses."""
+        return self.made.vocabulary.names
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return set(self.names)
+
+    def are_rules(self, written: Iterable[str]) -> bool:
+        """Whether some key is a condition rather than the name of a hypothesis."""
+        in_order = isinstance(written, FirstThatHolds)
+        return in_order or not self.made.vocabulary.listed or any(self._is_condition(key) for key in written)
+
+    def _is_condition(self, key: str) -> bool:
+        if key in self._known:
+            return False
+        try:
+            self.made.vocabulary.where(key)
+        except UnknownCondition:
+            return "&" in key or "|" in key
+        return True
+
+    def table(self, written: Mapping[str, T], where: str) -> Mapping[str, T]:
+        """Return an entry for every hypothesis."""
+        return table(written, self.made.vocabulary, where=where) if self.are_rules(written) else written
+
+    def losses(self, written: float | Mapping[str, float], where: str) -> list[float]:
+        """Return a loss for every hypothesis: of one number, by name with a default, or by conditions."""
+        if not isinstance(written, Mapping):
+            return [written] * len(self.names)
+        named = written if isinstance(written, FirstThatHolds) else [key for key in written if key != DEFAULT]
+        if self.are_rules(named):
+            written = table(written, self.made.vocabulary, where=where)
+        elif faults := list(self._loss_faults(written, where)):
+            raise InvalidProblem(faults)
+        if isinstance(written, ByHypothesis):
+            return written.rows()
+        return [written[name] if name in written else written[DEFAULT] for name in self.names]
+
+    def _loss_faults(self, written: Mapping[str, float], where: str) -> Iterator[Fault]:
+        own = [name for name in written if name != DEFAULT or name in self._known]
+        wanted = [name for name in self.names if name in written] if DEFAULT in written else self.names
+        for fault in row_name_faults(where, own, wanted):
+            yield replace(fault, remedy=f"{fault.remedy}, or a default") if fault.where == where else fault
+
+    def names_where(self, written: Sequence[str]) -> tuple[str, ...]:
+        """Return the hypotheses under which any of the conditions holds; what is no condition stays as it is."""
+        if not self.are_rules(written):
+            return tuple(written)
+        unknown = [one for one in written if [*condition_faults("", one, self.made.vocabulary)]]
+        return (*names_where([one for one in written if one not in unknown], self.made.vocabulary), *unknown)
+
+    def kernel(self, kernel: Kernel, where: str) -> Kernel:
+        """Return a kernel with a row for every hypothesis; what follows a belief has its truth."""
+        if isinstance(kernel, ValueOf):
+            return self._answers(kernel, where)
+        if isinstance(kernel, NoisyOr):
+            return self._two_outcomes(kernel, where)
+        rows = rows_of(kernel)
+        if not isinstance(rows, Mapping):
+            return kernel
+        at, vocabulary = f"{where}.{key_of(type(kernel), kernel.table)}", self.made.vocabulary
+        rules, moving = self.are_rules(rows), any(map(follows, rows.values()))
+        faults: list[Fault] = []
+        if moving:
+            faults = [
+                fault
+                for name, row in rows.items()
+                for fault in mean_faults(place_of_rule(at, rows, name), row, self.beliefs)
+            ]
+        if rules:
+            faults += self._row_faults(kernel, rows, where, at)
+        if not faults and rules:
+            rows = table(rows, vocabulary, where=at)
+        if not faults and moving:
+            rows, faults = rows_following(rows, vocabulary.names, vocabulary.truth, self.made.widths, at)
+        if faults:
+            raise InvalidProblem(faults)
+        return with_rows(kernel, rows) if rules or moving else kernel
+
+    def _two_outcomes(self, kernel: NoisyOr, where: str) -> Kernel:
+        if faults := list(kernel.faults(where, ())):
+            raise InvalidProblem(faults)
+        second = noisy_or(kernel.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
+        said = ByHypothesis.of_numbers(self.names, second)
+        rows = [(1.0 - p, p) for p in said.different]
+        return Discrete(kernel.outcomes, ByHypothesis(self.names, rows, said.chosen))
+
+    def alarm(self, alarm: Alarm, where: str = "alarm") -> Alarm:
+        """Return an alarm with an entry for every hypothesis, and with the conditions that ask about beliefs."""
+        faults: list[Fault] = []
+        likelihood, again = alarm.likelihood, alarm.again
+        try:
+            likelihood = self._likelihood(alarm, where)
+        except InvalidProblem as error:
+            faults += error.faults
+        try:
+            again = None if alarm.again is None else self.table(alarm.again, f"{where}.again")
+        except InvalidProblem as error:
+            faults += error.faults
+        if faults:
+            raise InvalidProblem(faults)
+        conditions, again_by = self._conditions(alarm), self._asking(alarm.again)
+        return replace(
+            alarm, likelihood=likelihood, again=again, noisy_or=None, conditions=conditions, again_by=again_by
+        )
+
+    def _conditions(self, alarm: Alarm) -> Conditional | None:
+        if alarm.noisy_or is None:
+            return self._asking(alarm.likelihood)
+        return conditional(alarm.noisy_or, self.made.vocabulary, read=noisy_or)
+
+    def _asking(self, written: Mapping[str, float] | None) -> Conditional | None:
+        """Return the rules of a table, if it has any that ask about beliefs."""
+        return None if written is None or not self.are_rules(written) else conditional(written, self.made.vocabulary)
+
+    def _likelihood(self, alarm: Alarm, where: str) -> Mapping[str, float]:
+        if alarm.noisy_or is None:
+            return self.table(alarm.likelihood, f"{where}.likelihood")
+        said = noisy_or(alarm.noisy_or, self.made.vocabulary, where=f"{where}.noisy_or")
+        return ByHypothesis.of_numbers(self.names, said)
+
+    def _row_faults(self, kernel: Kernel, rows: Mapping[str, Any], where: str, at: str) -> Iterator[Fault]:
+        """Yield what is wrong with rows by conditions, at the places where they stand."""
+        by_name = {place(at, name): place_of_rule(at, rows, name) for name in rows}
+        for fault in with_rows(kernel, {name: standing_in(row) for name, row in rows.items()}).faults(
+            where, list(rows)
+        ):
+            yield replace(fault, where=by_name.get(fault.where, fault.where))
+
+    def _answers(self, kernel: ValueOf, where: str) -> Kernel:
+        """Return the table of a probe that answers with a belief's value."""
+        faults, belief = list(kernel.faults(where, ())), self.beliefs.get(kernel.of)
+        if belief is None:
+            said = f"{kernel.of!r} is not a belief"
+            faults.append(Fault(f"{where}.of", said, "rename it", kernel.of, self.beliefs, ("beliefs",)))
+        elif belief.declared is None:
+            said = f"{kernel.of!r} declares no value that a probe could answer"
+            faults.append(Fault(f"{where}.of", said, "give the belief what is declared, or list outcomes"))
+        if faults or belief is None:
+            raise InvalidProblem(faults)
+        vocabulary = self.made.vocabulary
+        own = rows_said(kernel.likelihood, vocabulary, where=f"{where}.likelihood") if kernel.likelihood else {}
+        return value_table(replace(kernel, declared=belief.declared), vocabulary.names, vocabulary.truth, own)
+
+
+def joint_model(
+    graph: RecoveryGraph,
+    causes: Sequence[RootCause] = (),
+    *,
+    hypotheses: Sequence[Hypothesis] = (),
+    together: int | None = None,
+    effects: Sequence[Effect] = (),
+    kernels: Mapping[str, Kernel] | None = None,
+    alarm: Alarm | None = None,
+    declarations: Sequence[Declaration] = (),
+    alarms: Mapping[str, Alarm] | None = None,
+    ages: Ages | None = None,
+) -> JointModel:
+    """Return the model of these causes, or of hypotheses with spreads; kernels, alarms and ``invalid_in`` by rules.
+
+    >>> joint_model(graph, [RootCause.single("slipped", 0.1, ["pose"])],
+    ...             kernels={"scan": Discrete(["fits", "differs"], {"default": [0.9, 0.1], "pose": [0.2, 0.8]})})
+    >>> joint_model(graph, hypotheses=[Hypothesis("nothing", 0.7),
+    ...                                Hypothesis("added", 0.3, truth={"level": Normal(40, 14)})],
+    ...             kernels={"weigh": Gaussian({"default": ("level", 0.7)})})
+    """
+    if hypotheses:
+        made, left_out = expanded_or_faults(hypotheses, graph.beliefs, effects), 0.0
+    else:
+        found = generated(causes, graph.beliefs, together=together, effects=effects, ages=ages)
+        made, left_out = found.made, found.left_out
+    tables = Tables(made, {belief.name: belief for belief in graph.beliefs})
+    return JointModel(
+        made.hypotheses,
+        {probe: tables.kernel(kernel, f"kernels.{probe}") for probe, kernel in (kernels or {}).items()},
+        None if alarm is None else tables.alarm(alarm, "alarm"),
+        [d if d.invalid_in is None else replace(d, invalid_in=tables.names_where(d.invalid_in)) for d in declarations],
+        left_out,
+        made.grown(len(causes)),
+        {name: tables.alarm(one, f"alarms.{name}") for name, one in (alarms or {}).items()},
+    )
+
+
+def expanded_or_faults(
+    hypotheses: Sequence[Hypothesis], beliefs: Sequence[Belief], effects: Sequence[Effect]
+) -> Expanded:
+    """Return all that these hypotheses stand for; ``InvalidProblem`` with every fault in what they say of beliefs."""
+    known = {belief.name: belief for belief in beliefs}
+    said: list[tuple[str, Hypothesis | Effect]] = [(f"hypotheses[{i}]", h) for i, h in enumerate(hypotheses)]
+    said += [(f"effects[{i}]", effect) for i, effect in enumerate(effects)]
+    faults = list(hypothesis_faults(hypotheses))
+    faults += [fault for where, one in said for fault in truth_faults(where, one.failed, one.truth, known)]
+    if faults:
+        raise InvalidProblem(faults)
+    return expanded(hypotheses, beliefs, effects)
