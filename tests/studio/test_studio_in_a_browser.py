@@ -132,6 +132,17 @@ def test_another_file_is_opened(page, tmp_path):
     expect(step(page)).to_have_text("run probe look")
 
 
+def test_nothing_is_asked_about_the_knobs_of_the_file_before(page):
+    held = []
+    page.route("**/view", lambda route: held.append(route))
+    page.locator("input[type=file]").set_input_files(ROOT / "examples" / "pouring.yaml")
+    until(page, "document.querySelector('header small').textContent === 'pouring.yaml'")
+    page.wait_for_timeout(1_500)  # three times as long as knobs that stay in sight wait for their flips
+    page.unroute("**/view")  # which lets what was held go on
+    expect(page.locator("h1")).to_have_text("pour into the least full of three cups")
+    expect(page.locator(".knob .flipped").first).to_be_visible()  # and those of this file are told theirs
+
+
 def test_a_file_is_dropped_on_the_page(page):
     text = (ROOT / "examples" / "pouring.yaml").read_text(encoding="utf-8")
     carry = "const data = new DataTransfer(); data.items.add(new File([text], 'dropped.yaml')); return data;"

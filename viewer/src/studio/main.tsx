@@ -33,6 +33,7 @@ function Studio() {
   const [policy, setPolicy] = useState(start.policy);
   const [turned, setTurned] = useState<Record<string, number>>({});
   const [view, setView] = useState<View | null>(start.view);
+  const [drawn, setDrawn] = useState(start.view === null ? null : start.problem); // the text that the view on screen is of
   const [checked, setChecked] = useState<Checked | null>(null);
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
@@ -58,7 +59,10 @@ function Studio() {
     }
     const stop = new AbortController();
     const began = performance.now();
-    const draw = (found: View) => setView((known) => ({ ...found, knobs: Object.keys(turned).length && known ? known.knobs : found.knobs }));
+    const draw = (found: View) => {
+      setView((known) => ({ ...found, knobs: Object.keys(turned).length && known ? known.knobs : found.knobs }));
+      setDrawn(text);
+    };
     const refused = (error: unknown) => {
       if (stop.signal.aborted) return;
       window.clearTimeout(slow);
@@ -96,13 +100,14 @@ function Studio() {
     };
   }, [text, tab]);
 
-  // Where the decision flips on each knob in sight, one after another while nothing is turned.
+  // Where the decision flips on each knob in sight, one after another while nothing is turned. A text that is not drawn yet
+  // may be another problem, which the knobs in sight are no knobs of.
   useEffect(() => setTicks({}), [text, observed, policy]);
   const known = useRef(ticks);
   known.current = ticks;
   const [inSight, setInSight] = useState<string[]>([]);
   useEffect(() => {
-    if (!online || tab !== "situation" || !text.trim()) return;
+    if (!online || tab !== "situation" || drawn !== text || !text.trim()) return;
     const stop = new AbortController();
     const ticksOf = async (key: string) => {
       const { ticks: found } = await ask<{ ticks: Tick[] }>("ticks", { ...situation, turned: {}, knob: key }, stop.signal);
@@ -115,7 +120,7 @@ function Studio() {
       window.clearTimeout(later);
       stop.abort();
     };
-  }, [situation, inSight, tab]);
+  }, [situation, drawn, inSight, tab]);
 
   const turn = (key: string, value: number | null) => setTurned((known) => {
     const { [key]: _, ...rest } = known;

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources a1d203d187259df5f19bbffab5f8d84cb7713d0dca76be8facef58e5aadfec94.
+Built from viewer/ by `npm run build`; sources f5408b94a745c955ec1fb623a0b66023bb226f226d3d447c4aa668522ac72fae.
 Contains
 
 preact 11.2.0 (MIT):
