@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -183,7 +184,7 @@ def _as_data(found: ScoreAlarm) -> dict[str, Any]:
 
 
 def _print(console: Console, found: ScoreAlarm, unit: str, written: list[Path]) -> None:
-    from aquamend.text import grid_of, percent, quantity
+    from aquamend.text import Heading, grid_of, percent, quantity
 
     where = f"where {found.condition}" if math.isfinite(found.chosen.at) else found.condition
     console.print(f"▶ Ring {where}: {quantity(found.chosen.loss, unit)} an occasion", style="bold")
@@ -194,14 +195,13 @@ def _print(console: Console, found: ScoreAlarm, unit: str, written: list[Path]) 
     rows = [*rows[:: max(1, -(-len(rows) // MOST_ROWS))], found.chosen]
     for end in (_end(found, 1.0), _end(found, 0.0)):
         rows += [end] if end not in rows and end.at != found.chosen.at else []
-    titles = ("threshold", "false alarms", "missed", "loss")
-    grid = grid_of(("", "left"), *((title, "right") for title in titles), flexible=())
+    lines = []
     for one in sorted(rows, key=lambda one: -one.chance):
         at = f"{one.at:.4g}" if math.isfinite(one.at) else "always" if one.chance > 0 else "never"
-        loss = quantity(one.loss, unit)
-        mark = "▶" if one is found.chosen else ""
-        grid.add_row(mark, at, percent(one.false_alarms), percent(one.missed), loss)
-    console.print(grid)
+        lines.append(("▶" if one is found.chosen else "", at, one.false_alarms, one.missed, one.loss))
+    rates = (Heading(title, "right", percent) for title in ("false alarms", "missed"))
+    loss = Heading("loss", "right", partial(quantity, unit=unit))
+    console.print(grid_of(Heading(""), Heading("threshold", "right"), *rates, loss, rows=lines))
     if found.checked is None:
         console.print("Too few scores to hold any back.")
     else:

@@ -266,15 +266,16 @@ def _print_least_certain(console: Console, found: Learned) -> None:
 
 
 def _print_numbers(console: Console, found: Learned) -> None:
-    from aquamend.text import grid_of, shown
+    from aquamend.text import Heading, grid_of, shown
 
-    grid = grid_of(
-        ("number", "left"), ("before", "right"), ("learned", "right"), ("95 %", "left"), ("records", "right"),
-        flexible=(0,),
-    )  # fmt: skip
+    rows = []
     for where, e in found.estimates.items():
         before = f"{found.before[where]:.4g}" if where in found.before else "–"
-        grid.add_row(shown(where), before, f"{e.value:.4g}", f"{e.low:.3g} to {e.high:.3g}", str(e.records))
+        rows.append((where, before, f"{e.value:.4g}", f"{e.low:.3g} to {e.high:.3g}", str(e.records)))
+    grid = grid_of(
+        Heading("number"), Heading("before", "right"), Heading("learned", "right"), Heading("95 %"),
+        Heading("records", "right"), rows=rows, flexible=(0,),
+    )  # fmt: skip
     console.print(grid)
     if found.kept:
         console.print("Stayed as it was:", style="bold")
