@@ -12,8 +12,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text, write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json, print_text, write_text
 from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:

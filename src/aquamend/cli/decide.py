@@ -23,9 +23,8 @@ from aquamend.cli.options import (
     Silent,
     StoryFile,
 )
-from aquamend.cli.output import print_json, print_text, write_story
-from aquamend.cli.refusals import Refusals
-from aquamend.cli.searching import searching
+from aquamend.cli.output import Refusals, print_json, print_text, write_story
+from aquamend.cli.progress import searching
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
 from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals
 
 COMMANDS = {"graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing.")}
 

@@ -9,8 +9,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
-from aquamend.cli.output import print_json
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding

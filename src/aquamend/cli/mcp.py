@@ -9,7 +9,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import PolicyName
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 

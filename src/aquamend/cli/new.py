@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.output import write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, write_text
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

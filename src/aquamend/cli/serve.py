@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 

@@ -13,8 +13,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import INTERRUPTED, PolicyName
-from aquamend.cli.output import write_page
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, write_page
 from aquamend.cli.session import ADDRESSES, existing_log, log_at
 from aquamend.errors import AquaMendError
 

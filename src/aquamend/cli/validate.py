@@ -9,8 +9,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import ages_of, problem_in
 from aquamend.cli.options import Age, AsJson, Files
-from aquamend.cli.output import print_json
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -152,3 +153,11 @@ def studio_html(start: Start) -> str:
         title=f"{start.file or 'studio'} · AquaMend",
         start=start,
     )
+
+
+def replay_file(session: str) -> str:
+    """Return the name of the page that replays a session, beside its journal: its name as in an address.
+
+    It is made by whoever recorded what the robot did.
+    """
+    return f"{quote(session, safe='')}.replay.html"

@@ -12,9 +12,8 @@ from typing import overload
 
 from aquamend.caching import KeepsResults
 from aquamend.errors import InvalidProblem, UnknownName
-from aquamend.problem.graph.edges import Edge, EdgeKind
 from aquamend.problem.graph.graph_faults import graph_faults, parsed_edges
-from aquamend.problem.graph.nodes import Action, Belief, Operation, Probe
+from aquamend.problem.graph.nodes import Action, Belief, Edge, EdgeKind, Operation, Probe
 
 MOST_BITS = 1 << 27
 """Bits that may be kept of what is reachable from where: sixteen megabytes."""
