@@ -111,7 +111,7 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
-    from aquamend.recovery.log import followed
+    from aquamend.recovery import followed
     from aquamend.story.in_terminal import print_moments
     from aquamend.story.of_session import act_begins, moment_line, with_moments
 

@@ -9,7 +9,7 @@ from aquamend.errors import ForeignSession
 from aquamend.recovery.clock import Instant, as_instant
 from aquamend.recovery.events import Approved, Decided, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import Log
+from aquamend.recovery.log.log import Log
 from aquamend.recovery.receipts import Receipt, in_plain_types, receipt_fault
 from aquamend.recovery.requests import NoReceipt, Stop, Verify
 
