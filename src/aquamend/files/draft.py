@@ -227,7 +227,8 @@ class Draft:
             invalid_in = self.tables.names_where(invalid_in)
         # A version that could not be read is taken for one that nobody else has.
         version = -1 - i if self._lacks(f"{where}.version") else entry.version
-        return replace(entry, value=value, invalid_in=invalid_in, version=version)
+        same = value is entry.value and (invalid_in, version) == (entry.invalid_in, entry.version)
+        return entry if same else replace(entry, value=value, invalid_in=invalid_in, version=version)
 
     def _plan(self, entry: Restarting, name: str, where: str) -> Plan:
         nothing = [0.0] * len(self.names)
@@ -302,10 +303,15 @@ class Draft:
         stated = self.declarations
         file = replace(
             self.file,
-            actions=tuple(replace(a, sets=own.sets) for a, own in zip(self.file.actions, self.actions, strict=True)),
+            actions=tuple(
+                replace(a, sets=own.sets) if a.sets else a
+                for a, own in zip(self.file.actions, self.actions, strict=True)
+            ),
             age=self.ages.of_all([belief.name for belief in self.file.beliefs]),
             effects=tuple(self.effects),
-            declarations=tuple(replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)),
+            declarations=tuple(
+                d if d is s else replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)
+            ),
         )
         if self.causes is None:
             return replace(file, hypotheses=tuple(self.written))

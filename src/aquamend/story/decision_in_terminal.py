@@ -266,10 +266,10 @@ def _answers(report: DecisionReport) -> Iterator[Group]:
         return
     probe = report.step.probe
     words, found = Wording(report.state), answers_to(report.state, probe)
-    likely = sorted(found, key=lambda answer: -answer.probability)[:MOST_ANSWERS]
+    likely = sorted(range(len(found)), key=lambda i: -found[i].probability)[:MOST_ANSWERS]
     if len(found) > FEW_ANSWERS:
-        likely = [a for i, a in enumerate(likely) if i < FEW_ANSWERS or a.probability >= RARE]
-    kept = [answer for answer in found if answer in likely]
+        likely = [i for k, i in enumerate(likely) if k < FEW_ANSWERS or found[i].probability >= RARE]
+    kept = [found[i] for i in sorted(likely)]
     losses = column([answer.stop.loss for answer in kept])
     grid = grid_of(
         Heading("answer"), Heading("chance", "right", percent), Heading("then"), Heading("loss", "right"),

@@ -6,7 +6,7 @@ import heapq
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -73,10 +73,8 @@ def opened(text: str, *, file: str, policy: Policy, name: str, sessions: bool = 
     return Start(text, file, name, view_of(report).to_data(), sessions)
 
 
-def offline(
-    text: str, *, file: str, policy: Policy, name: str, most: int, seen: Callable[[int], None] = lambda count: None
-) -> Start:
-    """Return a start with the likeliest states in it, each with its decision; ``seen`` hears how many there are."""
+def offline(text: str, *, file: str, policy: Policy, name: str, most: int) -> Start:
+    """Return a start with the likeliest states in it, each with its decision."""
     root = InformationState.alarmed(read_problem(text))
     states, grid = dict[str, Any](), dict[str, list[float]]()
     waiting: list[tuple[float, int, float, InformationState, tuple[Observation, ...]]] = [(0.0, 0, 1.0, root, ())]
@@ -87,7 +85,6 @@ def offline(
         view = view_of(report, with_flips=not path, with_knobs=not path)
         states[_key(path)] = view.to_data() if not path else _brief(view)
         followed[_key(path)] = mass.get(_key(path), 0.0)
-        seen(len(states))
         for probe in state.legal_probes:
             for outcome, p in _answers(state, probe, grid):
                 observation = Observation(probe, outcome)
