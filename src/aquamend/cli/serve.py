@@ -63,8 +63,7 @@ def serve(
 
         from aquamend.codec.plain_text import text_at
         from aquamend.files import load_problem
-        from aquamend.serve.running import Place
-        from aquamend.serve.running import serve as run
+        from aquamend.serve.running import Place, run_service
         from aquamend.serve.service import ServiceLimits
 
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -80,7 +79,8 @@ def serve(
                 kept[stem] = text_at(file)
         refusals.exit()
         with log_at(journal) as opened:
-            run(opened, place, limits=ServiceLimits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
+            limits = ServiceLimits(seconds=seconds, sessions=sessions)
+            run_service(opened, place, limits=limits, kept=kept, ready=_say)
     refusals.exit()
 
 

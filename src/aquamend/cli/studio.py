@@ -156,7 +156,7 @@ def _write(what: str | None, out: Path, policy: str, states: int) -> None:
 
 
 def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, store: str | None = None) -> None:
-    from aquamend.serve.running import Place, serve
+    from aquamend.serve.running import Place, run_service
     from aquamend.serve.service import ServiceLimits
 
     def ready(address: str) -> None:
@@ -168,7 +168,7 @@ def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, store: st
             webbrowser.open(address)
 
     with _log(store) as opened:
-        serve(opened, Place(port=port), limits=ServiceLimits(warm=PROCESSES), more=made, ready=ready)
+        run_service(opened, Place(port=port), limits=ServiceLimits(warm=PROCESSES), more=made, ready=ready)
 
 
 @contextmanager
