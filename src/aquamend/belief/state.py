@@ -315,6 +315,10 @@ class InformationState(KeepsResults):
         imagined = (*self.imagined, (len(self.evidence), likelihood))
         return replace(self, posterior=posterior, evidence=evidence, origin=self.origin or self, imagined=imagined)
 
+    def imagine_each(self, probe: str, likelihoods: Floats) -> list[InformationState | None]:
+        """Return the same for several answers, one in each row of the likelihoods."""
+        return [self.imagine(probe, likelihood) for likelihood in likelihoods]
+
     @property
     def at_alarm(self) -> Floats:
         """p₀, shape ``(n_hypotheses,)``: the posterior before the first of the answers since the alarm."""
