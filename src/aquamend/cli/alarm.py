@@ -12,7 +12,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import Refusals, print_json, print_text, write_text
+from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def alarm(
     records, which is held back. The loss is that of one occasion, by the problem's priors: of the recoveries that the
     alarm calls for, and of what goes wrong where it is silent.
     """
-    refusals = Refusals()
-    with refusals.at(HERE):
+    with refusing(HERE):
         found = _made(records, problem, score, name, _method(method), below, threshold, false_alarms, skip_faulty)
         unit = str(found.data.get("unit", ""))
         if out is not None:
@@ -78,7 +77,6 @@ def alarm(
             print_json(_as_data(found))
         else:
             print_text(lambda console: _print(console, found, unit, [path for path in (out, html) if path]))
-    refusals.exit()
 
 
 def _method(said: str) -> ScoreMethod:

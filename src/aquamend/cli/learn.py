@@ -10,7 +10,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import Refusals, print_json, print_text, write_text
+from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:
@@ -68,12 +68,10 @@ def learn(
     deciding so would have lost; the file is then learned from all of them. Warned of are numbers that rest on few
     records, readings that seem to be in several units, and records that change over time.
     """
-    refusals = Refusals()
-    with refusals.at(HERE):
+    with refusing(HERE):
         law = _law(readings)
         labelled = _records(records, journal, labels)
         _learn(labelled, problem, out, law, strength, skip_faulty, as_json, explain)
-    refusals.exit()
 
 
 def _learn(

@@ -114,3 +114,12 @@ class Refusals:
         """End the program with status 2 if anything was wrong."""
         if self.count:
             raise typer.Exit(BAD_INPUT)
+
+
+@contextmanager
+def refusing(where: str) -> Iterator[Refusals]:
+    """Report what goes wrong in the block, and end the program with status 2 after it if anything has."""
+    refusals = Refusals()
+    with refusals.at(where):
+        yield refusals
+    refusals.exit()

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.output import Refusals
+from aquamend.cli.output import refusing
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 
@@ -57,8 +57,7 @@ def serve(
     Only programs on this machine can reach it unless another --host is given, which needs a token. What can be asked
     is described at /api/openapi.json and in docs/service.md.
     """
-    refusals = Refusals()
-    with refusals.at("aquamend serve"):
+    with refusing("aquamend serve") as refusals:
         import logging
 
         from aquamend.codec.plain_text import text_at
@@ -81,7 +80,6 @@ def serve(
         with log_at(journal) as opened:
             limits = ServiceLimits(seconds=seconds, sessions=sessions)
             run_service(opened, place, limits=limits, kept=kept, ready=_say)
-    refusals.exit()
 
 
 def _say(address: str) -> None:
