@@ -398,6 +398,10 @@ class InformationState(KeepsResults):
             raise UnknownName("probe", name, self._views)
         return self._views[name]
 
+    def views(self, names: Iterable[str]) -> list[ProbeView]:
+        """Return several probes as they stand here."""
+        return [self.probe(name) for name in names]
+
     @cached_property
     def _views(self) -> dict[str, ProbeView]:
         graph, channels, budget_left = self.problem.graph, self.problem.model.channels, self.budget_left

@@ -97,7 +97,7 @@ def _rows(report: DecisionReport, kept: Sequence[_Ranked], budget: int) -> Itera
     for loss, step, stop, chosen in kept:
         sensing, parts = 0.0, cost_parts(report.state, stop) if stop is not None else (None, None)
         if isinstance(step, Reprobe):
-            sensing = report.state.probe(step.probe).cost
+            sensing = float(branches.cost[branches.probes.index(step.probe)])
             where = branches.of(step.probe)
             budget -= where.stop - where.start
             parts = split_of(report.state, step.probe) if budget >= 0 else (None, None)
