@@ -148,10 +148,10 @@ class Endings:
         other conditions of support; ``overwrite`` lets the sums be used up.
         """
         by_column = np.ascontiguousarray(sums.T) if overwrite else sums.T.copy()
-        barred = self.support.barred(sums, speaks, relaxed=relaxed)
         options = self.losses.priced(by_column[self.columns.options])
-        at = self.support.column - self.columns.options.start
+        at, barred = self.support.column - self.columns.options.start, np.zeros((0, len(sums)), dtype=bool)
         if len(at):
+            barred = self.support.barred(sums, speaks, relaxed=relaxed)
             options[at] = np.where(barred, math.inf, options[at])
         keep, new = np.split(options, [len(self.losses.beliefs)])
         correct = np.zeros_like(keep)
