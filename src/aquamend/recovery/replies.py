@@ -28,8 +28,9 @@ class Answer:
 
     granted: bool
     by: str
+    """Who answers."""
     token: str
-    """Of the question."""
+    """Of the question, as the session's view has it: the answer holds for that act alone."""
     note: str = ""
 
 
@@ -40,6 +41,7 @@ class Settle:
     kind: ClassVar[str] = "settle"
 
     done: bool
+    """Whether it was done, all of it."""
     by: str
     note: str = ""
 
