@@ -440,7 +440,6 @@ def _keys(*names: str, **more: Schema) -> Schema:
 _TEXT: Schema = {"type": "string"}
 _WHOLE: Schema = {"type": "integer", "minimum": 0}
 _LIST: Schema = {"type": "array"}
-_OBJECT: Schema = {"type": "object"}
 _NAME = _keys(name=_TEXT)
 VIEW = _keys(
     "started", "updated", "events", "cost", "request", "asked", "in_doubt", "beliefs", "ending",
