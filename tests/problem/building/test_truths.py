@@ -31,6 +31,13 @@ def test_a_normal_spread_comes_in_steps_of_two_thirds_of_the_tolerance():
     assert steps.width == 2.0
 
 
+def test_values_of_a_spread_are_as_a_person_would_write_them():
+    belief = Belief("level", declared=180.0, tolerance=10.0)
+    assert {40.0, 60.0, 100.0, 160.0} <= set(values_of_spread(Normal(100.0, 20.0), belief).values)
+    tenths = values_of_spread(Uniform(0.1, 0.9, step=0.1), Belief("share", declared=5.0))
+    assert tenths.values == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
 def test_a_uniform_spread_is_even_and_reaches_its_upper_end():
     steps = values_of_spread(Uniform(20.0, 24.0, step=0.5), LEVEL)
     assert steps.values == (21.5, 22.0, 22.5, 23.0, 23.5, 24.0)
