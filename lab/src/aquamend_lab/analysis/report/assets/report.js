@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources f5408b94a745c955ec1fb623a0b66023bb226f226d3d447c4aa668522ac72fae.
+Built from viewer/ by `npm run build`; sources a4d64045c75954284eabf926e76e6c574ef0c10cbe37b900a41af35dad670e9e.
 Contains
 
 preact 11.2.0 (MIT):
