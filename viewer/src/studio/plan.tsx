@@ -17,7 +17,11 @@ export function Plan({ situation, choosable, online, said }: { situation: Situat
   const [plans, setPlans] = useState<PlanTree | TwoPlans | null>(null);
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(true);
-  useEffect(() => setPolicy(situation.policy), [situation.policy]);
+  const [followed, setFollowed] = useState(situation.policy);
+  if (followed !== situation.policy) { // the studio's policy has been changed; an effect might undo what has been chosen here since
+    setFollowed(situation.policy);
+    setPolicy(situation.policy);
+  }
   useEffect(() => setPlans(null), [situation.problem, situation.observed, situation.turned]); // that plan is of something else
   useEffect(() => {
     if (!online) return;

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources a4d64045c75954284eabf926e76e6c574ef0c10cbe37b900a41af35dad670e9e.
+Built from viewer/ by `npm run build`; sources 3526790481034695bd145371fb4ccfb6cf1c62d85a07c6aa57b9b87471ead627.
 Contains
 
 @codemirror/commands 6.10.4 (MIT):
