@@ -92,6 +92,17 @@ def test_a_view_that_comes_late_does_not_hide_what_has_been_asked_since(page):
     expect(page.locator(".question")).to_have_count(1)
 
 
+def test_who_waits_for_a_person_stands_out_and_nothing_touches(page):
+    waits = page.locator(".session", has_text="waits")
+    expect(waits.locator(".status")).to_have_text("waiting for a person")
+    assert int(waits.locator(".status").evaluate("line => getComputedStyle(line).fontWeight")) >= 600
+    waits.click()
+    one, other = (page.get_by_role("button", name=name).bounding_box() for name in ("approve", "refuse"))
+    assert other["x"] - one["x"] - one["width"] >= 4
+    above, heading = page.locator(".replayed").bounding_box(), page.locator(".story-of section h2").first.bounding_box()
+    assert heading["y"] - above["y"] - above["height"] >= 12
+
+
 def test_an_answer_is_sent_once(page):
     page.locator(".session", has_text="waits").click()
     page.get_by_label("your name").fill("Ada")

@@ -41,7 +41,7 @@ export function Sessions({ choosable }: { choosable: Choosable }) {
           {sorted.map((line) => (
             <li key={line.session}>
               <button type="button" class="session" aria-pressed={open === line.session} onClick={() => setOpen(line.session)}>
-                <b>{line.session}</b> <span class={`status ${line.status.replaceAll(" ", "-")}`}>{line.status}</span>
+                <b>{line.session}</b> <span class={`status ${line.status.replaceAll(" ", "-")}`}>{line.status === "waiting" ? "waiting for a person" : line.status}</span>
                 <small>{line.problem} · {line.policy} · {day(line.started)} · {quantity(line.cost)}</small>
               </button>
             </li>

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 3526790481034695bd145371fb4ccfb6cf1c62d85a07c6aa57b9b87471ead627.
+Built from viewer/ by `npm run build`; sources 2048dec168fb4f42771344c6eb97200a28014d5bb33c513c9beb2125bfa35f97.
 Contains
 
 three 0.187.0 (MIT):
