@@ -176,6 +176,7 @@ def test_a_file_that_cannot_be_read_leaves_nothing_of_the_one_before_to_act_on(p
     expect(page.locator(".plan-node")).to_have_count(0)
     page.get_by_role("button", name="Situation", exact=True).click()
     expect(page.get_by_text("What stands below is of the text before.")).to_be_visible()
+    expect(page.locator("h1")).to_have_text("AquaMend studio")
     assert page.locator(".situation").get_attribute("inert") is not None
     page.get_by_role("button", name="File", exact=True).click()
     expect(page.locator(".faults li")).to_have_text(re.compile("^line 3, column 1 this is not YAML"))

@@ -163,7 +163,7 @@ function Studio() {
   return (
     <div class="studio" onDragOver={(event) => online && event.preventDefault()} onDrop={(event) => { if (online) { event.preventDefault(); void take(event.dataTransfer?.files); } }}>
       <header class="head">
-        <h1>{view?.name ?? "AquaMend studio"}</h1>
+        <h1>{(wrong && !current ? null : view?.name) ?? "AquaMend studio"}</h1>
         <nav aria-label="Views">{tabs.map(([key, title]) => <button key={key} type="button" aria-current={tab === key ? "page" : undefined} onClick={() => setTab(key!)}>{title}</button>)}</nav>
         {online && <span class="control"><PolicyChoice label="policy" value={policy} set={setPolicy} {...choosable} /></span>}
         {online && <label class="control pick">open a file <input type="file" accept=".yaml,.yml,.json" onChange={(event) => { void take(event.currentTarget.files); event.currentTarget.value = ""; /* so that the same file can be opened again */ }} /></label>}

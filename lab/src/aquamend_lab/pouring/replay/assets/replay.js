@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources 2048dec168fb4f42771344c6eb97200a28014d5bb33c513c9beb2125bfa35f97.
+Built from viewer/ by `npm run build`; sources edb0e13d59e66c885cd7c5a8397864b0559557a33a642f00c253f99a0690e738.
 Contains
 
 three 0.187.0 (MIT):
