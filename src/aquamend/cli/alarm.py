@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import template_in
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text, write_text
 from aquamend.cli.refusals import Refusals
@@ -67,8 +69,11 @@ def alarm(
     alarm calls for, and of what goes wrong where it is silent.
     """
     refusals = Refusals()
+    with refusals.at(problem):
+        template = template_in(problem)
+    refusals.exit()
     with refusals.at(HERE):
-        found = _made(records, problem, score, name, _method(method), below, threshold, false_alarms, skip_faulty)
+        found = _made(records, template, score, name, _method(method), below, threshold, false_alarms, skip_faulty)
         unit = str(found.data.get("unit", ""))
         if out is not None:
             _write(out, found, records, unit)
@@ -93,7 +98,7 @@ def _method(said: str) -> ScoreMethod:
 
 def _made(
     records: Path,
-    problem: str,
+    template: Mapping[str, Any],
     score: str,
     name: str,
     method: ScoreMethod,
@@ -102,13 +107,12 @@ def _made(
     false_alarms: float | None,
     skip_faulty: bool,
 ) -> ScoreAlarm:
-    from aquamend.codec.plain_text import data_at
     from aquamend.learning import read_records
     from aquamend.learning.thresholds import alarm_from_scores
 
     labelled = read_records(records, skip_faulty=True)
     return alarm_from_scores(
-        data_at(problem), labelled.records, score, name=name, method=method, below=below, threshold=threshold,
+        template, labelled.records, score, name=name, method=method, below=below, threshold=threshold,
         false_alarms=false_alarms, skip_faulty=skip_faulty, source=labelled.source, faults=labelled.faults,
     )  # fmt: skip
 

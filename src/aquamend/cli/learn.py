@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import template_in
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text, write_text
 from aquamend.cli.refusals import Refusals
@@ -70,16 +72,19 @@ def learn(
     records, readings that seem to be in several units, and records that change over time.
     """
     refusals = Refusals()
+    with refusals.at(problem):
+        template = template_in(problem)
+    refusals.exit()
     with refusals.at(HERE):
         law = _law(readings)
         labelled = _records(records, journal, labels)
-        _learn(labelled, problem, out, law, strength, skip_faulty, as_json, explain)
+        _learn(labelled, template, out, law, strength, skip_faulty, as_json, explain)
     refusals.exit()
 
 
 def _learn(
     labelled: Records,
-    problem: str,
+    template: Mapping[str, Any],
     out: Path | None,
     law: Law,
     strength: float,
@@ -87,10 +92,8 @@ def _learn(
     as_json: bool,
     explain: bool,
 ) -> None:
-    from aquamend.codec.plain_text import data_at
     from aquamend.learning import checked, drifts, learned
 
-    template = data_at(problem)
     found = learned(
         template, labelled.records, strength=strength, law=law, skip_faulty=skip_faulty, source=labelled.source,
         faults=labelled.faults,
