@@ -1,6 +1,6 @@
-"""From calibration records to a frozen model: moments, shares and smoothed counts, nothing cleverer.
+"""From calibration records to a frozen model: which records tell which number; `aquamend.learning` does the estimating.
 
-The fit is checked on records that it has not seen: what it poses at each alarm is scored as any learned file is.
+It is checked on records that it has not seen: what it poses at each alarm is scored as any learned file is.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.belief import InformationState, Observation
-from aquamend.learning import Calibration, Record, calibration_of
-from aquamend.learning.estimates import rate, shares
+from aquamend.learning import Calibration, Record, calibration_of, moments, rate, shares
 from aquamend.problem import Problem
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
 from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel
@@ -132,7 +131,7 @@ def _share(found: Sequence[bool]) -> float:
 
 def _rms(errors: Sequence[float]) -> float:
     """Return the scatter about the prediction, any bias of it included."""
-    return round(float(np.sqrt(np.mean(np.square(errors)))), 3)
+    return round(moments(errors, about=0.0).sd.value, 3)
 
 
 def _shifts(records: Sequence[CalibrationRecord]) -> Shifts:
@@ -140,7 +139,8 @@ def _shifts(records: Sequence[CalibrationRecord]) -> Shifts:
         found = [of(record.shifts()).g for record in records if wanted(record)]
         if not found:
             raise InvalidModel("too few calibration records to tell how large changes and errors are; make more runs")
-        return Amount(round(float(np.mean(found)), 2), max(0.1, round(float(np.std(found)), 2)))
+        estimate = moments(found)
+        return Amount(round(estimate.mean.value, 2), max(0.1, round(estimate.sd.value, 2)))
 
     def happened(*kinds: Happening) -> Callable[[CalibrationRecord], bool]:
         return lambda record: record.configuration.happened in kinds
@@ -190,9 +190,10 @@ def _durations(records: Iterable[CalibrationRecord]) -> dict[str, Duration]:
         for what, taken, succeeded in record.durations:
             if succeeded:
                 seconds.setdefault(what, []).append(taken)
+    estimates = {what: moments(taken) for what, taken in sorted(seconds.items())}
     return {
-        what: Duration(round(float(np.mean(taken)), 3), round(float(np.std(taken)), 3), len(taken))
-        for what, taken in sorted(seconds.items())
+        what: Duration(round(found.mean.value, 3), round(found.sd.value, 3), found.mean.records)
+        for what, found in estimates.items()
     }
 
 
