@@ -100,8 +100,8 @@ assert kept(DATA).graph.probes[0].serial == "KX-12"
 """,
     "report_figure": RUN
     + """
-from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
+from aquamend_lab.analysis.report.rendering import as_html
 assert "Mean number of probes." in as_html(report_of(analysed_runs([Run(Path("x"), MANIFEST, RECORDS, [], [])])))
 """,
     "story_sentence": PROBLEM

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aquamend_lab.analysis.figures.appearance import described_by, styles_in
-from aquamend_lab.analysis.narrowed import narrowed
+from aquamend_lab.analysis.drawing import described_by, styles_in
+from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.report.readme_tables import with_tables
 from aquamend_lab.benchmarks.catalogue import ELSEWHERE, EXECUTED, OUTSIDE, PUBLISHED, SUITES
 from aquamend_lab.benchmarks.environment import code_fingerprint

@@ -10,10 +10,9 @@ import numpy as np
 
 from aquamend.codec import json_number
 from aquamend_lab.analysis.cell import Slice
-from aquamend_lab.analysis.groups import distinct_groups
 from aquamend_lab.analysis.metrics import METRICS, Metric
 from aquamend_lab.analysis.statistics import Interval
-from aquamend_lab.analysis.table import RunTable
+from aquamend_lab.analysis.table import RunTable, distinct_groups
 
 
 @dataclass(frozen=True, eq=False)

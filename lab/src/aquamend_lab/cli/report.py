@@ -12,13 +12,13 @@ from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text
 from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError
-from aquamend_lab.analysis.figures.appearance import described_by, styles_in
+from aquamend_lab.analysis.drawing import described_by, styles_in
 from aquamend_lab.records import RunFolder, with_stories
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aquamend_lab.analysis.report.analysed import Analysed
+    from aquamend_lab.analysis.report.suite_section import Analysed
     from aquamend_lab.records import Run
 from rich.console import Console
 from rich.text import Text

@@ -8,18 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.analysis.figures import require_matplotlib
-from aquamend_lab.analysis.groups import group_key, group_name
-from aquamend_lab.analysis.narrowed import narrowed
-from aquamend_lab.analysis.report.analysed import Analysed, analysed, headline
-from aquamend_lab.analysis.report.as_html import as_html
-from aquamend_lab.analysis.report.as_markdown import as_markdown
+from aquamend_lab.analysis.drawing import require_matplotlib
+from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.report.document import Block, Bullets, Document, Explorer, Notice, Paragraph, Section
 from aquamend_lab.analysis.report.exports import exported
 from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
+from aquamend_lab.analysis.report.rendering import as_html, as_markdown
 from aquamend_lab.analysis.report.scenarios import MOST_WITH_STEPS, explorer_data
-from aquamend_lab.analysis.report.suite_section import suite_section
-from aquamend_lab.analysis.table import RunTable, table_of
+from aquamend_lab.analysis.report.suite_section import Analysed, analysed, headline, suite_section
+from aquamend_lab.analysis.table import RunTable, group_key, group_name, table_of
 from aquamend_lab.records import Run
 
 TITLE = "Recovery policies compared"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from aquamend_lab.analysis.figures.drawing import Drawing
+from aquamend_lab.analysis.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)

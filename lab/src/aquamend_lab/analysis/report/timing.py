@@ -9,7 +9,7 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend_lab.analysis.cell import Slice as Records
-from aquamend_lab.analysis.figures import Dot, Panel, dot_plot
+from aquamend_lab.analysis.charts import Dot, Panel, dot_plot
 from aquamend_lab.analysis.metrics import METRICS, metrics_in
 from aquamend_lab.analysis.paper import PaperTable, family_of, paper_times
 from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
