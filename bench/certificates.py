@@ -23,7 +23,7 @@ from aquamend.planning.limits import Limits, progress
 from aquamend.planning.search import search
 from aquamend_lab.benchmarks.catalogue import SUITES
 from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
-from aquamend_lab.benchmarks.t4.suites import T4_SUITES
+from aquamend_lab.benchmarks.t4_suites import T4_SUITES
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 STRESS_EPISODES = 20

@@ -23,7 +23,7 @@ from aquamend.problem.model import (
     Hypothesis,
     JointModel,
 )
-from aquamend_lab.benchmarks.catalogue import POURING_SUITES
+from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
 
 
 def decision_call(seed: int = 0) -> Problem:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from tests.waiting import PATIENCE_S
 
-from aquamend_lab.benchmarks.catalogue import M1
+from aquamend_lab.benchmarks.m1 import M1
 from aquamend_lab.benchmarks.manifest import styles_of
 from aquamend_lab.records import write_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aquamend.belief import InformationState
 from aquamend.problem.model import Cause
-from aquamend_lab.benchmarks.networks_suite import CONTESTANTS, CheckEverything
+from aquamend_lab.benchmarks.outside_suites import CONTESTANTS, CheckEverything
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, stream
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.outside.metaworld_tasks import AXES, NEAR_M, TASKS, MetaWorld, TaskUnderway, drawn, problem_of

@@ -17,8 +17,7 @@ from aquamend.errors import AquaMendError, UnknownName
 from aquamend.policies import AquaMend
 from aquamend.problem.model import Cause, Declaration
 from aquamend.recovery import Act, Measure
-from aquamend_lab.benchmarks.play import step_text
-from aquamend_lab.benchmarks.posterior_records import Probabilities
+from aquamend_lab.benchmarks.play import Probabilities, step_text
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.pouring import task

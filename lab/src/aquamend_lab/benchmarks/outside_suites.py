@@ -1,4 +1,8 @@
-"""``networks-v1``: published Bayesian networks, in which what is true is drawn from the network itself."""
+"""Problems that others wrote, as suites.
+
+``networks-v1``: published Bayesian networks, in which what is true is drawn from the network itself. ``textbook-v1``:
+problems of textbooks, with the optimum that each book has.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.policies import Description
 from aquamend.problem.model import Cause
-from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, stream
+from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, stream, truths_of_model
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.outside.published_networks import (
     NETWORKS,
@@ -23,9 +27,10 @@ from aquamend_lab.outside.published_networks import (
     symptoms,
     with_costs,
 )
-from aquamend_lab.records import STRATUM
+from aquamend_lab.outside.textbook_problems import MAKERS, textbooks
+from aquamend_lab.records import PROBLEM, STRATUM
 
-NAME = "networks-v1"
+PUBLISHED_NETWORKS = "networks-v1"
 CONTESTANTS = (
     "oracle", "best", "aquamend", "troubleshooting", "troubleshooting-1", "greedy", "check-everything", "restart",
     "no-reprobe",
@@ -50,19 +55,19 @@ class CheckEverything:
         return Reprobe(min(left, key=lambda view: (view.cost, view.index)).name)
 
 
-def make(seed: int, number: int) -> Scenario:
+def make_network(seed: int, number: int) -> Scenario:
     """Return a symptom of a network with costs drawn, and all nodes as the network itself may have them."""
     name = list(NETWORKS)[number // SYMPTOMS]
     own = symptoms(name)
     symptom = own[number % SYMPTOMS % len(own)]
-    made, rng = problem_of(symptom), generator(NAME, seed, number)
+    made, rng = problem_of(symptom), generator(PUBLISHED_NETWORKS, seed, number)
     state = InformationState.alarmed(with_costs(made.problem, rng))
     states = drawn_truth(symptom, rng)
     wrong, answers = faults_of(made, states), answers_of(made, states)
-    world = NetworkWorld(state, -1, stream(NAME, seed, number), answers, wrong)
+    world = NetworkWorld(state, -1, stream(PUBLISHED_NETWORKS, seed, number), answers, wrong)
     truth = Truth(" + ".join(wrong) or "nothing", wrong, Cause.UNKNOWN, lambda: _again(world))
     return Scenario(
-        NAME, seed, number, state, truths=(truth,), group={"network": name},
+        PUBLISHED_NETWORKS, seed, number, state, truths=(truth,), group={"network": name},
         features={"symptom": f"{symptom.node} {symptom.state}", "faults": len(wrong)},
     )  # fmt: skip
 
@@ -72,7 +77,7 @@ def _again(world: NetworkWorld) -> NetworkWorld:
 
 
 NETWORK_SUITE = RecoverySuite(
-    name=NAME,
+    name=PUBLISHED_NETWORKS,
     description=(
         "Four published Bayesian networks (a printer troubleshooter, three medical ones), four symptoms each; costs "
         "by a rule of ours, everything that is true drawn from the network itself."
@@ -80,8 +85,38 @@ NETWORK_SUITE = RecoverySuite(
     scenarios=SYMPTOMS * len(NETWORKS),
     seeds=5,
     policies=CONTESTANTS,
-    make=make,
+    make=make_network,
     expected_risk=False,
     own={"check-everything": CheckEverything},
     groups={"network": STRATUM},
+)
+
+
+TEXTBOOK = "textbook-v1"
+
+
+def make_textbook(seed: int, number: int) -> Scenario:
+    """Return a textbook's problem, with one truth drawn from its own model; expectations are exact over all of them."""
+    book = textbooks()[number]
+    state = InformationState.alarmed(book.problem)
+    possible = truths_of_model(state, TEXTBOOK, seed, number)
+    drawn = generator(f"{TEXTBOOK} truth", seed, number).choice(len(possible), p=[truth.weight for truth in possible])
+    return Scenario(
+        TEXTBOOK, seed, number, state, truths=(possible[int(drawn)],), possible=possible, group={"problem": book.name},
+        features={"optimum": book.optimum},
+    )  # fmt: skip
+
+
+TEXTBOOK_SUITE = RecoverySuite(
+    name=TEXTBOOK,
+    description=(
+        f"{len(MAKERS)} problems of textbooks that have the shape measure-then-decide, each with the optimum that the "
+        "book has: exact expected loss, and the loss realised on truths drawn from the problem."
+    ),
+    scenarios=len(MAKERS),
+    seeds=10,
+    policies=(*(name for name in CONTESTANTS if name not in ("oracle", "restart")), "lookahead-2"),
+    make=make_textbook,
+    own={"check-everything": CheckEverything},
+    groups={"problem": PROBLEM},
 )
