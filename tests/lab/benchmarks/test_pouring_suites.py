@@ -20,8 +20,7 @@ from aquamend_lab.benchmarks.pouring_suites import (
     pre_commit_design,
     validation_design,
 )
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, MishapSize
-from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, SwapCups
+from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, Mishap, MishapSize, SwapCups
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting
 from aquamend_lab.pouring.task import Stage
 

@@ -27,7 +27,7 @@ from aquamend_lab.pouring.mujoco import judging, world
 from aquamend_lab.pouring.mujoco.dimensions import CUPS
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.judging import truth_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, MishapSize, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.trouble import Mishap, MishapSize, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.world import Moment, PouringRobot
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, TARGET, CupValues, Stage, binding, quantity

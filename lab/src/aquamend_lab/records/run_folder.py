@@ -1,13 +1,16 @@
-"""The folder of one run: a manifest, and one JSON line for each (scenario, policy, seed)."""
+"""The folder of one run: a manifest, and one JSON line for each (scenario, policy, seed); all of it as a data frame."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+import numpy as np
 
 from aquamend.errors import InvalidRun
 from aquamend_lab.records.lines import Allowance, parsed, read_lines
@@ -15,6 +18,43 @@ from aquamend_lab.records.shapes import ANNOTATION, MANIFEST, TIMING, misfit, re
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+FIRST = ("suite", "seed", "scenario", "policy", "error")
+"""The columns that every frame has, whatever was recorded."""
+
+
+def frame_of(records: Sequence[Record], timings: Sequence[Record]) -> DataFrame:
+    """Return a line for each record, with its group as ``group.NAME`` and, where it was timed, its times.
+
+    Columns of numbers are floats, NaN where nothing is known; of answers, booleans that may be unknown; all else
+    (steps, endings, probabilities) is as it was written.
+    """
+    import pandas
+
+    timed = {(line["seed"], line["scenario"], line["policy"]): line for line in timings}
+    lines = [
+        {f"group.{name}": value for name, value in record.get("group", {}).items()}
+        | timed.get((record["seed"], record["scenario"], record["policy"]), {})
+        | record
+        for record in records
+    ]
+    names = dict.fromkeys([*FIRST, *(name for line in lines for name in line if name != "group")])
+    return pandas.DataFrame({name: _column([line.get(name) for line in lines]) for name in names})
+
+
+def _column(values: list[Any]) -> Any:
+    import pandas
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return pandas.array(values, dtype="boolean")
+    if kinds <= {bool, int, float, str} and all(value in ("inf", "-inf") for value in values if type(value) is str):
+        try:
+            return np.array([math.nan if value is None else float(value) for value in values])
+        except OverflowError:  # a whole number beyond any float: left as it was written
+            pass
+    return pandas.Series(values, dtype=object)
+
 
 Record = dict[str, Any]
 Key = tuple[int, int, str]
@@ -96,7 +136,7 @@ class Run:
 
     def frame(self) -> DataFrame:
         """Return the run as a pandas data frame, a line for each recovery: see ``frame_of``."""
-        from aquamend_lab.records.frame import frame_of
+        from aquamend_lab.records.run_folder import frame_of
 
         return frame_of(self.records, self.timings)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tiers import cases
 
 from aquamend_lab.pouring.discrete import Add, CameraFault, Noise, Nothing, Swap, Together
-from aquamend_lab.pouring.discrete.sensing import (
+from aquamend_lab.pouring.discrete.physical_state import (
     LEVELS,
     answer_probabilities,
     arrangement_of,

@@ -14,7 +14,7 @@ from tests.lab.pouring.mujoco.tables import hand_at, settled
 from aquamend_lab.pouring.demonstration.watching import STILL_CAMERA, png, still
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.camera import Camera, capture, cast
-from aquamend_lab.pouring.mujoco.motion import TRAVEL_Z
+from aquamend_lab.pouring.mujoco.primitives import TRAVEL_Z
 from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
 
 TABLE = (12, 25, 40, 60)

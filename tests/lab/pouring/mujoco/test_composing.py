@@ -24,8 +24,7 @@ from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
 from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, regrasp, safe_stop
 from aquamend_lab.pouring.mujoco.dosing import pour
-from aquamend_lab.pouring.mujoco.handling import grasp, put_down
-from aquamend_lab.pouring.mujoco.motion import fingers
+from aquamend_lab.pouring.mujoco.primitives import fingers, grasp, put_down
 
 pytestmark = pytest.mark.slow
 

@@ -15,13 +15,12 @@ from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, 
 from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
 from aquamend_lab.pouring.model.alarm_problem import IN_PLACE
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
-from aquamend_lab.pouring.mujoco import composing, measuring
+from aquamend_lab.pouring.mujoco import composing, primitives
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
 from aquamend_lab.pouring.mujoco.body import Body, failed, tick_until_done
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, survey, until_alarm
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, TOLERATED, AtTheAlarm, Episode, survey, until_alarm
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
-from aquamend_lab.pouring.mujoco.monitor import TOLERATED
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
@@ -238,8 +237,8 @@ def test_a_scale_that_is_off_is_hidden_and_stays_off(off_g):
     assert wrong_at_alarm(alarm) == ()
     body = alarm.body.branch()
     for _ in range(3):
-        assert tick_until_done(body, measuring.read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
-        assert tick_until_done(body, measuring.read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
+        assert tick_until_done(body, primitives.read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
+        assert tick_until_done(body, primitives.read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
 
 
 @pytest.mark.parametrize("trouble", [AddWater("A", 9), BiasedCamera("A", -9.0)], ids=["added", "bias"])

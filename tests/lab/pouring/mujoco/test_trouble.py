@@ -12,7 +12,7 @@ from tests.lab.pouring.mujoco.tables import LIGHT, at_rest, seeded
 from aquamend.errors import AquaMendError
 from aquamend.problem.model import Cause
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.motion import wait
+from aquamend_lab.pouring.mujoco.primitives import wait
 from aquamend_lab.pouring.mujoco.sensors import level_g
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,

@@ -29,11 +29,16 @@ from aquamend_lab.pouring.mujoco.body import Body, Skill, nearest_place, tick_un
 from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
 from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, located_as, until_alarm
-from aquamend_lab.pouring.mujoco.handling import draw_back, move
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level, read_scale
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, draw_scales_off, draw_scene, draw_trouble
-from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera
+from aquamend_lab.pouring.mujoco.primitives import check_camera, draw_back, localise, move, read_level, read_scale
+from aquamend_lab.pouring.mujoco.trouble import (
+    AddWater,
+    BiasedCamera,
+    Mishap,
+    draw_scales_off,
+    draw_scene,
+    draw_trouble,
+)
 from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, CupValues, Stage
 from aquamend_lab.pouring.task import look as looking
 from aquamend_lab.pouring.task import weigh as weighing

@@ -17,8 +17,6 @@ from aquamend.learning import Calibration, Record, calibration_of, moments, rate
 from aquamend.problem import Problem
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
 from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel
-from aquamend_lab.pouring.model.alarms import KINDS as ALARM_KINDS
-from aquamend_lab.pouring.model.alarms import SMOOTHING, affected_by, cell_of, cells, kinds_of
 from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
     CAMERA_KINDS,
@@ -30,13 +28,19 @@ from aquamend_lab.pouring.model.configurations import (
     Supposed,
     camera_kind,
 )
+from aquamend_lab.pouring.model.fitted import KINDS as ALARM_KINDS
 from aquamend_lab.pouring.model.fitted import (
+    SMOOTHING,
     TIMED,
     Duration,
     Fitted,
     FittedReadings,
     Group,
     InvalidModel,
+    affected_by,
+    cell_of,
+    cells,
+    kinds_of,
     uncalibrated,
 )
 from aquamend_lab.pouring.reports import OF_A_CUP

@@ -8,15 +8,18 @@ import numpy as np
 
 from aquamend.errors import UnknownName
 from aquamend_lab.pouring.mujoco.episode import Episode
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
     FrozenCamera,
+    Mishap,
     MixedUpCamera,
     Occlusion,
     Spike,
     SwapCups,
+    draw_scales_off,
+    draw_scene,
+    draw_trouble,
 )
 from aquamend_lab.pouring.task import Stage
 

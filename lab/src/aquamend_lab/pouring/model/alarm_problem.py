@@ -29,7 +29,6 @@ from aquamend.problem.model import (
 )
 from aquamend.problem.model.spreads import differs
 from aquamend.text import named as in_words
-from aquamend_lab.pouring.model.alarms import alarm_likelihood
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
     AS_BELIEVED,
@@ -45,7 +44,7 @@ from aquamend_lab.pouring.model.configurations import (
     share_of_change,
     share_of_fault,
 )
-from aquamend_lab.pouring.model.fitted import Fitted
+from aquamend_lab.pouring.model.fitted import Fitted, alarm_likelihood
 from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, Report
 from aquamend_lab.pouring.task import (
     CAMERA,

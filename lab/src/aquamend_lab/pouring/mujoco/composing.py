@@ -11,8 +11,7 @@ from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, failed
 from aquamend_lab.pouring.mujoco.dosing import pour
-from aquamend_lab.pouring.mujoco.handling import grasp, lift, move, put_down, retreat
-from aquamend_lab.pouring.mujoco.measuring import localise
+from aquamend_lab.pouring.mujoco.primitives import grasp, lift, localise, move, put_down, retreat
 
 PITCHER_PLACE = len(dim.CUPS)
 

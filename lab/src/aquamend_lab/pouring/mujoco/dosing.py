@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, failed
-from aquamend_lab.pouring.mujoco.motion import BESIDE_X, CAREFUL_M_S, TRAVEL_Z, go, holding_lip_at, wait
+from aquamend_lab.pouring.mujoco.primitives import BESIDE_X, CAREFUL_M_S, TRAVEL_Z, go, holding_lip_at, wait
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G, lifted_g, scale_g
 from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G
 

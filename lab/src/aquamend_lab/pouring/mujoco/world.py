@@ -29,7 +29,7 @@ from aquamend_lab.pouring.mujoco.acting import RobotHands
 from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, nearest_place, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, located_as
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level, read_scale
+from aquamend_lab.pouring.mujoco.primitives import check_camera, localise, read_level, read_scale
 from aquamend_lab.pouring.mujoco.simulation import Watcher
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, SCALES, TARGET, Measurement, Sense, binding
