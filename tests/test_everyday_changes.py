@@ -59,7 +59,7 @@ assert abs(state.posterior[1] - 0.8 / 0.9) < 1e-12
     "metric": RUN
     + """
 from aquamend_lab.analysis.report.tables import result_table
-from aquamend_lab.analysis.summary import as_data, summarise
+from aquamend_lab.analysis.metrics import as_data, summarise
 from aquamend_lab.analysis.table import table_of
 found = summarise(table_of(Run(Path("x"), MANIFEST, RECORDS, [], [])))
 assert as_data(found[0])["worst_loss"] == 7.0

@@ -213,8 +213,7 @@ def make(
 
 def _roles(declared: CupValues) -> dict[str, str]:
     """Return the beliefs about cups by role: the cup declared least full, the next, and the other."""
-    cups = sorted(CUPS, key=lambda cup: (declared.quantity_g[CUPS.index(cup)], cup))
-    roles = dict(zip(cups, ("target", "next", "other"), strict=True))
+    roles = dict(zip(declared.by_amount(), ("target", "next", "other"), strict=True))
     amounts = {quantity(cup): f"quantity of the {role}" for cup, role in roles.items()}
     return amounts | {binding(cup): f"binding of the {role}" for cup, role in roles.items()}
 

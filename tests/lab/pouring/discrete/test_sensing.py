@@ -11,8 +11,8 @@ from aquamend_lab.pouring.discrete.physical_state import (
     LEVELS,
     answer_probabilities,
     arrangement_of,
-    arrangements,
     outcomes,
+    places_told,
     read,
 )
 from aquamend_lab.pouring.task import Sense
@@ -113,8 +113,8 @@ def test_scales_may_be_off_place_by_place_without_the_model_knowing():
 
 
 def test_arrangements_are_told_apart():
-    assert len(arrangements(5)) == 1 + 10 + 1
+    assert len(places_told(5)) == 1 + 10 + 1
     assert [arrangement_of(p) for p in ((0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 0, 1))] == [
         "all in place", "A and B exchanged", "otherwise", "otherwise",
     ]  # fmt: skip
-    assert all(arrangement_of(places) == name for name, places in arrangements(4).items())
+    assert all(arrangement_of(places) == name for name, places in places_told(4).items())

@@ -13,7 +13,6 @@ from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
 from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
 from aquamend_lab.pouring.mujoco import composing, primitives
 from aquamend_lab.pouring.mujoco import dimensions as dim
@@ -33,7 +32,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
 )
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.reports import ROUTINE, Signal
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, look, weigh
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, SOUND, Sense, Stage, look, weigh
 
 pytestmark = pytest.mark.slow
 

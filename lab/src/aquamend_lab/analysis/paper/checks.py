@@ -13,11 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.metrics import METRICS, Summary
 from aquamend_lab.analysis.paper.differences import reason_for
 from aquamend_lab.analysis.paper.printed_tables import PAPER_TABLES
 from aquamend_lab.analysis.paper.rows import Group, PaperRow, PaperTable, family_of
-from aquamend_lab.analysis.summary import Summary
 
 SHARE = 0.05
 COUNT, FEW = 0.1, 0.25

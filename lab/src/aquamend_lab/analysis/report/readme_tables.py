@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from aquamend_lab.analysis.merging import narrowed
-from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.metrics import METRICS, Summary, summarise, summarise_by, summarise_together
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.paper.checks import Agreement, CheckedRow, CheckedTable, PaperNumber, checked_tables
 from aquamend_lab.analysis.report.rendering import escaped, markdown_row, table_as_markdown
 from aquamend_lab.analysis.report.tables import compact_table
 from aquamend_lab.analysis.report.wording import count, decimal, policy_name
-from aquamend_lab.analysis.summary import Summary, summarise, summarise_by, summarise_together
 from aquamend_lab.analysis.table import RunTable, table_of
 from aquamend_lab.records import Run
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aquamend_lab.analysis.comparison import Comparison
-from aquamend_lab.analysis.metrics import COMPARABLE, METRICS, metrics_in
+from aquamend_lab.analysis.metrics import COMPARABLE, METRICS, Summary, metrics_in, summarise, summarise_together
 from aquamend_lab.analysis.paper import PaperTable, differences_from_paper, paper_table
 from aquamend_lab.analysis.report import theorems
 from aquamend_lab.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
@@ -33,7 +33,6 @@ from aquamend_lab.analysis.report.tables import MOST_ROWS, parts_table, pivot_ta
 from aquamend_lab.analysis.report.theorems import realised_against_expected
 from aquamend_lab.analysis.report.timing import counts_table, timing_dots, timing_table
 from aquamend_lab.analysis.report.wording import decimal, interval, policy_name, share
-from aquamend_lab.analysis.summary import Summary, summarise, summarise_together
 from aquamend_lab.analysis.table import RunTable, table_of
 from aquamend_lab.records import Run
 

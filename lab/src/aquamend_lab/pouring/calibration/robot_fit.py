@@ -16,7 +16,7 @@ from aquamend.belief import InformationState, Observation
 from aquamend.learning import Calibration, Record, calibration_of, moments, rate, shares
 from aquamend.problem import Problem
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel
 from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
     CAMERA_KINDS,
@@ -44,7 +44,7 @@ from aquamend_lab.pouring.model.fitted import (
     uncalibrated,
 )
 from aquamend_lab.pouring.reports import OF_A_CUP
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, Measurement, Sense, Stage, binding
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, Measurement, Sense, Stage, binding
 
 HOLD_BACK_EVERY = 4
 """One record in four of every kind is kept out of the fit, to check it."""
@@ -163,7 +163,7 @@ def _alarms(records: Sequence[CalibrationRecord]) -> Mapping[str, Mapping[str, f
     found: dict[str, Counter[str]] = {kind: Counter() for kind in ALARM_KINDS}
     for record in records:
         (kind,) = kinds_of(record.configuration)
-        order = order_of(record)
+        order = record.declared.by_amount()
         affected = affected_by(record.configuration, swapped_roles(record))
         found[kind][cell_of(record.heard.report, affected, order)] += 1
     tables = {}
@@ -175,15 +175,9 @@ def _alarms(records: Sequence[CalibrationRecord]) -> Mapping[str, Mapping[str, f
     return tables
 
 
-def order_of(record: CalibrationRecord) -> list[str]:
-    """Return the cups of a record by what was declared, least full first."""
-    cups = sorted(record.heard.scale_at)
-    return sorted(cups, key=lambda cup: (record.declared.quantity_g[cups.index(cup)], cup))
-
-
 def swapped_roles(record: CalibrationRecord) -> tuple[int, ...]:
     """Return the roles that were really swapped."""
-    order = order_of(record)
+    order = record.declared.by_amount()
     return tuple(i for i, cup in enumerate(order) if binding(cup) in record.failed)
 
 
@@ -214,7 +208,7 @@ def history_of(record: CalibrationRecord) -> str:
     report = record.heard.report
     whose = ""
     if report.signal in OF_A_CUP:
-        whose = " of the target" if order_of(record).index(report.cup) == 0 else " of another cup"
+        whose = " of the target" if record.declared.by_amount().index(report.cup) == 0 else " of another cup"
     moved = "" if record.heard.located == IN_PLACE else ", cups exchanged"
     return f"{report.signal}{report.sign}{whose}{moved}"
 
@@ -234,7 +228,7 @@ def _group(name: str, records: Sequence[CalibrationRecord], fitted: Fitted) -> G
         return [g - least for g in others]
 
     def offsets(record: CalibrationRecord) -> list[float]:
-        return [record.heard.offset_mm[cup] for cup in order_of(record)]
+        return [record.heard.offset_mm[cup] for cup in record.declared.by_amount()]
 
     return Group(name, len(records), tuple(sorted(noted)), mean(gaps), mean(offsets))
 

@@ -15,7 +15,7 @@ from aquamend.problem.graph import Value
 from aquamend.problem.model.spreads import differs
 from aquamend.recovery import Charge, Judged, Receipt
 from aquamend.text import listed
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
     MISREADS,
@@ -29,6 +29,7 @@ from aquamend_lab.pouring.mujoco.body import Body, nearest_place
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
+    IN_PLACE,
     LIFT,
     LOCALISE,
     MOVE,

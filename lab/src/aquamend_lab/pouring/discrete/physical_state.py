@@ -7,13 +7,22 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.problem.graph import Value
-from aquamend_lab.pouring.task import CUPS, FAULTY, SOUND, CupValues, Measurement, PouringTask, Sense, decided
+from aquamend_lab.pouring.task import (
+    CUPS,
+    FAULTY,
+    SOUND,
+    CupValues,
+    Measurement,
+    PouringTask,
+    Sense,
+    arrangements,
+    decided,
+)
 
 PLACE_MM = 150.0
 """How far apart the places are, in a row."""
@@ -157,18 +166,18 @@ class Noise:
 OTHERWISE = "otherwise"
 
 
-def arrangements(n_cups: int) -> dict[str, Places]:
+def places_told(n_cups: int) -> dict[str, Places]:
     """Return what localising may tell: every cup in its place, or two of them exchanged, or something else."""
-    own = tuple(range(n_cups))
-    found = {"all in place": own}
-    for i, j in combinations(own, 2):
-        found[f"{CUPS[i]} and {CUPS[j]} exchanged"] = tuple(j if k == i else i if k == j else k for k in own)
-    return found | {OTHERWISE: (*own[1:], 0)}
+    cups, found = CUPS[:n_cups], {}
+    for words, pair in arrangements(cups).items():
+        other = {} if pair is None else {pair[0]: pair[1], pair[1]: pair[0]}
+        found[words] = tuple(cups.index(other.get(cup, cup)) for cup in cups)
+    return found | {OTHERWISE: (*range(1, n_cups), 0)}
 
 
 def arrangement_of(places: Places) -> str:
     """Return how localising tells these places."""
-    return next((words for words, known in arrangements(len(places)).items() if known == places), OTHERWISE)
+    return next((words for words, known in places_told(len(places)).items() if known == places), OTHERWISE)
 
 
 def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
@@ -177,7 +186,7 @@ def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
         case Sense.LOOK | Sense.WEIGH:
             return LEVELS[measurement.sense].names
         case Sense.LOCALISE:
-            return tuple(arrangements(n_cups))
+            return tuple(places_told(n_cups))
         case Sense.CHECK_CAMERA:
             return SOUND, FAULTY
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge, Receipt, Tracker
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AtAlarm, Template, arrangements
+from aquamend_lab.pouring.model.alarm_problem import AtAlarm, Template
 from aquamend_lab.pouring.model.fitted import Fitted, load_fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, nearest_place, tick_until_done
@@ -29,6 +29,7 @@ from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
+    IN_PLACE,
     LIFT,
     LOCALISE,
     MOVE,
@@ -36,6 +37,7 @@ from aquamend_lab.pouring.task import (
     TARGET,
     CupValues,
     Stage,
+    arrangements,
     binding,
     decided,
     quantity,
