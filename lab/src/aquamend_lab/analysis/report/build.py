@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,16 @@ from pathlib import Path
 from aquamend.files.atomic import write_atomically
 from aquamend_lab.analysis.drawing import require_matplotlib
 from aquamend_lab.analysis.merging import narrowed
-from aquamend_lab.analysis.report.document import Block, Bullets, Document, Explorer, Notice, Paragraph, Section
+from aquamend_lab.analysis.report.document import (
+    Block,
+    Bullets,
+    Document,
+    Explorer,
+    Notice,
+    Paragraph,
+    Section,
+    as_anchors,
+)
 from aquamend_lab.analysis.report.exports import exported
 from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
 from aquamend_lab.analysis.report.rendering import as_html, as_markdown
@@ -27,7 +35,7 @@ def analysed_runs(runs: Sequence[Run]) -> list[Analysed]:
     titles = _titles(runs)
     return [
         analysed(run, title=title, anchor=anchor)
-        for run, title, anchor in zip(runs, titles, _anchors(titles), strict=True)
+        for run, title, anchor in zip(runs, titles, as_anchors(titles, untitled="run"), strict=True)
     ]
 
 
@@ -95,18 +103,6 @@ def _titles(runs: Sequence[Run]) -> list[str]:
     return [
         suite if suites.count(suite) == 1 else f"{suite} ({where})" for suite, where in zip(suites, labels, strict=True)
     ]
-
-
-def _anchors(titles: Sequence[str]) -> list[str]:
-    """Return a name for links and files from each title, no two alike."""
-    found: list[str] = []
-    for title in titles:
-        plain = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "run"
-        name, number = plain, 2
-        while name in found:
-            name, number = f"{plain}-{number}", number + 1
-        found.append(name)
-    return found
 
 
 def _of_one_unit(one: Analysed) -> list[tuple[RunTable, str]]:

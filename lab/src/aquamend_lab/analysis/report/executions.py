@@ -14,7 +14,7 @@ from aquamend.arrays import Floats
 from aquamend.errors import InvalidRun
 from aquamend_lab.analysis.charts import Line, curve_plot
 from aquamend_lab.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
-from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
+from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table, text_rows
 from aquamend_lab.analysis.report.plots import label_of
 from aquamend_lab.analysis.report.wording import count, decimal, interval, policy_name, signed
 from aquamend_lab.analysis.statistics import ProbabilityQuality, paired_bootstrap, probability_quality, rounded
@@ -138,7 +138,7 @@ def quality_table(table: RunTable) -> Table | None:
         "without a known truth are left out, and what has none at all is unavailable. Events within a scene are not "
         "independent; one that never happens can have a score of zero without anything being detected."
     )
-    return Table(caption, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), header=1, breaks=breaks)
+    return Table(caption, tuple(columns), text_rows(rows), header=1, breaks=breaks)
 
 
 def _stated(one: EventQuality) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ def setting_table(table: RunTable) -> Table | None:
         f"{policy_name(policy)}: loss under each {name} minus that under “{settings[0]}”, scene by scene, over "
         f"{len(losses[0])} scenes. Intervals are exploratory ({EXPLORED:,} paired resamples): no test is made of them."
     )
-    return Table(caption, columns, tuple(tuple(map(Cell, row)) for row in rows))
+    return Table(caption, columns, text_rows(rows))
 
 
 def _changed_by(differences: Floats) -> tuple[str, str, str]:
@@ -229,7 +229,7 @@ def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | Non
     rows = [
         (setting, *_commanded(found, setting), *(FIRST_COMMANDS.get(setting) or ("–",) * 3)) for setting in found[0]
     ]
-    return Table(ABOUT_COMMANDS, columns, tuple(tuple(map(Cell, row)) for row in rows))
+    return Table(ABOUT_COMMANDS, columns, text_rows(rows))
 
 
 def _commanded(found: Sequence[Mapping[str, Any]], setting: str) -> tuple[str, str, str]:

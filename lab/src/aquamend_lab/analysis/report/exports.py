@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from aquamend.errors import MissingLibrary
-from aquamend_lab.analysis.report.document import Column, Document, Table
+from aquamend_lab.analysis.report.document import Document, Table, as_anchors, distinct
 from aquamend_lab.analysis.report.wording import DASH
 
 
@@ -24,14 +24,8 @@ def exported(document: Document) -> dict[str, bytes]:
 
 def named_tables(document: Document) -> dict[str, Table]:
     """Return every table under a name made of the sections that it stands in, no two alike."""
-    found: dict[str, Table] = {}
-    for where, table in document.tables:
-        plain = re.sub(r"[^a-z0-9]+", "-", where.lower()).strip("-") or "runs"
-        name, number = plain, 2
-        while name in found:
-            name, number = f"{plain}-{number}", number + 1
-        found[name] = table
-    return found
+    names = as_anchors((where for where, _ in document.tables), untitled="runs")
+    return dict(zip(names, (table for _, table in document.tables), strict=True))
 
 
 def cell_number(text: str) -> float | None:
@@ -48,20 +42,14 @@ def cell_number(text: str) -> float | None:
 def columns_of(table: Table) -> dict[str, list[float | None] | list[str]]:
     """Return the columns by title: numbers where a column has nothing else, text as it stands otherwise."""
     found: dict[str, list[float | None] | list[str]] = {}
-    for k, column in enumerate(table.columns):
+    titles = distinct((column.title for column in table.columns), form="{} ({})")
+    for k, (title, column) in enumerate(zip(titles, table.columns, strict=True)):
         texts = [row[k].text for row in table.rows]
         numbers = [cell_number(text) for text in texts]
         worded = [text for text, number in zip(texts, numbers, strict=True) if number is None]
         numeric = column.numeric and all(text in ("", DASH) for text in worded)
-        found[_title_of(column, found)] = numbers if numeric else texts
+        found[title] = numbers if numeric else texts
     return found
-
-
-def _title_of(column: Column, taken: Mapping[str, object]) -> str:
-    title, number = column.title, 2
-    while title in taken:
-        title, number = f"{column.title} ({number})", number + 1
-    return title
 
 
 def as_csv(table: Table) -> bytes:
