@@ -1,7 +1,8 @@
 """Problems that others wrote, as suites.
 
 ``networks-v1``: published Bayesian networks, in which what is true is drawn from the network itself. ``textbook-v1``:
-problems of textbooks, with the optimum that each book has.
+problems of textbooks, with the optimum that each book has. ``metaworld-v1``: robot tasks of others, whose object is not
+where it was seen; run in an environment of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from aquamend.policies import Description
 from aquamend.problem.model import Cause
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, stream, truths_of_model
 from aquamend_lab.benchmarks.suite import RecoverySuite
+from aquamend_lab.outside.metaworld_tasks import AXES, NEAR_M, TASKS, MetaWorld, TaskUnderway, drawn
+from aquamend_lab.outside.metaworld_tasks import problem_of as problem_underway
 from aquamend_lab.outside.published_networks import (
     NETWORKS,
     SYMPTOMS,
@@ -100,9 +103,9 @@ def make_textbook(seed: int, number: int) -> Scenario:
     book = textbooks()[number]
     state = InformationState.alarmed(book.problem)
     possible = truths_of_model(state, TEXTBOOK, seed, number)
-    drawn = generator(f"{TEXTBOOK} truth", seed, number).choice(len(possible), p=[truth.weight for truth in possible])
+    which = generator(f"{TEXTBOOK} truth", seed, number).choice(len(possible), p=[truth.weight for truth in possible])
     return Scenario(
-        TEXTBOOK, seed, number, state, truths=(possible[int(drawn)],), possible=possible, group={"problem": book.name},
+        TEXTBOOK, seed, number, state, truths=(possible[int(which)],), possible=possible, group={"problem": book.name},
         features={"optimum": book.optimum},
     )  # fmt: skip
 
@@ -119,4 +122,43 @@ TEXTBOOK_SUITE = RecoverySuite(
     make=make_textbook,
     own={"check-everything": CheckEverything},
     groups={"problem": PROBLEM},
+)
+
+
+METAWORLD = "metaworld-v1"
+_CAUSES = {"nothing": Cause.FALSE_ALARM, "misperceived": Cause.SELF_ERROR}
+
+
+def make_task(seed: int, number: int) -> Scenario:
+    """Return an episode of one task from the alarm on."""
+    task = TASKS[number]
+    happens = drawn(generator(METAWORLD, seed, number))
+    table = TaskUnderway(task, seed, happens)
+    state = InformationState.alarmed(problem_underway(table.believed, table.hand))
+    true = {axis: float(table.object[i]) for i, axis in enumerate(AXES)}
+    wrong = tuple(axis for i, axis in enumerate(AXES) if abs(table.object[i] - table.believed[i]) > NEAR_M)
+    own = stream(METAWORLD, seed, number)
+    truth = Truth(
+        happens.trouble, wrong, _CAUSES.get(happens.trouble, Cause.EXTERNAL),
+        lambda: MetaWorld(task, seed, happens, own, state), values={axis: true[axis] for axis in wrong},
+    )  # fmt: skip
+    return Scenario(
+        METAWORLD, seed, number, state, truths=(truth,), group={"task": task}, features={"trouble": happens.trouble}
+    )
+
+
+METAWORLD_SUITE = RecoverySuite(
+    name=METAWORLD,
+    description=(
+        "Five tasks of Meta-World with its scripts and its tests of success; the object is moved, swapped, dropped or "
+        "misperceived, and a monitor rings. Losses are in seconds; a failed task costs 40."
+    ),
+    scenarios=len(TASKS),
+    seeds=10,
+    policies=CONTESTANTS,
+    make=make_task,
+    expected_risk=False,
+    own={"check-everything": CheckEverything},
+    groups={"task": STRATUM},
+    unit="s",
 )

@@ -14,9 +14,9 @@ from aquamend.recovery import Charge
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
 from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
-from aquamend_lab.pouring.mujoco import composing, primitives
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
+from aquamend_lab.pouring.mujoco import primitives, skills
 from aquamend_lab.pouring.mujoco.body import Body, failed, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, TOLERATED, AtTheAlarm, Episode, survey, until_alarm
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
@@ -135,7 +135,7 @@ def test_a_grasp_that_failed_has_executed_nothing(monkeypatch):
         yield
         return failed("nothing between the pads")
 
-    monkeypatch.setattr(composing, "grasp", slips)
+    monkeypatch.setattr(skills, "grasp", slips)
     alarm = until_alarm(Episode(LIGHT, Stage.BESIDE, OCCLUSION, (5,)), fitted=KNOWN)
     tried = [leaf.what for leaf in alarm.body.leaves if not leaf.succeeded]
     assert tried == ["grasp pitcher", "grasp pitcher"], "the second after looking where it stands"

@@ -19,9 +19,8 @@ from aquamend_lab.analysis.report.document import (
     Section,
     as_anchors,
 )
-from aquamend_lab.analysis.report.exports import exported
 from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
-from aquamend_lab.analysis.report.rendering import as_html, as_markdown
+from aquamend_lab.analysis.report.rendering import as_html, as_markdown, exported
 from aquamend_lab.analysis.report.scenarios import MOST_WITH_STEPS, explorer_data
 from aquamend_lab.analysis.report.suite_section import Analysed, analysed, headline, suite_section
 from aquamend_lab.analysis.table import RunTable, group_key, group_name, table_of
