@@ -15,7 +15,6 @@ from aquamend_lab.pouring.discrete.physical_state import (
     places_told,
     read,
 )
-from aquamend_lab.pouring.task import Sense
 
 from .tables import AS_DECLARED, table
 
@@ -64,14 +63,13 @@ def test_a_step_of_an_amount_reads_as_its_whole_range_does(probe):
 
 
 def test_levels_by_hand():
-    looked, weighed = LEVELS[Sense.LOOK], LEVELS[Sense.WEIGH]
-    assert [looked.of(x) for x in (-60.0, -20.1, -1.4, 1.4, 1.6, 150.0)] == [
+    assert [LEVELS.of(x) for x in (-60.0, -20.1, -1.4, 1.4, 1.6, 150.0)] == [
         "-39 g or less", "-21 g", "as declared", "as declared", "+3 g", "+120 g or more",
     ]  # fmt: skip
-    assert [weighed.of(x) for x in (-60.0, -1.4, 1.4, 1.6, 20.0)] == [
+    assert [LEVELS.of(x) for x in (-60.0, -1.4, 1.4, 1.6, 20.0)] == [
         "-39 g or less", "as declared", "as declared", "+3 g", "+21 g",
     ]  # fmt: skip
-    assert [len(set(levels.names)) for levels in (looked, weighed)] == [54, 54]
+    assert len(set(LEVELS.names)) == 54
 
 
 def test_added_water_is_seen_and_weighed():

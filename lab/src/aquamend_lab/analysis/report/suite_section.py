@@ -155,6 +155,12 @@ def _results(found: Analysed) -> Section:
     return Section("Results", f"{found.anchor}-results", tuple(blocks))
 
 
+def _part(found: Analysed, title: str, anchor: str, *blocks: Block | None) -> Section | None:
+    """Return a part of the section, of those blocks that there are; nothing where there are none."""
+    kept = tuple(block for block in blocks if block is not None)
+    return Section(title, f"{found.anchor}-{anchor}", kept) if kept else None
+
+
 def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
     if len(found.table.units) > 1:
         return []  # no axis has two units
@@ -169,14 +175,11 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
 
 
 def _settings(found: Analysed) -> Section | None:
-    table = setting_table(found.table)
-    title = "What distorting the posterior changes"
-    return None if table is None else Section(title, f"{found.anchor}-settings", (table,))
+    return _part(found, "What distorting the posterior changes", "settings", setting_table(found.table))
 
 
 def _first_commands(found: Analysed) -> Section | None:
-    table = first_command_table(found.run.annotations)
-    return None if table is None else Section("First commands", f"{found.anchor}-commands", (table,))
+    return _part(found, "First commands", "commands", first_command_table(found.run.annotations))
 
 
 def _failures(found: Analysed) -> Section | None:
@@ -215,18 +218,14 @@ def _paired(found: Analysed) -> Section | None:
 
 
 def _probabilities(found: Analysed) -> Section | None:
-    table = quality_table(found.table)
     figure = doubt_curves(f"{found.anchor}-doubts", found.table)
-    blocks: list[Block] = [block for block in (table, figure) if block is not None]
-    return Section("Stated probabilities", f"{found.anchor}-probabilities", tuple(blocks)) if blocks else None
+    return _part(found, "Stated probabilities", "probabilities", quality_table(found.table), figure)
 
 
 def _timing(found: Analysed) -> Section | None:
-    parts = (timing_table(found.table), timing_dots(f"{found.anchor}-times", found.table))
-    blocks: list[Block] = [block for block in parts if block is not None]
-    if counts := counts_table(found.table, found.paper):
-        blocks.append(Folded("How much was computed", (counts,)))
-    return Section("Decision time", f"{found.anchor}-timing", tuple(blocks)) if blocks else None
+    dots, counts = timing_dots(f"{found.anchor}-times", found.table), counts_table(found.table, found.paper)
+    folded = Folded("How much was computed", (counts,)) if counts else None
+    return _part(found, "Decision time", "timing", timing_table(found.table), dots, folded)
 
 
 def _checks(found: Analysed) -> Section | None:
@@ -239,9 +238,8 @@ def _checks(found: Analysed) -> Section | None:
 
 def _differences(found: Analysed) -> Section | None:
     reasons = [*differences_from_paper(found.run.suite), *_disjoint(found)]
-    if not reasons:
-        return None
-    return Section("Where we differ from the paper, and why", f"{found.anchor}-paper", (Bullets(tuple(reasons)),))
+    listed = Bullets(tuple(reasons)) if reasons else None
+    return _part(found, "Where we differ from the paper, and why", "paper", listed)
 
 
 def _disjoint(found: Analysed) -> list[str]:

@@ -25,7 +25,7 @@ from aquamend_lab.pouring.model.configurations import (
 )
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, Skill, nearest_place, tick_until_done
+from aquamend_lab.pouring.mujoco.body import Skill, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, located_as, until_alarm
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
 from aquamend_lab.pouring.mujoco.primitives import check_camera, draw_back, localise, move, read_level, read_scale
@@ -139,7 +139,7 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
     for cup in dim.CUPS:
         for probe, skill in (
             (looking(cup), read_level(body, cup)),
-            (weighing(cup), read_scale(body, _seen_place(body, cup))),
+            (weighing(cup), read_scale(body, body.seen_place(cup))),
         ):
             if probe not in readings:
                 found = yield from skill
@@ -169,10 +169,6 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
         yield from time("pour", pour(body, target, DOSE_G))
     yield from time("put back", put_back(body, charge))
     return readings, timed
-
-
-def _seen_place(body: Body, cup: str) -> int:
-    return nearest_place(body.seen_m.get(cup, body.believed_m[cup])[0])
 
 
 KEEP_EVERY = len(KINDS)

@@ -204,7 +204,7 @@ def probed(probe: str, receipt: Receipt, declared: Mapping[str, Value], poured_g
 
 def _whose_place(cup: str, declared: Mapping[str, Value], at: Body) -> str:
     """Return whose declared place a cup is weighed at: the one where it was last seen."""
-    place = nearest_place(at.seen_m.get(cup, at.believed_m[cup])[0])
+    place = at.seen_place(cup)
     homes = {nearest_place(float(declared[binding(each)]) / 1000): each for each in dim.CUPS}
     owner = homes.get(place)
     if owner == cup:

@@ -146,7 +146,7 @@ def _between(edges_g: tuple[float, ...], mean_g: float, sd_g: float) -> tuple[fl
     return tuple(b - a for a, b in zip([0.0, *below], [*below, 1.0], strict=True))
 
 
-LEVELS = {Sense.LOOK: Levels(3.0), Sense.WEIGH: Levels(3.0)}
+LEVELS = Levels(3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def outcomes(measurement: Measurement, n_cups: int) -> tuple[str, ...]:
     """Return the answers a measurement can give."""
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH:
-            return LEVELS[measurement.sense].names
+            return LEVELS.names
         case Sense.LOCALISE:
             return tuple(places_told(n_cups))
         case Sense.CHECK_CAMERA:
@@ -213,7 +213,7 @@ def answer_probabilities(measurement: Measurement, scene: Scene, noise: Noise) -
     match measurement.sense:
         case Sense.LOOK | Sense.WEIGH:
             off = mean_reading_g(measurement, scene) - scene.declared_g[CUPS.index(measurement.cup or "")]
-            return LEVELS[measurement.sense].probabilities(off, scatter_g(measurement, scene, noise))
+            return LEVELS.probabilities(off, scatter_g(measurement, scene, noise))
         case Sense.LOCALISE:
             return _mostly(names, arrangement_of(scene.place), noise.localise_error)
         case Sense.CHECK_CAMERA:
@@ -233,7 +233,7 @@ def read(
         offset = scale_offset_g[cup] if measurement.sense is Sense.WEIGH and scale_offset_g else 0.0
         scatter = noise.of(measurement.sense) * float(rng.standard_normal())
         amount = mean_reading_g(measurement, scene) + offset + scatter
-        return LEVELS[measurement.sense].of(amount - scene.declared_g[cup])
+        return LEVELS.of(amount - scene.declared_g[cup])
     likely: Floats = np.cumsum(answer_probabilities(measurement, scene, noise))
     return outcomes(measurement, scene.n_cups)[min(int(np.searchsorted(likely, rng.random())), len(likely) - 1)]
 

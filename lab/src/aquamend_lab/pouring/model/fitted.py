@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from aquamend.errors import AquaMendError
+from aquamend.codec import load
+from aquamend.errors import AquaMendError, InvalidData
 from aquamend.files.atomic import write_atomically
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
@@ -219,30 +220,13 @@ def load_fitted(path: Path = SHIPPED) -> Fitted:
         raise InvalidModel(f"{path}: not a model file ({error})") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidModel(f"{path}: its format is not {FORMAT}; fit it again with `aquamend fit pouring`")
+    content = {key: value for key, value in data.items() if key not in ("format", "hash")}
     try:
-        fitted = _parsed(data)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InvalidModel(f"{path}: incomplete or damaged ({error!r}); fit it again") from error
+        fitted: Fitted = load(Fitted, content, "model")
+    except InvalidData as error:
+        raise InvalidModel(f"{path}: incomplete or damaged ({error}); fit it again") from error
     if fitted.hash != data.get("hash"):
         raise InvalidModel(
             f"{path}: its hash is {data.get('hash')!r} but its content has {fitted.hash!r}: it was edited"
         )
     return fitted
-
-
-def _parsed(data: dict[str, Any]) -> Fitted:
-    def pair(values: list[float]) -> tuple[float, ...]:
-        return tuple(float(v) for v in values)
-
-    return Fitted(
-        readings=FittedReadings(**data["readings"]),
-        shifts=Shifts(**{name: Amount(*pair(amount)) for name, amount in data["shifts"].items()}),
-        alarms={kind: dict(reports) for kind, reports in data["alarms"].items()},
-        durations={what: Duration(**duration) for what, duration in data["durations"].items()},
-        groups=tuple(
-            Group(g["name"], int(g["records"]), tuple(g["probes"]), pair(g["gaps_g"]), pair(g["offsets_mm"]))
-            for g in data["groups"]
-        ),
-        records=int(data["records"]),
-        calibration=data["calibration"],
-    )
