@@ -172,10 +172,10 @@ def make(seed: int, number: int) -> Scenario:
     )
 
 
-def failure_sets(graph: RecoveryGraph, most: int = MOST_FAILED) -> list[tuple[str, ...]]:
+def failure_sets(graph: RecoveryGraph) -> list[tuple[str, ...]]:
     """Return every set of at most three task-critical beliefs, the empty one first."""
     critical = [belief.name for belief in graph.beliefs if belief.residual > 0]
-    return [s for k in range(min(most, len(critical)) + 1) for s in itertools.combinations(critical, k)]
+    return [s for k in range(min(MOST_FAILED, len(critical)) + 1) for s in itertools.combinations(critical, k)]
 
 
 def _prior(graph: RecoveryGraph, sets: Sequence[tuple[str, ...]], mode: str) -> np.ndarray:

@@ -7,7 +7,7 @@ where it was seen; run in an environment of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from aquamend.belief import InformationState
@@ -68,15 +68,11 @@ def make_network(seed: int, number: int) -> Scenario:
     states = drawn_truth(symptom, rng)
     wrong, answers = faults_of(made, states), answers_of(made, states)
     world = NetworkWorld(state, -1, stream(PUBLISHED_NETWORKS, seed, number), answers, wrong)
-    truth = Truth(" + ".join(wrong) or "nothing", wrong, Cause.UNKNOWN, lambda: _again(world))
+    truth = Truth(" + ".join(wrong) or "nothing", wrong, Cause.UNKNOWN, lambda: replace(world))
     return Scenario(
         PUBLISHED_NETWORKS, seed, number, state, truths=(truth,), group={"network": name},
         features={"symptom": f"{symptom.node} {symptom.state}", "faults": len(wrong)},
     )  # fmt: skip
-
-
-def _again(world: NetworkWorld) -> NetworkWorld:
-    return NetworkWorld(world.start, world.truth, world.seed, world.states, world.wrong)
 
 
 NETWORK_SUITE = RecoverySuite(

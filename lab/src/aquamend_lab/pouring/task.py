@@ -235,10 +235,6 @@ class PouringTask:
         facts = self.values(true)
         return tuple(b.name for b in self._beliefs() if differs(said[b.name], facts[b.name], b.tolerance))
 
-    def restarted(self, reading_g: Sequence[float], position_mm: Sequence[float]) -> CupValues:
-        """Return what is declared after starting over: all that the same camera reads now, and what follows from it."""
-        return decided(self.cups, reading_g, position_mm, SOUND)
-
     def left_wrong(self, beliefs: Iterable[str]) -> float:
         """Return what leaving these beliefs wrong costs."""
         residual = {b.name: b.residual for b in self._beliefs()}

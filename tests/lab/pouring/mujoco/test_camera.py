@@ -121,10 +121,6 @@ def test_a_still_has_the_size_asked_for_and_many_colours() -> None:
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 1000
 
 
-def test_supersampling_keeps_the_size() -> None:
-    assert pixels(still(settled(*TABLE), 80, 52, supersample=2)).shape == (52, 80, 3)
-
-
 def test_the_same_table_gives_the_same_still() -> None:
     assert still(settled(*TABLE), 80, 52) == still(settled(*TABLE).branch(), 80, 52)
 

@@ -165,11 +165,9 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def still(simulation: Simulation, width: int = 640, height: int = 340, *, supersample: int = 1) -> bytes:
-    """Return the table as a PNG file; ``supersample`` smooths edges at its square in time."""
-    rgb = capture(simulation, STILL_CAMERA, width * supersample, height * supersample).rgb
-    blocks = rgb.reshape(height, supersample, width, supersample, 3)
-    picture = blocks.mean(axis=(1, 3)).round().astype(np.uint8)
+def still(simulation: Simulation, width: int = 640, height: int = 340) -> bytes:
+    """Return the table as a PNG file."""
+    picture = capture(simulation, STILL_CAMERA, width, height).rgb
     for vessel in simulation.compiled.vessels:
         x, y, z = simulation.position(vessel)
         column, row = STILL_CAMERA.pixel((x, y, z), width, height)

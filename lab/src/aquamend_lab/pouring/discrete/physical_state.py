@@ -97,7 +97,7 @@ class Scene:
     def after_restart(self, task: PouringTask) -> CupValues:
         """Return what is declared once everything was measured again by the same camera, as carefully as at first."""
         readings = [self.camera_reading_g(cup) for cup in range(self.n_cups)]
-        return task.restarted(readings, positions_mm(self.place))
+        return decided(task.cups, readings, positions_mm(self.place))
 
     def failed(self, task: PouringTask) -> tuple[str, ...]:
         """Return which of the declared values are wrong."""
