@@ -47,18 +47,28 @@ def bar_plot(name: str, bars: Sequence[Bar], *, parts: Sequence[str], axis: str)
             _draw_bar(axes, row - 0.17 if bar.paper else row, bar.parts, height=0.34 if bar.paper else 0.5)
             if bar.paper:
                 _draw_bar(axes, row + 0.2, bar.paper, height=0.22, alpha=_PALE)
-            axes.annotate(
-                bar.text, (1.0, row), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
-                va="center", fontsize=8.0,
-            )  # fmt: skip
-        axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
-        axes.set_ylim(len(bars) - 0.4, -0.6)
+            _end_row(axes, row, bar.text)
+        _name_rows(axes, [bar.label for bar in bars])
         axes.set_xlabel(axis)
-        axes.spines["left"].set_visible(False)
-        draw_grid(axes, grid="x")
         _draw_bar_key(figure, parts, beside=any(bar.paper for bar in bars))
 
     return drawing(name, height_in=_BARS_FRAME_IN + _BAR_IN * len(bars), draw=draw)
+
+
+def _end_row(axes: Axes, row: int, text: str) -> None:
+    """Write a value at the end of its row, beside the drawing."""
+    axes.annotate(
+        text, (1.0, row), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points", va="center",
+        fontsize=8.0,
+    )  # fmt: skip
+
+
+def _name_rows(axes: Axes, labels: Sequence[str]) -> None:
+    """Write a label before each row, the first on top."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.spines["left"].set_visible(False)
+    draw_grid(axes, grid="x")
 
 
 def _draw_bar(axes: Axes, row: float, parts: Sequence[float], *, height: float, alpha: float = 1.0) -> None:
@@ -186,20 +196,14 @@ def _draw_dots(axes: Axes, panel: Panel, *, differences: bool) -> None:
         if dot.paper is not None:
             # Below ours and larger, so that it shows as a ring where the two agree.
             axes.plot([dot.paper], [row], "o", **_PAPER_MARKER, zorder=1.9, clip_on=False)
-        axes.annotate(
-            dot.text, (1.0, row), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
-            va="center", fontsize=8.0,
-        )  # fmt: skip
+        _end_row(axes, row, dot.text)
     if differences:
         axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
         axes.set_xscale("symlog", linthresh=LINEAR_WITHIN)
         axes.margins(x=0.07)
         axes.set_xticks(_ticks(panel), [f"{tick:g}".replace("-", "−") for tick in _ticks(panel)])
         axes.minorticks_off()
-    axes.set_yticks(range(len(panel.dots)), [dot.label for dot in panel.dots])
-    axes.set_ylim(len(panel.dots) - 0.4, -0.6)
-    axes.spines["left"].set_visible(False)
-    draw_grid(axes, grid="x")
+    _name_rows(axes, [dot.label for dot in panel.dots])
 
 
 def _wrapped_title(panel: Panel) -> str:
