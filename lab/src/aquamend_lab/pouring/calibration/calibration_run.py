@@ -124,14 +124,11 @@ def calibrate_once(run: int) -> CalibrationRecord:
         scale_off_g=max((abs(g) for g in off.values()), default=0.0),
         readings=readings,
         failed=failed,
-        durations=tuple(SkillTime(*one) for one in durations),
+        durations=tuple(durations),
     )
 
 
-Timed = list[tuple[str, float, bool]]
-
-
-def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | str], Timed]]:
+def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | str], list[SkillTime]]]:
     """Take every reading once, then do what a recovery might do next, so that it is timed."""
     body, target, heard = alarmed.body, alarmed.declared.target, alarmed.heard
     poured = {target: heard.poured_g}
@@ -148,12 +145,12 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
     readings[CHECK_CAMERA] = (yield from check_camera(body)).note
     yield from localise(body, believe=False)
     readings[LOCALISE] = located_as(body, alarmed.declared)
-    timed: Timed = []
+    timed: list[SkillTime] = []
 
     def time(what: str, skill: Skill) -> Skill:
         start = body.simulation.time_s
         finding = yield from skill
-        timed.append((what, round(body.simulation.time_s - start, 2), finding.succeeded))
+        timed.append(SkillTime(what, round(body.simulation.time_s - start, 2), finding.succeeded))
         return finding
 
     charge = Charge.CONTINUATION
