@@ -57,7 +57,8 @@ def alarm(
         typer.Option(metavar="PAGE", help="Where to write a page that shows what each threshold is worth."),
     ] = None,
     skip_faulty: Annotated[
-        bool, typer.Option("--skip-faulty", help="Leave out rows with faults, and say which, in place of refusing all.")
+        bool,
+        typer.Option("--skip-faulty", help="Leave out faulty rows and answers, and say which; else all is refused."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -56,7 +56,8 @@ def learn(
         typer.Option(metavar="KIND", help="Learn numeric readings as-written, as gaussian, mixture, samples, or best."),
     ] = "as-written",
     skip_faulty: Annotated[
-        bool, typer.Option("--skip-faulty", help="Leave out rows with faults, and say which, in place of refusing all.")
+        bool,
+        typer.Option("--skip-faulty", help="Leave out faulty rows and answers, and say which; else all is refused."),
     ] = False,
     explain: Annotated[
         bool,

@@ -92,3 +92,10 @@ def test_every_textbook_is_played_with_exact_expectations():
     records = suite.play(0, 4, ("best", "check-everything")).records
     assert records[0]["expected_risk"] == pytest.approx(textbooks()[4].optimum)
     assert records[1]["expected_risk"] >= records[0]["expected_risk"]
+
+
+def test_the_one_truth_that_is_drawn_counts_in_full():
+    tiger = [book.name for book in textbooks()].index("tiger")
+    for record in TEXTBOOK_SUITE.play(3, tiger, ("best", "no-reprobe")).records:
+        assert record["success"] in (0.0, 1.0)
+        assert record["sensing"] == record["probes"]  # listening costs 1

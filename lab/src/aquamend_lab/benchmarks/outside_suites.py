@@ -15,7 +15,7 @@ from aquamend.decision.steps import Reprobe, Step
 from aquamend.decision.terminal import best_terminal
 from aquamend.policies import Description
 from aquamend.problem.model import Cause
-from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, stream, truths_of_model
+from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator, one_drawn, stream, truths_of_model
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.outside.metaworld_tasks import AXES, NEAR_M, TASKS, MetaWorld, TaskUnderway, drawn
 from aquamend_lab.outside.metaworld_tasks import problem_of as problem_underway
@@ -99,10 +99,9 @@ def make_textbook(seed: int, number: int) -> Scenario:
     book = textbooks()[number]
     state = InformationState.alarmed(book.problem)
     possible = truths_of_model(state, TEXTBOOK, seed, number)
-    which = generator(f"{TEXTBOOK} truth", seed, number).choice(len(possible), p=[truth.weight for truth in possible])
     return Scenario(
-        TEXTBOOK, seed, number, state, truths=(possible[int(which)],), possible=possible, group={"problem": book.name},
-        features={"optimum": book.optimum},
+        TEXTBOOK, seed, number, state, truths=(one_drawn(possible, TEXTBOOK, seed, number),), possible=possible,
+        group={"problem": book.name}, features={"optimum": book.optimum},
     )  # fmt: skip
 
 

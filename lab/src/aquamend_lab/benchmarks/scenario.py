@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,6 +103,13 @@ def truths_of_model(state: InformationState, suite: str, seed: int, number: int)
         )  # fmt: skip
 
     return tuple(truth(h) for h, p in enumerate(state.posterior) if p > 0)
+
+
+def one_drawn(possible: Sequence[Truth], suite: str, seed: int, number: int) -> Truth:
+    """Return what is true in one scenario, drawn by its weight; as the only truth played, it counts in full."""
+    weights = [truth.weight for truth in possible]
+    which = generator(f"{suite} truth", seed, number).choice(len(possible), p=weights)
+    return replace(possible[int(which)], weight=1.0)
 
 
 def stream(suite: str, seed: int, number: int) -> tuple[int, int, int]:
