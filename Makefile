@@ -143,7 +143,7 @@ metaworld: $(UV_STAMP)
 	@$(UV) pip install --quiet --python $(METAWORLD)/bin/python --require-hashes -r requirements/metaworld.txt
 	@$(UV) pip install --quiet --python $(METAWORLD)/bin/python --no-deps --no-build-isolation --editable . --editable lab
 	@rm -rf results/metaworld-v1
-	@$(ONE_THREAD) $(METAWORLD)/bin/aquamend bench aquamend_lab.benchmarks.metaworld_suite:METAWORLD_SUITE --out results/metaworld-v1 --compress
+	@$(ONE_THREAD) $(METAWORLD)/bin/aquamend bench aquamend_lab.benchmarks.outside_suites:METAWORLD_SUITE --out results/metaworld-v1 --compress
 
 viewer:
 	@cd viewer && npm ci --silent && npm test --silent && npm run --silent build

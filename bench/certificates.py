@@ -9,7 +9,6 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 
 import instances
@@ -17,15 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from aquamend import InformationState, deadline
-from aquamend.files import load_problem
 from aquamend.planning.bounds import Bounds
 from aquamend.planning.limits import Limits, progress
 from aquamend.planning.search import search
 from aquamend_lab.benchmarks.catalogue import SUITES
-from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
-from aquamend_lab.benchmarks.t4.suites import T4_SUITES
+from aquamend_lab.benchmarks.t4_suites import T4_SUITES
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 STRESS_EPISODES = 20
 
 
@@ -81,8 +77,7 @@ def certificates() -> Table:
         (f"{n} independent beliefs, repeatable 90 % probes", alarmed(instances.independent(n, uses=math.inf)), gap, s)
         for n, gap, s in ((8, 0.01, 1.0), (10, 0.01, 60.0), (12, 0.3, 60.0))
     ]
-    shipped = sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.json"), *EXAMPLES.glob("worked/*.yaml")])
-    single += [(f"examples/{path.relative_to(EXAMPLES)}", alarmed(load_problem(path)), 0.01, 1.0) for path in shipped]
+    single += [(name, alarmed(problem), 0.01, 1.0) for name, problem in instances.shipped()]
     single += [("20 causes, two at once", alarmed(instances.two_at_once(20)), 1.6, 5.0)]
     noisy = instances.one_change(8, accuracy=0.9, uses=10, shared=True)
     single += [("one change among 8, ten uses", alarmed(noisy), 0.01, 5.0)]
@@ -98,9 +93,7 @@ def certificates() -> Table:
     close = sum(gap <= 0.01 for gap in gaps) / len(gaps)
     table.add_row(f"{len(gaps)} episodes of {stress.name}", "", f"median {median(gaps):.2%}", "≤ 1 s",
                   "1 % for nine in ten", f"{close:.0%} of them" + ("" if close >= 0.9 else ", missed"))  # fmt: skip
-    robot = POURING_SUITES[0]
-    scenes = [robot.make(0, k).state for k in range(robot.scenarios)]
-    gaps = relative(scenes, share=0.05, deadline_s=1.0)
+    gaps = relative(instances.robot_alarms(), share=0.05, deadline_s=1.0)
     close = sum(gap <= 0.05 for gap in gaps) / len(gaps)
     table.add_row(f"{len(gaps)} alarms of the robot", "", f"median {median(gaps):.2%}", "≤ 1 s", "5 % at the median",
                   f"{close:.0%} of them" + ("" if median(gaps) <= 0.05 else ", missed"))  # fmt: skip

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aquamend.belief import InformationState
+from aquamend.files import load_problem
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building import RootCause, joint_model
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
@@ -23,7 +26,9 @@ from aquamend.problem.model import (
     Hypothesis,
     JointModel,
 )
-from aquamend_lab.benchmarks.catalogue import POURING_SUITES
+from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def decision_call(seed: int = 0) -> Problem:
@@ -256,10 +261,17 @@ def many_causes(n: int, together: int) -> Problem:
     return Problem(graph, joint_model(graph, causes, together=together, kernels=kernels))
 
 
-def robot_alarms() -> list[InformationState]:
+@cache
+def robot_alarms() -> tuple[InformationState, ...]:
     """The states after the alarms of the pouring robot's first suite, each scene played until its alarm."""
     suite = POURING_SUITES[0]
-    return [suite.make(0, k).state for k in range(suite.scenarios)]
+    return tuple(suite.make(0, k).state for k in range(suite.scenarios))
+
+
+def shipped() -> list[tuple[str, Problem]]:
+    """The problems of the examples, each under the path of its file."""
+    files = sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.json"), *EXAMPLES.glob("worked/*.yaml")])
+    return [(str(file.relative_to(EXAMPLES.parent)), load_problem(file)) for file in files]
 
 
 def tiger() -> Problem:

@@ -32,7 +32,6 @@ from aquamend.problem.model import Discrete, Hypothesis, JointModel
 from aquamend.recovery import UNATTENDED, Act, Journal, Measure, Receipt, Recovery, recover, recover_async
 from aquamend.recovery.events import Decided, Done, Event, Intended
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """A folder that needs no disk, for what is not about the disk."""
 FORMER_S = 0.6e-3
@@ -110,7 +109,7 @@ def synchronised_write(file: IO[bytes]) -> float:
 
 def step(report: Rows) -> None:
     """What the journal adds to a step: the receipt of one act, the next decision and its intent, on disk."""
-    state = InformationState.alarmed(load_problem(EXAMPLES / "pouring.yaml"))
+    state = InformationState.alarmed(load_problem(instances.EXAMPLES / "pouring.yaml"))
     with new_journal(Timed) as journal, tempfile.TemporaryFile() as file:
         assert isinstance(journal, Timed)
         bare = []
@@ -152,7 +151,7 @@ def _explaining(state: InformationState) -> tuple[float, float]:
 
 def thousand_sessions(report: Rows, sessions: int = 1_000) -> None:
     """A thousand sessions in one process, all going on at once."""
-    state = InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml"))
+    state = InformationState.alarmed(load_problem(instances.EXAMPLES / "stale_map.yaml"))
 
     async def every(journal: Journal) -> list[Recovery]:
         names = [f"s{i}" for i in range(sessions)]
@@ -176,7 +175,7 @@ def thousand_sessions(report: Rows, sessions: int = 1_000) -> None:
 
 def million_events(report: Rows, events: int = 1_000_000) -> None:
     """Listing all sessions and showing one, of a million events."""
-    state = InformationState.alarmed(load_problem(EXAMPLES / "stale_map.yaml"))
+    state = InformationState.alarmed(load_problem(instances.EXAMPLES / "stale_map.yaml"))
     with new_journal() as journal:
         recover("aquamend", Drawn(state, 1), journal=journal, session="first", rules=UNATTENDED)
         one = [entry.event for entry in journal.read("first")]

@@ -9,29 +9,18 @@ import pickle
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from statistics import median
 
 import instances
 from rich.console import Console
 from rich.table import Table
 
-from aquamend import AquaMend, Best, InformationState, Problem, load_problem
+from aquamend import AquaMend, Best, InformationState, Problem
 from aquamend.errors import NotDiscrete
 from aquamend.policies import Policy, evaluate
 from aquamend.policies.sampling import SampledEvaluation, sampled_value
-from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 EPISODES = 200
-
-
-@cache
-def alarms() -> tuple[InformationState, ...]:
-    """The states at which the robot decides after its own alarms."""
-    suite = POURING_SUITES[0]
-    return tuple(suite.make(0, k).state for k in range(suite.scenarios))
 
 
 def first_decision(policy: Callable[[], Policy], state: InformationState) -> float:
@@ -53,7 +42,7 @@ def later_decision(policy: Callable[[], Policy], state: InformationState) -> flo
 
 def on_the_robot() -> Table:
     """Return how long decisions at the robot's alarms take: the default, one step ahead, and without its screen."""
-    table = Table(title=f"{len(alarms())} alarms of the robot, processor time", title_justify="left")
+    table = Table(title=f"{len(instances.robot_alarms())} alarms of the robot, processor time", title_justify="left")
     for column in ("policy", "first, median", "worst", "later, median", "target"):
         table.add_column(column, justify="left" if column == "policy" else "right")
     policies: dict[str, tuple[Callable[[], Policy], str]] = {
@@ -62,7 +51,7 @@ def on_the_robot() -> Table:
         "all-candidates, without": (lambda: AquaMend(screen=None), ""),
     }
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in policies}
-    for state in alarms():  # turn and turn about, so that all meet the same noise
+    for state in instances.robot_alarms():  # turn and turn about, so that all meet the same noise
         for name, (policy, _) in policies.items():
             times[name].append((first_decision(policy, state), later_decision(policy, state)))
     for name, (_, target) in policies.items():
@@ -87,12 +76,11 @@ def _cost(policy: Policy, problem: Problem) -> str:
 
 def on_files() -> Table:
     """Return what the default policy brings on problems with something to plan, and what its first step takes."""
-    files = sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.json"), *EXAMPLES.glob("worked/*.yaml")])
     problems = [
         ("Tiger, 40 listens", instances.tiger()),
         ("20 causes, two at once", instances.two_at_once(20)),
         ("one change among 8, 90 %, ten uses", instances.one_change(8, accuracy=0.9, uses=10, shared=True)),
-        *((str(file.relative_to(EXAMPLES.parent)), load_problem(file)) for file in files),
+        *instances.shipped(),
     ]
     table = Table(title="The default beside one step ahead (target: 1 s for the first step)", title_justify="left")
     for column in ("problem", "aquamend", "best", "bounds of best", "first step"):

@@ -10,13 +10,11 @@ from rich.table import Table
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
-from aquamend_lab.pouring.mujoco.dosing import pour
 from aquamend_lab.pouring.mujoco.episode import DOSE_G
-from aquamend_lab.pouring.mujoco.handling import move
-from aquamend_lab.pouring.mujoco.measuring import localise
-from aquamend_lab.pouring.mujoco.random_tables import draw_scene
+from aquamend_lab.pouring.mujoco.primitives import localise, move
 from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.skills import fetch, pour, pour_back, put_back
+from aquamend_lab.pouring.mujoco.trouble import draw_scene
 from aquamend_lab.pouring.task import QUANTITY_TOLERANCE_G
 
 SEED = 4_100_001

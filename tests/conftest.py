@@ -71,12 +71,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave every drawing of a report blank, for tests that look at the rest: drawing is what takes the time."""
-    from aquamend_lab.analysis.figures import bars, curves, dots
-    from aquamend_lab.analysis.figures.drawing import Drawing
+    from aquamend_lab.analysis import charts
+    from aquamend_lab.analysis.drawing import Drawing
 
     blank = Drawing(b'<svg viewBox="0 0 1 1"></svg>', b"")
-    for module in (bars, curves, dots):
-        monkeypatch.setattr(module, "drawing", lambda name, *, height_in, draw: blank)
+    monkeypatch.setattr(charts, "drawing", lambda name, *, height_in, draw: blank)
 
 
 @pytest.fixture(scope="session")

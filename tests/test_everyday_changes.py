@@ -59,7 +59,7 @@ assert abs(state.posterior[1] - 0.8 / 0.9) < 1e-12
     "metric": RUN
     + """
 from aquamend_lab.analysis.report.tables import result_table
-from aquamend_lab.analysis.summary import as_data, summarise
+from aquamend_lab.analysis.metrics import as_data, summarise
 from aquamend_lab.analysis.table import table_of
 found = summarise(table_of(Run(Path("x"), MANIFEST, RECORDS, [], [])))
 assert as_data(found[0])["worst_loss"] == 7.0
@@ -100,8 +100,8 @@ assert kept(DATA).graph.probes[0].serial == "KX-12"
 """,
     "report_figure": RUN
     + """
-from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
+from aquamend_lab.analysis.report.rendering import as_html
 assert "Mean number of probes." in as_html(report_of(analysed_runs([Run(Path("x"), MANIFEST, RECORDS, [], [])])))
 """,
     "story_sentence": PROBLEM

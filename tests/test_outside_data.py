@@ -14,8 +14,8 @@ from aquamend.errors import AquaMendError
 from aquamend.files import load_problem
 from aquamend.recovery import Tracker
 from aquamend_lab.analysis.merging import merged
-from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
+from aquamend_lab.analysis.report.rendering import as_html
 from aquamend_lab.pouring.replay.recording import Geom, RecordedBody, Recording, load_recording, to_bytes
 from aquamend_lab.records import load_run, write_lines
 from aquamend_lab.records.run_folder import UNSEALED

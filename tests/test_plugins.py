@@ -35,7 +35,7 @@ HELLO = Command("other_package:hello", "Say hello.", needs_arguments=False)
 
 def __getattr__(name):
     if name == "SUITE":
-        from aquamend_lab.benchmarks.catalogue import M1
+        from aquamend_lab.benchmarks.m1 import M1
         from dataclasses import replace
         return replace(M1, name="other-v1", scenarios=2, seeds=1, policies=("stops-at-once", "restart"))
     raise AttributeError(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,8 +14,8 @@ Indices = NDArray[np.intp]
 
 Number = TypeVar("Number", bound=np.generic)
 
-MANY_COLUMNS = 16
-"""Columns from which on groups of rows are compared row by row."""
+MANY_COLUMNS, FEW_GROUPS = 16, 64
+"""Columns from which on groups of rows are compared row by row, and groups up to which one after the other."""
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
@@ -44,6 +45,8 @@ def least_in(rows: Floats, first: Indices) -> Floats:
     """
     if rows.shape[1] < MANY_COLUMNS:
         return np.asarray(np.minimum.reduceat(rows, first, axis=0))
+    if len(first) <= FEW_GROUPS:
+        return np.array([rows[a:b].min(axis=0) for a, b in pairwise([*first.tolist(), len(rows)])])
     sizes, least = np.diff(first, append=len(rows)), rows[first]
     for k in range(1, int(sizes.max())):
         longer = np.flatnonzero(sizes > k)

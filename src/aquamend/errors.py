@@ -73,12 +73,24 @@ class BadArgument(AquaMendError, ValueError):
     """Something was given where something else belongs."""
 
 
+_INSTEAD = {
+    "!=": "write `not BELIEF = VALUE`",
+    "==": "write a single =",
+    " and ": "write & for and",
+    " or ": "write | for or",
+    "(": "write it without parentheses; `not` goes first, then &, then |",
+}
+"""What a condition has in the place of what other languages write."""
+
+
 class UnknownCondition(AquaMendError, ValueError):
     """A condition with a word in it that names no cause, no state, no belief and no hypothesis."""
 
     def __init__(self, word: str, valid: Iterable[str]) -> None:
         self.word, self.near = word, meant(word, valid)
         hint = f"; did you mean {self.near!r}?" if self.near else ""
+        foreign = word[:1] + word[1:].partition("(")[0]  # parts of spreads have parentheses in their names
+        self.instead = next((instead for sign, instead in _INSTEAD.items() if sign in foreign), "")
         super().__init__(f"{word!r} names no cause, belief or hypothesis{hint}")
 
 

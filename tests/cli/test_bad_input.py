@@ -36,6 +36,20 @@ def test_an_unknown_policy_is_answered_with_the_known_ones(run, lid, command):
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        ("decide", "--deadline"), ("decide", "--gap"), ("decide", "--surprising"), ("evaluate", "--deadline"),
+        ("plan", "--seconds"), ("serve", "--seconds"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_no_number_is_refused(run, lid, asked):
+    command, option = asked
+    result = run(command, lid, option, "nan")
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}'" in result.stderr
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         ("look", "PROBE=OUTCOME"),

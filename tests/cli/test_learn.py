@@ -5,6 +5,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 
 from aquamend.files import parse_problem
 
@@ -122,3 +123,16 @@ def test_what_the_problem_counts_as_is_bounded(run, problem, write, tmp_path):
         result = run("learn", str(tmp_path / "past.csv"), "--problem", write(problem), "--strength", strength)
         assert result.exit_code == 2
         assert "give a number from 1e-06 to 1e+06" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("command", [["learn"], ["alarm", "--score", "look"]])
+def test_a_faulty_problem_is_refused_by_its_own_name_before_any_record_is_blamed(
+    run, problem, write, tmp_path, command
+):
+    write_records(tmp_path / "past.csv", problem, n=5)
+    problem["beliefs"][0]["residual"] = "ten"
+    path = write(problem)
+    result = run(command[0], str(tmp_path / "past.csv"), "--problem", path, *command[1:])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"{path}: beliefs[0].residual: the text 'ten' is not a number")
+    assert "past.csv" not in result.stderr

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aquamend.learning import Part, cost, mixtures, normal, rate, shares
+from aquamend.learning import Part, cost, mixtures, moments, normal, rate, shares
 
 
 def test_shares_are_counts_and_what_was_thought_before():
@@ -54,3 +54,33 @@ def test_costs_have_an_interval_that_is_never_negative():
     found = cost([0.1, 0.2, 3.0], 1.0)
     assert found.value == pytest.approx((2.0 + 3.3) / 5)
     assert found.low >= 0.0
+
+
+def test_moments_are_those_of_the_values_alone():
+    found = moments([1.0, 2.0, 6.0])
+    assert (found.mean.value, found.mean.records) == (3.0, 3)
+    assert found.sd.value == pytest.approx((14.0 / 3.0) ** 0.5)
+
+
+def test_the_scatter_about_what_was_to_be_expected_has_the_bias_in_it():
+    errors = [1.0, 3.0]
+    assert moments(errors).sd.value == 1.0
+    assert moments(errors, about=0.0).sd.value == pytest.approx(5.0**0.5)
+
+
+def test_intervals_of_moments_hold_the_truth_about_as_often_as_they_say():
+    rng = np.random.default_rng(4)
+    inside = {"mean": 0, "sd": 0, "about": 0}
+    for _ in range(300):
+        values = rng.normal(0.0, 2.0, 12)
+        free, about = moments(values), moments(values, about=0.0).sd
+        inside["mean"] += free.mean.low < 0.0 < free.mean.high
+        inside["sd"] += free.sd.low < 2.0 < free.sd.high
+        inside["about"] += about.low < 2.0 < about.high
+    assert all(0.92 * 300 < count < 0.98 * 300 for count in inside.values()), inside
+
+
+def test_of_one_value_the_spread_is_unknown_and_of_none_everything_is():
+    assert moments([5.0]).sd.high == np.inf
+    with pytest.raises(ValueError, match="no values"):
+        moments([])

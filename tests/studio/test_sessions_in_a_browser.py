@@ -81,6 +81,41 @@ def test_a_session_is_approved_by_the_keyboard_alone(page, folder):
         assert any(getattr(entry.event, "by", "") == "Ada" for entry in journal.read(HOSTILE))
 
 
+def test_a_view_that_comes_late_does_not_hide_what_has_been_asked_since(page):
+    late = []
+    page.route("**/api/sessions/waits", lambda route: late.append(route))
+    page.locator(".session", has_text="waits").click()
+    page.locator(".question").wait_for()  # by what the service says as it goes on
+    before = late[0].fetch().json() | {"asked": None}
+    late[0].fulfill(json=before)
+    page.wait_for_timeout(300)
+    expect(page.locator(".question")).to_have_count(1)
+
+
+def test_who_waits_for_a_person_stands_out_and_nothing_touches(page):
+    waits = page.locator(".session", has_text="waits")
+    expect(waits.locator(".status")).to_have_text("waiting for a person")
+    assert int(waits.locator(".status").evaluate("line => getComputedStyle(line).fontWeight")) >= 600
+    waits.click()
+    one, other = (page.get_by_role("button", name=name).bounding_box() for name in ("approve", "refuse"))
+    assert other["x"] - one["x"] - one["width"] >= 4
+    above, heading = page.locator(".replayed").bounding_box(), page.locator(".story-of section h2").first.bounding_box()
+    assert heading["y"] - above["y"] - above["height"] >= 12
+
+
+def test_an_answer_is_sent_once(page):
+    page.locator(".session", has_text="waits").click()
+    page.get_by_label("your name").fill("Ada")
+    sent = []
+    page.route("**/answer", lambda route: sent.append(route))
+    page.get_by_role("button", name="approve").click()
+    expect(page.get_by_role("button", name="refuse")).to_be_disabled()
+    expect(page.locator(".question [role=status]")).to_have_text("being sent …")
+    sent[0].abort()  # and once more where it did not arrive
+    expect(page.get_by_role("button", name="refuse")).to_be_enabled()
+    said_wrong(page).clear()
+
+
 def test_what_another_policy_would_have_done_is_told(page):
     hostile(page).click()
     page.get_by_label("what would another policy have done?").select_option("restart")

@@ -41,6 +41,16 @@ def test_it_opens_with_the_decision_that_decide_makes():
     assert opened(LID, file="lid.yaml", policy=AquaMend(), name="aquamend").view == wanted.to_data()
 
 
+@pytest.mark.parametrize("turned", ["undo: 3", "reversible: false"])
+@pytest.mark.parametrize("residual", ["10", "inf, may_keep: false"])
+def test_it_opens_on_what_cannot_be_undone_or_kept_at_any_price(turned, residual):
+    lid = LID.replace("undo: 3", turned).replace("residual: 10", f"residual: {residual}")
+    opening = opened(lid, file="lid.yaml", policy=AquaMend(), name="aquamend")
+    assert opening.view["corrections"][0]["cost"] == (3.0 if turned == "undo: 3" else "inf")
+    studio_html(opening)
+    studio_html(offline(lid, file="lid.yaml", policy=AquaMend(), name="aquamend", most=50))
+
+
 def test_every_state_in_the_page_is_decided_as_if_it_were_asked_for(start):
     problem = read_problem(LID)
     for key, view in start.states.items():

@@ -1,6 +1,7 @@
 """The studio as a user acts on it, in a real browser: open, turn, click an answer, approve a session."""
 
 import logging
+import re
 import statistics
 from contextlib import ExitStack
 from pathlib import Path
@@ -141,6 +142,82 @@ def test_nothing_is_asked_about_the_knobs_of_the_file_before(page):
     page.unroute("**/view")  # which lets what was held go on
     expect(page.locator("h1")).to_have_text("pour into the least full of three cups")
     expect(page.locator(".knob .flipped").first).to_be_visible()  # and those of this file are told theirs
+
+
+def held(page, path):
+    """Keep what is asked of a path waiting; ``page.unroute`` lets it go on."""
+    waiting = []
+    page.route(path, lambda route: waiting.append(route))
+    return waiting
+
+
+def test_what_is_on_screen_of_the_file_before_takes_no_clicks(page):
+    held(page, "**/view")
+    page.locator("input[type=file]").set_input_files(ROOT / "examples" / "pouring.yaml")
+    expect(page.locator("header small")).to_have_text("pouring.yaml")
+    page.locator(".node.probe", has_text="ask_stock").click(force=True)
+    page.locator(".knob input").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(400)
+    page.unroute("**/view")
+    expect(page.locator("h1")).to_have_text("pour into the least full of three cups")
+    expect(page.locator("[role=alert], .panel, .knob.turned")).to_have_count(0)
+    page.locator(".node.probe", has_text="look").click()  # and what is on screen now takes them
+    expect(page.locator(".panel")).to_be_visible()
+
+
+def test_a_file_that_cannot_be_read_leaves_nothing_of_the_one_before_to_act_on(page, tmp_path):
+    torn = tmp_path / "torn.yaml"
+    torn.write_text("format: aquamend-problem/1\nbeliefs: [")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.locator(".plan-node").first.wait_for()
+    page.locator("input[type=file]").set_input_files(torn)
+    expect(page.locator("[role=alert]")).to_have_count(1)
+    expect(page.locator(".plan-node")).to_have_count(0)
+    page.get_by_role("button", name="Situation", exact=True).click()
+    expect(page.get_by_text("What stands below is of the text before.")).to_be_visible()
+    expect(page.locator("h1")).to_have_text("AquaMend studio")
+    assert page.locator(".situation").get_attribute("inert") is not None
+    page.get_by_role("button", name="File", exact=True).click()
+    expect(page.locator(".faults li")).to_have_text(re.compile("^line 3, column 1 this is not YAML"))
+    said_wrong(page).clear()
+
+
+def test_a_file_without_anything_in_it_shows_nothing_of_the_one_before(page, tmp_path):
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("")
+    page.locator("input[type=file]").set_input_files(empty)
+    expect(page.get_by_text("Drop a problem file here")).to_be_visible()
+    expect(page.locator(".decision, [role=alert]")).to_have_count(0)
+
+
+def test_the_plan_of_the_file_before_goes_as_another_is_opened(page):
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.locator(".plan-node", has_text="ask_stock").wait_for()
+    held(page, "**/plan")
+    page.locator("input[type=file]").set_input_files(ROOT / "examples" / "pouring.yaml")
+    expect(page.locator("h1")).to_have_text("pour into the least full of three cups")
+    expect(page.locator(".plan-node")).to_have_count(0)
+    page.unroute("**/plan")
+    expect(page.locator(".plan-node", has_text="run probe look").first).to_be_visible()
+
+
+def test_the_plan_is_of_the_policy_that_was_chosen_last(page):
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.locator(".head select").select_option("restart")
+    expect(page.locator(".plan select").first).to_have_value("restart")
+    expect(page.locator("figcaption")).to_contain_text("restart: ")
+
+
+def test_what_looked_odd_in_the_file_before_is_gone_and_the_same_file_can_be_opened_again(page):
+    page.get_by_role("button", name="File", exact=True).click()
+    expect(page.locator(".findings code").first).to_have_text("together")
+    held(page, "**/validate")
+    page.locator("input[type=file]").set_input_files(WAREHOUSE)
+    expect(page.locator(".findings")).to_have_count(0)
+    expect(page.locator("input[type=file]")).to_have_value("")
+    page.unroute("**/validate")
+    expect(page.locator(".findings li").first).to_be_visible()
 
 
 def test_a_file_is_dropped_on_the_page(page):

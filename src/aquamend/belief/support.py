@@ -26,6 +26,7 @@ import numpy as np
 from aquamend.arrays import Bools, Floats, Indices, any_in, distinct
 from aquamend.belief import InformationState
 from aquamend.belief.state import REJECT_AT, rejected
+from aquamend.caching import computed_once
 from aquamend.problem import Problem
 
 TWICE = 2.0 * (1.0 - 1e-9)
@@ -127,10 +128,16 @@ class Support:
 
 def spoken(support: Support, state: InformationState) -> Bools:
     """Return which pairs speak at a state, ``(n_pairs,)``."""
+    return _spoken(state, support)
+
+
+@computed_once
+def _spoken(state: InformationState, support: Support) -> Bools:
     speaks = support.before.copy()
     for probe in state.answers if len(support) else ():
         own = support.pairs_of(probe)
         speaks[own] = spoken_by(support, state, probe, np.ones((1, len(state.posterior))))[0]
+    speaks.setflags(write=False)
     return speaks
 
 
@@ -139,11 +146,19 @@ def spoken_by(support: Support, state: InformationState, probe: int, likelihood:
 
     ``likelihood`` is ``(n_answers, n_hypotheses)``; the result ``(n_answers, n_pairs_of_probe)``.
     """
-    options = support.option[support.pairs_of(probe)]
-    g = favour(state.at_alarm, support.wrong[:, options])
-    if probe in state.answers:
-        g = g * state.answers[probe][:, None]
-    return np.asarray(likelihood @ g >= 0.0)
+    return np.asarray(likelihood @ favour_since(state, support, probe) >= 0.0)
+
+
+@computed_once
+def favour_since(state: InformationState, support: Support, probe: int) -> Floats:
+    """Return `favour` for a probe's pairs, with what it has answered since the alarm, ``(n_hypotheses, n)``."""
+    g = _favour_at(state.origin or state, support, probe)
+    return g * state.answers[probe][:, None] if probe in state.answers else g
+
+
+@computed_once
+def _favour_at(start: InformationState, support: Support, probe: int) -> Floats:
+    return favour(start.posterior, support.wrong[:, support.option[support.pairs_of(probe)]])
 
 
 def spoken_after(support: Support, state: InformationState, probe: int, likelihood: Floats) -> Bools:
@@ -191,7 +206,8 @@ def support_of(problem: Problem, options: Sequence[tuple[int, int, float, Floats
     ``sources`` tells which feature each source's failure is.
     """
     no_probe = len(problem.graph.probes)
-    pairs = [[(no_probe, False), *_bearing(problem, belief)] for belief, _, _, _ in options]
+    bearing = {belief: _bearing(problem, belief) for belief, _, _, _ in options}
+    pairs = [[(no_probe, False), *bearing[belief]] for belief, _, _, _ in options]
     flat = [pair for own in pairs for pair in own]
     named = [*(probe.source for probe in problem.graph.probes), None]
     n = len(problem.model.hypotheses)

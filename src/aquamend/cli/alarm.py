@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import template_in
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
@@ -55,7 +57,8 @@ def alarm(
         typer.Option(metavar="PAGE", help="Where to write a page that shows what each threshold is worth."),
     ] = None,
     skip_faulty: Annotated[
-        bool, typer.Option("--skip-faulty", help="Leave out rows with faults, and say which, in place of refusing all.")
+        bool,
+        typer.Option("--skip-faulty", help="Leave out faulty rows and answers, and say which; else all is refused."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -66,8 +69,10 @@ def alarm(
     records, which is held back. The loss is that of one occasion, by the problem's priors: of the recoveries that the
     alarm calls for, and of what goes wrong where it is silent.
     """
+    with refusing(problem):
+        template = template_in(problem)
     with refusing(HERE):
-        found = _made(records, problem, score, name, _method(method), below, threshold, false_alarms, skip_faulty)
+        found = _made(records, template, score, name, _method(method), below, threshold, false_alarms, skip_faulty)
         unit = str(found.data.get("unit", ""))
         if out is not None:
             _write(out, found, records, unit)
@@ -91,7 +96,7 @@ def _method(said: str) -> ScoreMethod:
 
 def _made(
     records: Path,
-    problem: str,
+    template: Mapping[str, Any],
     score: str,
     name: str,
     method: ScoreMethod,
@@ -100,13 +105,12 @@ def _made(
     false_alarms: float | None,
     skip_faulty: bool,
 ) -> ScoreAlarm:
-    from aquamend.codec.plain_text import data_at
     from aquamend.learning import read_records
     from aquamend.learning.thresholds import alarm_from_scores
 
     labelled = read_records(records, skip_faulty=True)
     return alarm_from_scores(
-        data_at(problem), labelled.records, score, name=name, method=method, below=below, threshold=threshold,
+        template, labelled.records, score, name=name, method=method, below=below, threshold=threshold,
         false_alarms=false_alarms, skip_faulty=skip_faulty, source=labelled.source, faults=labelled.faults,
     )  # fmt: skip
 

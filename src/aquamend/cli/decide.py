@@ -22,6 +22,7 @@ from aquamend.cli.options import (
     Rung,
     Silent,
     StoryFile,
+    a_number,
 )
 from aquamend.cli.output import Refusals, print_json, print_text, refusing, write_story
 from aquamend.cli.progress import searching
@@ -52,16 +53,22 @@ def decide(
     age: Age = [],  # noqa: B006
     deadline: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.0, help="How long `best`, `exact` or `certified` may search."),
+        typer.Option(
+            metavar="SECONDS", min=0.0, callback=a_number, help="How long `best`, `exact` or `certified` may search."
+        ),
     ] = None,
     gap: Annotated[
         float | None,
         typer.Option(
-            metavar="X", min=0.0, help="How close to optimal `exact` or `certified` must come before they stop early."
+            metavar="X",
+            min=0.0,
+            callback=a_number,
+            help="How close to optimal `exact` or `certified` must come before they stop early.",
         ),
     ] = None,
     surprising: Annotated[
-        float, typer.Option(metavar="P", min=0.0, max=1.0, help="Warn of answers less probable than this.")
+        float,
+        typer.Option(metavar="P", min=0.0, max=1.0, callback=a_number, help="Warn of answers less probable than this."),
     ] = 0.001,
     robustness: Annotated[
         bool,

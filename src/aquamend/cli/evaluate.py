@@ -9,7 +9,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import MonitorsSaid, ages_of, problem_in
-from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent
+from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent, a_number
 from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.cli.progress import following
 from aquamend.errors import NotDiscrete
@@ -38,7 +38,10 @@ def evaluate(
     deadline: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", min=0.0, help="Give a policy up after so long. Default: never, 30 s where sampled."
+            metavar="SECONDS",
+            min=0.0,
+            callback=a_number,
+            help="Give a policy up after so long. Default: never, 30 s where sampled.",
         ),
     ] = None,
     episodes: Annotated[

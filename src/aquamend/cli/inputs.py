@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -126,6 +126,16 @@ class MonitorsSaid:
 
 class BadMonitors(AquaMendError, ValueError):
     """Options that say of a monitor what cannot be."""
+
+
+def template_in(file: str) -> dict[str, Any]:
+    """Return the problem in a file as plain data to write numbers into, once it is known to be sound."""
+    from aquamend.codec.plain_text import data_at
+    from aquamend.files import load_problem
+
+    load_problem(file)  # which says of every fault where it stands
+    data: dict[str, Any] = data_at(file)
+    return data
 
 
 def state_after(problem: Problem, written: Sequence[str], heard: MonitorsSaid | None = None) -> InformationState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.inputs import template_in
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
@@ -53,7 +55,8 @@ def learn(
         typer.Option(metavar="KIND", help="Learn numeric readings as-written, as gaussian, mixture, samples, or best."),
     ] = "as-written",
     skip_faulty: Annotated[
-        bool, typer.Option("--skip-faulty", help="Leave out rows with faults, and say which, in place of refusing all.")
+        bool,
+        typer.Option("--skip-faulty", help="Leave out faulty rows and answers, and say which; else all is refused."),
     ] = False,
     explain: Annotated[
         bool,
@@ -68,15 +71,17 @@ def learn(
     deciding so would have lost; the file is then learned from all of them. Warned of are numbers that rest on few
     records, readings that seem to be in several units, and records that change over time.
     """
+    with refusing(problem):
+        template = template_in(problem)
     with refusing(HERE):
         law = _law(readings)
         labelled = _records(records, journal, labels)
-        _learn(labelled, problem, out, law, strength, skip_faulty, as_json, explain)
+        _learn(labelled, template, out, law, strength, skip_faulty, as_json, explain)
 
 
 def _learn(
     labelled: Records,
-    problem: str,
+    template: Mapping[str, Any],
     out: Path | None,
     law: Law,
     strength: float,
@@ -84,10 +89,8 @@ def _learn(
     as_json: bool,
     explain: bool,
 ) -> None:
-    from aquamend.codec.plain_text import data_at
     from aquamend.learning import checked, drifts, learned
 
-    template = data_at(problem)
     found = learned(
         template, labelled.records, strength=strength, law=law, skip_faulty=skip_faulty, source=labelled.source,
         faults=labelled.faults,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,21 @@ from aquamend.policies import POLICIES
 
 INTERRUPTED = 130
 """Exit status after an interrupt, as shells have it."""
+
+
+def a_number(value: float | None) -> float | None:
+    """Refuse nan, which is beyond no least and no largest value."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number")
+    return value
+
+
+def a_finite_number(value: float) -> float:
+    """Refuse nan and infinity, for which nothing can wait."""
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
+
 
 Files = Annotated[
     list[str],

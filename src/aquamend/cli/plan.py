@@ -21,6 +21,7 @@ from aquamend.cli.options import (
     PolicyName,
     Rung,
     Silent,
+    a_number,
 )
 from aquamend.cli.output import print_json, print_text, refusing
 from aquamend.cli.progress import searching
@@ -66,7 +67,9 @@ def plan(
     ] = 60,
     seconds: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.0, help="Nor longer than this; by default as long as it takes."),
+        typer.Option(
+            metavar="SECONDS", min=0.0, callback=a_number, help="Nor longer than this; by default as long as it takes."
+        ),
     ] = None,
     language: Annotated[PlanFormat, typer.Option("--format", help="text, or mermaid for a drawing.")] = PlanFormat.TEXT,
     as_json: AsJson = False,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from aquamend.cli.command import Command
+from aquamend.cli.options import a_finite_number
 from aquamend.cli.output import refusing
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
@@ -48,7 +49,10 @@ def serve(
     ] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="And its key.", show_default=False)] = None,
     seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="How long one question or decision may take.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.1, callback=a_finite_number, help="How long one question or decision may take."
+        ),
     ] = 10.0,
     sessions: Annotated[int, typer.Option(metavar="N", min=1, help="Most sessions under way here at once.")] = 1_000,
 ) -> None:

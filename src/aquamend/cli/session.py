@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.options import INTERRUPTED, AsJson, PageFile, PolicyName, StoryFile
+from aquamend.cli.options import INTERRUPTED, AsJson, PageFile, PolicyName, StoryFile, a_finite_number
 from aquamend.cli.output import print_json, print_text, refusing, write_story, write_text
 from aquamend.errors import AquaMendError, BadJournal
 
@@ -101,7 +101,9 @@ def watch(
     name: Name,
     *,
     journal: JournalFile = DEFAULT,
-    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="How often to look.")] = 0.2,
+    every: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.01, callback=a_finite_number, help="How often to look.")
+    ] = 0.2,
     as_json: AsJson = False,
 ) -> None:
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""

@@ -16,7 +16,7 @@ import numpy as np
 from aquamend.arrays import Bools, Floats, Indices, distinct
 from aquamend.belief import InformationState, ProbeView
 from aquamend.belief.state import REJECT_AT
-from aquamend.belief.support import favour, spoken, spoken_by
+from aquamend.belief.support import favour_since, spoken, spoken_by
 from aquamend.caching import computed_once
 from aquamend.deadline import check_deadline
 from aquamend.decision.endings import Endings, Slopes, endings_of
@@ -183,8 +183,7 @@ class _Search:
         self.heard = [np.zeros((len(state.posterior), widest)) for _ in views]
         for view, own, functions in zip(views, self.own, self.heard, strict=True):
             if widest and len(own):
-                g = favour(state.at_alarm, support.wrong[:, support.option[own]])
-                functions[:, : len(own)] = g * state.answers.get(view.index, np.ones(1))[:, None]
+                functions[:, : len(own)] = favour_since(state, support, view.index)
 
     def _bank(self, totals: Sequence[Floats]) -> None:
         """Lay the components of all probes side by side, so that one exponential serves them all."""

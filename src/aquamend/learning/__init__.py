@@ -15,7 +15,7 @@ from aquamend.learning.checking import (
     held_back,
     lost,
 )
-from aquamend.learning.estimates import Estimate, NormalEstimate, cost, normal, rate, shares
+from aquamend.learning.estimates import Estimate, NormalEstimate, cost, moments, normal, rate, shares
 from aquamend.learning.fitting import Learned, learned
 from aquamend.learning.journals import journal_records
 from aquamend.learning.mixtures import Part, PartEstimate, mixtures
@@ -48,6 +48,7 @@ __all__ = [
     "learned",
     "lost",
     "mixtures",
+    "moments",
     "normal",
     "rate",
     "read_records",

@@ -1,7 +1,7 @@
 """Estimates with their uncertainty, from arrays: shares, rates, normal readings, costs.
 
-Every estimate is the mean of a posterior whose prior is stated: what was thought before, worth ``strength`` records. A
-world's own fitting code may call these; nothing here knows of files or problems.
+Every estimate but ``moments`` is the mean of a posterior whose prior is stated: what was thought before, worth
+``strength`` records. A world's own fitting code may call these; nothing here knows of files or problems.
 """
 
 from __future__ import annotations
@@ -79,6 +79,28 @@ def normal(
     low, high = (math.sqrt(float(invgamma.ppf(q, law.a, scale=law.b))) for q in (0.025, 0.975))
     n = len(y) if weights is None else round(float(w.sum()))
     return NormalEstimate(Estimate(law.mean, law.mean - spread, law.mean + spread, n), Estimate(law.sd, low, high, n))
+
+
+def moments(values: ArrayLike, *, about: float | None = None) -> NormalEstimate:
+    """Return mean and standard deviation as the values alone have them: where nothing was thought before.
+
+    sd² = Σ (x − centre)² / n, with the mean for centre, or ``about``: errors of an instrument about 0 count its bias
+    too. Intervals are those of a normal distribution (Student, chi-square). ``ValueError`` without values.
+    """
+    from scipy.stats import chi2
+    from scipy.stats import t as student
+
+    x = np.asarray(values, dtype=float)
+    n, mean = len(x), float(np.mean(x)) if len(x) else math.nan
+    if n == 0:
+        raise ValueError("there are no values; without any there is neither a mean nor a spread")
+    squares = float(np.mean(np.square(x - (mean if about is None else about))))
+    free = n - 1 if about is None else n
+    if free == 0:
+        return NormalEstimate(Estimate(mean, -math.inf, math.inf, n), Estimate(0.0, 0.0, math.inf, n))
+    away = float(student.ppf(0.975, n - 1)) * float(x.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+    low, high = (math.sqrt(n * squares / float(chi2.ppf(q, free))) for q in (0.975, 0.025))
+    return NormalEstimate(Estimate(mean, mean - away, mean + away, n), Estimate(math.sqrt(squares), low, high, n))
 
 
 class NormalLaw(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aquamend.belief import InformationState
-from aquamend.codec import write
+from aquamend.codec import Loss, write
 from aquamend.decision.sensitivity.knobs import Knob, knobs_of
 from aquamend.policies.decision_report import DecisionReport, why_illegal
 from aquamend.problem.model.kernels import Outcomes, Readings
@@ -60,7 +60,8 @@ class Undoing:
 
     belief: str
     undo: tuple[str, ...]
-    cost: float
+    cost: Loss
+    """Infinite where it cannot be undone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aquamend_lab.analysis.groups import USUAL_KINDS, pooled, stratified
+from aquamend_lab.analysis.table import USUAL_KINDS, pooled, stratified
 
 
 @pytest.mark.parametrize(

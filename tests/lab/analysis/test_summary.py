@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from aquamend.errors import InvalidRun
-from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.metrics import METRICS, Summary, as_data, summarise, summarise_together
 from aquamend_lab.analysis.statistics import Interval, ratio_bootstrap
-from aquamend_lab.analysis.summary import Summary, as_data, summarise, summarise_together
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.records import Run
 

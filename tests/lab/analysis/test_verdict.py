@@ -5,7 +5,7 @@ import math
 import pytest
 from tests.lab.analysis.test_comparison import paired
 
-from aquamend_lab.analysis.verdict import ComparisonVerdict, Conclusion, verdict_of
+from aquamend_lab.analysis.comparison import ComparisonVerdict, Conclusion, verdict_of
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import pytest
 
 from aquamend import Action, Belief, Discrete, Hypothesis, InformationState, JointModel, Probe, Problem, RecoveryGraph
-from aquamend_lab.benchmarks.annotation import annotate, minimal_reprobe
-from aquamend_lab.benchmarks.scenario import Scenario, truths_of_model
+from aquamend_lab.benchmarks.scenario import Scenario, annotate, minimal_reprobe, truths_of_model
 
 
 def two_cups(cheap=0.4, dear=0.5):

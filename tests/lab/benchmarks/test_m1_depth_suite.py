@@ -9,7 +9,7 @@ from aquamend.belief import InformationState
 from aquamend.planning.exact import solve
 from aquamend.policies import evaluate, policy_named
 from aquamend_lab.benchmarks import m1_depth
-from aquamend_lab.benchmarks.catalogue import M1_DEPTH, M1_DEPTH_SCALED
+from aquamend_lab.benchmarks.m1_depth import M1_DEPTH, M1_DEPTH_SCALED
 from aquamend_lab.benchmarks.play import play
 
 

@@ -8,8 +8,7 @@ from aquamend.belief import InformationState
 from aquamend.problem import Problem
 from aquamend.problem.graph import Action, Belief, Probe, RecoveryGraph
 from aquamend.problem.model import Discrete, Hypothesis, JointModel
-from aquamend_lab.benchmarks.play import play
-from aquamend_lab.benchmarks.posterior_records import Probabilities
+from aquamend_lab.benchmarks.play import Probabilities, play
 from aquamend_lab.benchmarks.scenario import Scenario, truths_of_model
 
 

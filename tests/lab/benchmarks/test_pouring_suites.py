@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("mujoco")
 
 from aquamend.errors import AquaMendError
-from aquamend_lab.benchmarks import pouring_suites, thinking_time
+from aquamend_lab.benchmarks import pouring_suites
+from aquamend_lab.benchmarks import suite as suites
 from aquamend_lab.benchmarks.catalogue import SUITES
 from aquamend_lab.benchmarks.play import COUNTS
 from aquamend_lab.benchmarks.pouring_suites import (
@@ -19,8 +20,7 @@ from aquamend_lab.benchmarks.pouring_suites import (
     pre_commit_design,
     validation_design,
 )
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, MishapSize
-from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, SwapCups
+from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera, Mishap, MishapSize, SwapCups
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting
 from aquamend_lab.pouring.task import Stage
 
@@ -217,8 +217,8 @@ def test_cold_decisions_use_nothing_remembered(monkeypatch):
         def next_step(self, state):
             asked.append((self.name, state.problem))
 
-    monkeypatch.setattr(thinking_time, "policy_named", Spy)
-    thinking_time.timed_cold(scenario, ["one", "other"], start=1)
+    monkeypatch.setattr(suites, "policy_named", Spy)
+    suites.timed_cold(scenario, ["one", "other"], start=1)
     assert [name for name, _ in asked] == ["other", "one", "one", "other"] * 2
     problems = [problem for _, problem in asked]
     assert len({id(p) for p in problems}) == 8

@@ -8,8 +8,14 @@ import pytest
 from aquamend import AquaMend, Best, InformationState
 from aquamend.policies import evaluate
 from aquamend.testing import check_policy
-from aquamend_lab.benchmarks import networks_suite, textbook_suite
-from aquamend_lab.benchmarks.networks_suite import CheckEverything
+from aquamend_lab.benchmarks.outside_suites import (
+    CONTESTANTS,
+    NETWORK_SUITE,
+    TEXTBOOK_SUITE,
+    CheckEverything,
+    make_network,
+    make_textbook,
+)
 from aquamend_lab.outside import published_networks
 from aquamend_lab.outside.textbook_problems import textbooks
 
@@ -54,11 +60,11 @@ def test_what_is_true_is_drawn_from_the_network_given_the_symptom():
 
 def test_a_scenario_is_the_same_every_time_and_costs_differ_between_seeds():
     number = list(published_networks.NETWORKS).index(QUICK) * published_networks.SYMPTOMS
-    one, again, other = (networks_suite.make(seed, number) for seed in (3, 3, 4))
+    one, again, other = (make_network(seed, number) for seed in (3, 3, 4))
     costs = [[probe.cost for probe in s.state.problem.graph.probes] for s in (one, again, other)]
     assert costs[0] == costs[1] != costs[2]
     assert one.truths[0].failed == again.truths[0].failed
-    played = networks_suite.NETWORK_SUITE.play(3, number, networks_suite.CONTESTANTS)
+    played = NETWORK_SUITE.play(3, number, CONTESTANTS)
     assert not [record for record in played.records if "error" in record]
     known = next(record for record in played.records if record["policy"] == "oracle")
     assert known["success"] == 1.0
@@ -66,8 +72,8 @@ def test_a_scenario_is_the_same_every_time_and_costs_differ_between_seeds():
 
 def test_a_world_answers_with_the_nodes_and_judges_by_the_faults():
     number = list(published_networks.NETWORKS).index(QUICK) * published_networks.SYMPTOMS
-    played = networks_suite.NETWORK_SUITE.play(1, number, ("check-everything",)).records[0]
-    scenario = networks_suite.make(1, number)
+    played = NETWORK_SUITE.play(1, number, ("check-everything",)).records[0]
+    scenario = make_network(1, number)
     world = scenario.truths[0].enter()
     assert played["probes"] == len(scenario.state.legal_probes)
     for step in played["steps"][:-1]:
@@ -80,9 +86,16 @@ def test_checking_everything_keeps_the_contract_of_policies():
 
 
 def test_every_textbook_is_played_with_exact_expectations():
-    suite = textbook_suite.TEXTBOOK_SUITE
-    names = [textbook_suite.make(0, number).group["problem"] for number in range(suite.scenarios)]
+    suite = TEXTBOOK_SUITE
+    names = [make_textbook(0, number).group["problem"] for number in range(suite.scenarios)]
     assert names == [book.name for book in textbooks()]
     records = suite.play(0, 4, ("best", "check-everything")).records
     assert records[0]["expected_risk"] == pytest.approx(textbooks()[4].optimum)
     assert records[1]["expected_risk"] >= records[0]["expected_risk"]
+
+
+def test_the_one_truth_that_is_drawn_counts_in_full():
+    tiger = [book.name for book in textbooks()].index("tiger")
+    for record in TEXTBOOK_SUITE.play(3, tiger, ("best", "no-reprobe")).records:
+        assert record["success"] in (0.0, 1.0)
+        assert record["sensing"] == record["probes"]  # listening costs 1

@@ -22,6 +22,7 @@ from aquamend_lab.pouring.task import (
     Stage,
     binding,
     cups_of,
+    decided,
     look,
     quantity,
     weigh,
@@ -119,8 +120,8 @@ def test_the_target_is_a_cup_so_moving_it_leaves_it_right():
 
 
 @given(st.lists(st.floats(10, 300), min_size=3, max_size=3), st.permutations([0.0, 150.0, 300.0]))
-def test_a_restart_declares_what_is_read_and_the_least_of_it_and_trusts_the_camera(readings, places):
-    said = TASK.restarted(readings, places)
+def test_what_is_decided_declares_what_is_read_and_the_least_of_it_and_trusts_the_camera(readings, places):
+    said = decided(TASK.cups, readings, places)
     assert (said.quantity_g, said.position_mm) == (tuple(readings), tuple(places))
     assert readings[TASK.cups.index(said.target)] == min(readings)
     assert said.camera == SOUND

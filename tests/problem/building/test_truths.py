@@ -1,6 +1,7 @@
 """Spreads, effects and comparisons: what is true under every hypothesis."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from aquamend import Belief, Hypothesis, Probe, RecoveryGraph
 from aquamend.errors import InvalidProblem
+from aquamend.files import read_problem
 from aquamend.problem.building import CauseState, Effect, RootCause, expanded, generated, joint_model
 from aquamend.problem.building.truth_following import FollowedTruth, belief_followed
 from aquamend.problem.model import Discrete, Gaussian, Normal, OneOf, Uniform, ValueOf
@@ -27,6 +29,13 @@ def test_a_normal_spread_comes_in_steps_of_two_thirds_of_the_tolerance():
     density = np.array([math.exp(-0.5 * ((value - 40.0) / 14.0) ** 2) for value in steps.values])
     assert steps.shares == pytest.approx(density / density.sum())
     assert steps.width == 2.0
+
+
+def test_values_of_a_spread_are_as_a_person_would_write_them():
+    belief = Belief("level", declared=180.0, tolerance=10.0)
+    assert {40.0, 60.0, 100.0, 160.0} <= set(values_of_spread(Normal(100.0, 20.0), belief).values)
+    tenths = values_of_spread(Uniform(0.1, 0.9, step=0.1), Belief("share", declared=5.0))
+    assert tenths.values == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def test_a_uniform_spread_is_even_and_reaches_its_upper_end():
@@ -192,3 +201,50 @@ def test_where_a_belief_failed_without_a_value_a_row_of_its_own_is_needed():
         GRAPH, hypotheses=gone, kernels={"weigh": Gaussian({"default": ("level", 0.7), "lost": (0.0, 50.0)})}
     )
     assert list(own.kernels["weigh"].mean_sd["lost"]) == [0.0, 50.0]
+
+
+LEVELS = """
+format: aquamend-problem/1
+beliefs: [{name: level, residual: 10, declared: 18.0, tolerance: 3.0}, {name: target, residual: 3, declared: A}]
+probes: [{name: look, cost: 0.2}]
+edges: [[look, level, detection]]
+hypotheses: [{name: fine, prior: 0.5}, {name: more, prior: 0.5, truth: {level: 30.5}}]
+kernels: {look: {of: level, right: 0.9}}
+"""
+
+
+def test_a_text_that_is_true_of_a_number_is_one_fault_also_where_a_mean_follows_it():
+    text = LEVELS.replace("30.5", "much").replace("{of: level, right: 0.9}", "{gaussian: {default: [level, 2.0]}}")
+    with pytest.raises(InvalidProblem, match="'much' is not a number") as caught:
+        read_problem(text)
+    assert len(caught.value.faults) == 1
+
+
+@pytest.mark.parametrize("said", ["30.5", "30.50", "3.05e1", 30.5])
+def test_a_probe_of_a_number_understands_it_however_it_is_written(said):
+    channel = read_problem(LEVELS).model.channels["look"]
+    assert (channel.parse(said), channel.parse("30.6"), channel.parse("nan")) == ("30.5", None, None)
+
+
+def test_a_probe_of_a_text_takes_it_as_it_is_written():
+    text = LEVELS.replace("of: level", "of: target").replace("truth: {level: 30.5}", 'truth: {target: "07"}')
+    channel = read_problem(text.replace("look, level", "look, target")).model.channels["look"]
+    assert (channel.parse("07"), channel.parse("7"), channel.parse(7.0)) == ("07", None, None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "remedy"),
+    [
+        ("(level > 20)", "without parentheses"),
+        ("not (level > 20)", "without parentheses"),
+        ("target != A", "write `not BELIEF = VALUE`"),
+        ("level == 30", "write a single ="),
+        ("level > 20 and target = A", "write & for and"),
+        ("level > target", "name causes, hypotheses and beliefs"),
+        ("target < level", "name causes, hypotheses and beliefs"),
+        ("more (level=31)", "name causes, hypotheses and beliefs"),
+    ],
+)
+def test_a_condition_of_another_language_is_a_fault_that_says_what_to_write(condition, remedy):
+    with pytest.raises(InvalidProblem, match=re.escape(remedy)):
+        read_problem(f"{LEVELS}effects: [{{when: '{condition}', truth: {{target: B}}}}]")

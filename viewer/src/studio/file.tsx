@@ -34,8 +34,8 @@ export function File({ text, revision, change, type, checked, online }: FileShow
         <h2>YAML</h2>
         {!online && <p class="hint">Editing needs the service: open the file with <code>aquamend studio</code>.</p>}
         <Editor text={text} revision={revision} type={type} faults={faults} online={online} />
-        {faults.length > 0 && <ul class="faults" role="alert">{faults.map((fault, i) => <li key={i} class="wrong">{fault.line !== null && `line ${fault.line}: `}{fault.where} {fault.problem}; {fault.remedy}</li>)}</ul>}
-        {checked?.valid && checked.findings.length > 0 && <details open><summary>{checked.findings.length} things look odd</summary><ul class="findings">{checked.findings.map((finding, i) => <li key={i}><b>{String(finding.severity ?? finding.kind ?? "note")}</b> {String(finding.where ?? "")} {String(finding.text ?? finding.what ?? finding.problem ?? finding.message ?? "")}</li>)}</ul></details>}
+        {faults.length > 0 && <ul class="faults" role="alert">{faults.map((fault, i) => <li key={i} class="wrong">{fault.line !== null && !fault.where.startsWith("line ") && `line ${fault.line}: `}{fault.where} {fault.problem}; {fault.remedy}</li>)}</ul>}
+        {checked?.valid && checked.findings.length > 0 && <details open><summary>{checked.findings.length === 1 ? "1 thing looks odd" : `${checked.findings.length} things look odd`}</summary><ul class="findings">{checked.findings.map((finding, i) => <li key={i}><b>{String(finding.severity ?? finding.kind ?? "note")}</b> <code>{String(finding.where ?? "")}</code> {String(finding.text ?? finding.what ?? finding.problem ?? finding.message ?? "")}</li>)}</ul></details>}
         {checked?.valid && checked.findings.length === 0 && <p class="hint">Sound, and nothing looks odd.</p>}
       </section>
     </div>

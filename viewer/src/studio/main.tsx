@@ -37,6 +37,7 @@ function Studio() {
   const [checked, setChecked] = useState<Checked | null>(null);
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
+  const [revision, setRevision] = useState(0); // counts changes that did not come from the editor itself
   const [picked, setPicked] = useState<string | null>(null);
   const [ticks, setTicks] = useState<Record<string, Tick[]>>({});
   const situation = useMemo<Situation>(() => ({ problem: text, observed, policy, turned }), [text, observed, policy, turned]);
@@ -48,7 +49,10 @@ function Studio() {
       first.current = false;
       if (start.view !== null || !online) return;
     }
-    if (!text.trim()) return;
+    if (!text.trim()) {
+      setWrong("");
+      return;
+    }
     if (!online) {
       const found = stored(observed);
       if (!found) {
@@ -98,7 +102,7 @@ function Studio() {
       clearTimeout(later);
       stop.abort();
     };
-  }, [text, tab]);
+  }, [text, tab, revision]);
 
   // Where the decision flips on each knob in sight, one after another while nothing is turned. A text that is not drawn yet
   // may be another problem, which the knobs in sight are no knobs of.
@@ -126,7 +130,6 @@ function Studio() {
     const { [key]: _, ...rest } = known;
     return value === null ? rest : { ...rest, [key]: value };
   });
-  const [revision, setRevision] = useState(0); // counts changes that did not come from the editor itself
   const type = (next: string) => {
     setText(next);
     setTurned((known) => (Object.keys(known).length ? {} : known));
@@ -142,30 +145,38 @@ function Studio() {
   const take = async (list: FileList | null | undefined) => {
     const given = list?.[0];
     if (!given) return;
-    setObserved([]);
-    setPicked(null);
-    setFile(given.name);
-    edit(await given.text());
+    try {
+      const next = await given.text();
+      setObserved([]);
+      setPicked(null);
+      setChecked(null);
+      setFile(given.name);
+      edit(next);
+    } catch {
+      setWrong(`${given.name} cannot be read; it may be a folder, or gone.`);
+    }
   };
+  const current = drawn === text; // else what is on screen is of a text before, and nothing in it can be asked of this one
   const weighed = useMemo(() => view && <Weighed view={view} />, [view]); // drawn again only where they have changed
   const picture = useMemo(() => view && <Picture view={view} picked={picked} pick={setPicked} observe={observe} />, [view, picked]);
   const tabs = [["situation", "Situation"], ["plan", "Plan"], ["file", "File"], ...(start.sessions && online ? [["sessions", "Sessions"]] : [])] as const;
   return (
     <div class="studio" onDragOver={(event) => online && event.preventDefault()} onDrop={(event) => { if (online) { event.preventDefault(); void take(event.dataTransfer?.files); } }}>
       <header class="head">
-        <h1>{view?.name ?? "AquaMend studio"}</h1>
+        <h1>{(wrong && !current ? null : view?.name) ?? "AquaMend studio"}</h1>
         <nav aria-label="Views">{tabs.map(([key, title]) => <button key={key} type="button" aria-current={tab === key ? "page" : undefined} onClick={() => setTab(key!)}>{title}</button>)}</nav>
         {online && <span class="control"><PolicyChoice label="policy" value={policy} set={setPolicy} {...choosable} /></span>}
-        {online && <label class="control pick">open a file <input type="file" accept=".yaml,.yml,.json" onChange={(event) => void take(event.currentTarget.files)} /></label>}
+        {online && <label class="control pick">open a file <input type="file" accept=".yaml,.yml,.json" onChange={(event) => { void take(event.currentTarget.files); event.currentTarget.value = ""; /* so that the same file can be opened again */ }} /></label>}
         <small>{file.split(/[\\/]/).pop()}{!online && ` · offline, ${Object.keys(start.states!).length} states`}</small>
       </header>
       {wrong && <p class="wrong alert" role="alert">{wrong}</p>}
       <main>
         {tab !== "sessions" && !text.trim() && <p class="hint">Drop a problem file here, or open one above.</p>}
-        {tab === "situation" && view && (
+        {tab === "situation" && view && text.trim() && (
           <>
             <Evidence observed={observed} back={(length) => setObserved(observed.slice(0, length))} />
-            <div class="situation">
+            {!current && wrong && <p class="hint">What stands below is of the text before.</p>}
+            <div class="situation" inert={!current}>
               <div class="left">
                 <DecisionCard view={view} busy={busy} />
                 {weighed}
@@ -178,7 +189,7 @@ function Studio() {
             {!online && start.beyond > 0 && <p class="hint">What the states in this page do not cover has a probability of {(100 * start.beyond).toFixed(1)} % after the answers that the plan asks for. Readings are on a grid.</p>}
           </>
         )}
-        {tab === "plan" && text.trim() && <Plan situation={situation} choosable={choosable} online={online} />}
+        {tab === "plan" && text.trim() && <Plan situation={situation} choosable={choosable} online={online} said={wrong} />}
         {tab === "file" && <FileView text={text} revision={revision} change={edit} type={type} checked={checked} online={online} />}
         {tab === "sessions" && <Sessions choosable={choosable} />}
       </main>

@@ -10,12 +10,19 @@ const [FEW, MANY] = [8, 80]; // nodes of a plan: to begin with, and at most
 
 interface Item { index: number; node: PlanNode; children: Item[] }
 
-export function Plan({ situation, choosable, online }: { situation: Situation; choosable: Choosable; online: boolean }) {
+// `said` is what the page says already of what is wrong.
+export function Plan({ situation, choosable, online, said }: { situation: Situation; choosable: Choosable; online: boolean; said: string }) {
   const [policy, setPolicy] = useState(situation.policy);
   const [versus, setVersus] = useState("");
   const [plans, setPlans] = useState<PlanTree | TwoPlans | null>(null);
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(true);
+  const [followed, setFollowed] = useState(situation.policy);
+  if (followed !== situation.policy) { // the studio's policy has been changed; an effect might undo what has been chosen here since
+    setFollowed(situation.policy);
+    setPolicy(situation.policy);
+  }
+  useEffect(() => setPlans(null), [situation.problem, situation.observed, situation.turned]); // that plan is of something else
   useEffect(() => {
     if (!online) return;
     const stop = new AbortController();
@@ -26,6 +33,7 @@ export function Plan({ situation, choosable, online }: { situation: Situation; c
     asked(FEW, 5).then(() => asked(MANY, 10), () => asked(MANY, 10)).then(() => setBusy(false)).catch((error) => {
       if (stop.signal.aborted) return;
       setBusy(false);
+      setPlans(null);
       setWrong(error instanceof Refused ? error.detail : String(error));
     });
     return () => stop.abort();
@@ -39,7 +47,7 @@ export function Plan({ situation, choosable, online }: { situation: Situation; c
         <PolicyChoice label="plan of" value={policy} set={setPolicy} {...choosable} />
         <PolicyChoice label="beside" value={versus} set={setVersus} none="nobody" {...choosable} />
       </p>
-      {wrong && <p class="wrong" role="alert">{wrong}</p>}
+      {wrong && wrong !== said && <p class="wrong" role="alert">{wrong}</p>}
       {busy && <p class="hint" role="status">The plan is being followed …</p>}
       {parts.length > 0 && <p>They part {parts.length === 1 ? "once" : `at ${parts.length} places`}, which a recovery comes to with {percent(parts.reduce((sum, part) => sum + part.probability, 0))}. Those places have a mark.</p>}
       {trees.length === 2 && parts.length === 0 && <p>They do the same.</p>}
@@ -117,7 +125,7 @@ function Tree({ plan, marked }: { plan: PlanTree; marked: Set<number> }) {
                 title={`${answerOf(node) && `after ${answerOf(node)} `}(${percent(node.probability)}): ${words}, ${quantity(node.loss, plan.unit)} from here on`}
               >
                 {marked.has(item.index) && <span class="hidden">here the two part: </span>}
-                <span class="line">{answerOf(node) && <i>{answerOf(node)} </i>}<small>{percent(node.probability)}</small>{!more && <b> · {quantity(node.loss, plan.unit)}</b>}</span>
+                <span class="line numbers">{answerOf(node) && <i>{answerOf(node)}</i>} <small>{percent(node.probability)}</small>{!more && <b> · {quantity(node.loss, plan.unit)}</b>}</span>
                 <span class="line">{more && <span aria-hidden="true">{closed.has(item.index) ? "▸ " : "▾ "}</span>}{words}{node.beyond && " …"}</span>
               </button>
             );

@@ -41,7 +41,7 @@ export function Sessions({ choosable }: { choosable: Choosable }) {
           {sorted.map((line) => (
             <li key={line.session}>
               <button type="button" class="session" aria-pressed={open === line.session} onClick={() => setOpen(line.session)}>
-                <b>{line.session}</b> <span class={`status ${line.status.replaceAll(" ", "-")}`}>{line.status}</span>
+                <b>{line.session}</b> <span class={`status ${line.status.replaceAll(" ", "-")}`}>{line.status === "waiting" ? "waiting for a person" : line.status}</span>
                 <small>{line.problem} · {line.policy} · {day(line.started)} · {quantity(line.cost)}</small>
               </button>
             </li>
@@ -58,18 +58,31 @@ function One({ name, choosable }: { name: string; choosable: Choosable }) {
   const [view, setView] = useState<SessionView | null>(null);
   const [story, setStory] = useState<Story | null>(null);
   const [wrong, setWrong] = useState("");
+  const [by, setBy] = useState("");
   const path = `sessions/${encodeURIComponent(name)}`;
   useEffect(() => {
     let later = 0;
+    let [asked, shown] = [0, 0]; // stories may come in another order than they were asked for
+    let heard = false;
+    const follow = async (mine: number) => {
+      const found = await ask<Story>(`${path}/story`);
+      if (mine < shown) return;
+      shown = mine;
+      setWrong("");
+      setStory(found);
+    };
     const refresh = () => {
       window.clearTimeout(later);
-      later = window.setTimeout(() => ask<Story>(`${path}/story`).then(setStory, (error) => setWrong(String(error.detail ?? error))), 60);
+      later = window.setTimeout(() => void follow(++asked).catch((error) => setWrong(String(error.detail ?? error))), 60);
     };
     refresh();
-    ask<SessionView>(path).then(setView, (error) => setWrong(String(error.detail ?? error)));
+    ask<SessionView>(path).then((found) => heard || setView(found), (error) => setWrong(String(error.detail ?? error)));
     const live = new EventSource(`/api/${path}/live`);
     live.addEventListener("event", refresh);
-    live.addEventListener("session", (event) => setView(JSON.parse((event as MessageEvent<string>).data) as SessionView));
+    live.addEventListener("session", (event) => {
+      heard = true; // and what was asked for before is older than this
+      setView(JSON.parse((event as MessageEvent<string>).data) as SessionView);
+    });
     return () => {
       live.close();
       window.clearTimeout(later);
@@ -79,7 +92,7 @@ function One({ name, choosable }: { name: string; choosable: Choosable }) {
     <section class="story-of" aria-label={`Session ${name}`}>
       <h2>{name}</h2>
       {wrong && <p class="wrong" role="alert">{wrong}</p>}
-      {view?.asked && <Question path={path} view={view} />}
+      {view?.asked && <Question key={view.asked.token} path={path} view={view} by={by} setBy={setBy} />}
       {view?.in_doubt && <p class="verdict bad">In doubt: {view.in_doubt}. Once nothing moves any more, say what became of it with <code>aquamend session settle</code>.</p>}
       {story ? <p class="verdict">{story.verdict}</p> : !wrong && <p class="hint" role="status">Its story is being told …</p>}
       <Recorded name={name} />
@@ -89,12 +102,18 @@ function One({ name, choosable }: { name: string; choosable: Choosable }) {
   );
 }
 
-function Question({ path, view }: { path: string; view: SessionView }) {
-  const [by, setBy] = useState("");
+// One question; the next one has a note and an answer of its own, and only who answers stays.
+function Question({ path, view, by, setBy }: { path: string; view: SessionView; by: string; setBy: (name: string) => void }) {
   const [note, setNote] = useState("");
   const [said, setSaid] = useState("");
+  const [sent, setSent] = useState(false);
   const answer = (granted: boolean) => {
-    ask(`${path}/answer`, { token: view.asked!.token, granted, by, note }).then(() => setSaid(granted ? "allowed" : "refused"), (error) => setSaid(error instanceof Refused ? error.detail : String(error)));
+    setSent(true);
+    setSaid("being sent …");
+    ask(`${path}/answer`, { token: view.asked!.token, granted, by, note }).then(() => setSaid(granted ? "allowed" : "refused"), (error) => {
+      setSent(false);
+      setSaid(error instanceof Refused ? error.detail : String(error));
+    });
   };
   return (
     <form class="card question" onSubmit={(event) => event.preventDefault()}>
@@ -102,8 +121,8 @@ function Question({ path, view }: { path: string; view: SessionView }) {
       <p><b>{view.asked!.act}</b> ({view.asked!.reason})</p>
       <label>your name <input value={by} required onInput={(event) => setBy(event.currentTarget.value)} /></label>
       <label>note <input value={note} onInput={(event) => setNote(event.currentTarget.value)} /></label>
-      <button type="button" class="answer" disabled={!by} onClick={() => answer(true)}>approve</button>
-      <button type="button" class="answer" disabled={!by} onClick={() => answer(false)}>refuse</button>
+      <button type="button" class="answer" disabled={!by.trim() || sent} onClick={() => answer(true)}>approve</button>
+      <button type="button" class="answer" disabled={!by.trim() || sent} onClick={() => answer(false)}>refuse</button>
       <span role="status">{said}</span>
     </form>
   );

@@ -101,7 +101,8 @@ const [WIDTH, HEIGHT] = [600, 120];
 
 function Densities({ probe, observe }: { probe: ProbeAnswers; observe: (seen: Observation) => void }) {
   const [low, high] = [probe.low!, probe.high!];
-  const [reading, setReading] = useState((low + high) / 2);
+  const [chosen, setReading] = useState((low + high) / 2);
+  const reading = Math.min(high, Math.max(low, chosen)); // what it may read moves with what is known
   const peak = Math.max(...probe.curves[0]!.density) || 1;
   const decimals = Math.max(0, Math.min(6, Math.ceil(2 - Math.log10(high - low))));
   const value = Number(reading.toFixed(decimals));

@@ -12,7 +12,6 @@ import numpy as np
 from aquamend.arrays import Floats, Indices
 from aquamend.belief.state import CAUSES, FALSE_ALARM, UNRESOLVED
 from aquamend.errors import InvalidRun
-from aquamend_lab.analysis.groups import stratified
 from aquamend_lab.analysis.statistics import (
     AttributionScores,
     Interval,
@@ -24,7 +23,7 @@ from aquamend_lab.analysis.statistics import (
     zero_rollback_and_success_rate,
     zero_rollback_rate,
 )
-from aquamend_lab.analysis.table import RESTART, RunTable, knows_the_truth, where_of
+from aquamend_lab.analysis.table import RESTART, RunTable, knows_the_truth, stratified, where_of
 
 SAFE_STOP = "last_resort"
 """The ending of a task that was stopped safely, nothing else being admissible."""

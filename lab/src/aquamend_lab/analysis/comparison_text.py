@@ -14,10 +14,9 @@ from rich.text import Text
 
 from aquamend.codec import json_number
 from aquamend.text import FAINT, HEADING, Heading, column, grid_of, percent, quantity, shown
-from aquamend_lab.analysis.comparison import Comparison, Driver
-from aquamend_lab.analysis.groups import group_name
+from aquamend_lab.analysis.comparison import Comparison, ComparisonVerdict, Conclusion, Driver, mean_side, verdict_of
 from aquamend_lab.analysis.metrics import COMPARABLE
-from aquamend_lab.analysis.verdict import ComparisonVerdict, Conclusion, mean_side, verdict_of
+from aquamend_lab.analysis.table import group_name
 
 SMALLEST_P = 1e-4
 

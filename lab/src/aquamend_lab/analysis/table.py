@@ -1,12 +1,13 @@
 """A run's data frame, spread out: a row for every scenario, a column for every policy, an array for every field.
 
-Everything that is shown about a run comes from here: summaries, comparisons, checks and drawings.
+Everything that is shown about a run comes from here: summaries, comparisons, checks and drawings. Groups of scenarios,
+such as ``{"n": 6}``, are first: which are the same, what kind they are, and how they are called.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,46 @@ from numpy.typing import NDArray
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.codec import LARGEST
 from aquamend.errors import InvalidRun
-from aquamend_lab.analysis.groups import USUAL_KINDS, GroupKey, distinct_groups, group_key, pooled
+from aquamend.text import shown
 from aquamend_lab.analysis.statistics import difference
-from aquamend_lab.records import PROBLEM, Run
+from aquamend_lab.records import KIND, PROBLEM, STRATUM, USUAL_KINDS, Run
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+GroupKey = tuple[tuple[str, Any], ...]
+"""A group that can be looked up."""
+
+
+def group_key(group: Mapping[str, Any]) -> GroupKey:
+    """Return a group with its names sorted: in which order they were written does not matter."""
+    return tuple(sorted(group.items()))
+
+
+def distinct_groups(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return every group once, in order of first appearance."""
+    return list({group_key(group): group for group in groups}.values())
+
+
+def pooled(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
+    """Return whether groups only divide what was drawn, so that all of them together are worth a mean."""
+    found = distinct_groups(groups)
+    return len(found) > 1 and all(
+        group and all(kinds.get(name) in (KIND, STRATUM) for name in group) for group in found
+    )
+
+
+def stratified(groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> bool:
+    """Return whether groups were drawn in fixed numbers, so that a mean over all of them is resampled within each."""
+    return pooled(groups, kinds) and all(kinds[name] == STRATUM for group in groups for name in group)
+
+
+def group_name(group: Mapping[str, Any] | None) -> str:
+    """Return a group in words: ``n = 6``; ``all`` for all scenarios together, ``no group`` for those without one."""
+    if group is None:
+        return "all"
+    return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in group.items()) or "no group"
+
 
 Record = dict[str, Any]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from aquamend.belief import InformationState, surprises
 from aquamend.belief.state import normalised
 from aquamend.decision.steps import Escalate, Step
 from aquamend.errors import InvalidRun
-from aquamend.policies import DescribedPolicy, Description, Policy, policy_named
+from aquamend.policies import Description, Policy, policy_named
 from aquamend.problem import Problem
 from aquamend.problem.model import Cause, Hypothesis
 from aquamend.recovery import Act, Measure, Receipt, Recovery, Verdict
 from aquamend.testing.model_world import ModelWorld
+from aquamend_lab.benchmarks.contestants import FacingAVersion, description_of
 from aquamend_lab.benchmarks.problem_folder import sound_problem
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, failed_under, generator, stream
 from aquamend_lab.benchmarks.suite import RecoverySuite
@@ -92,31 +93,12 @@ class Surprised:
     @property
     def description(self) -> Description:
         """The policy's own, under a title that says so."""
-        about = _description_of(self.name)
+        about = description_of(self.name)
         return replace(about, title=f"{about.title}, person if surprised (< {self.below:g})", marker="P")
 
     def next_step(self, state: InformationState) -> Step:
         """Return the call for a person after a surprise, else the policy's step."""
         return Escalate() if surprises(state, below=self.below) else policy_named(self.name).next_step(state)
-
-
-@dataclass(frozen=True, slots=True)
-class FacingAVersion:
-    """A policy as it is, under a title that says which version of the scenarios it faces."""
-
-    name: str
-    version: str
-    colour: str
-
-    @property
-    def description(self) -> Description:
-        """The policy's own, under a title that says so."""
-        about = _description_of(self.name)
-        return replace(about, title=f"{about.title}, {self.version}", colour=self.colour)
-
-    def next_step(self, state: InformationState) -> Step:
-        """Return the policy's step."""
-        return policy_named(self.name).next_step(state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +112,6 @@ class CallAPerson:
     def next_step(self, state: InformationState) -> Step:
         """Return the call."""
         return Escalate()
-
-
-def _description_of(name: str) -> Description:
-    return cast(DescribedPolicy, policy_named(name)).description
 
 
 ALONE = {f"{name}-alone": name for name in ("aquamend", "robust-0.3")}

@@ -6,78 +6,23 @@ from pathlib import Path
 
 from aquamend import plugins
 from aquamend.errors import UnknownName
-from aquamend_lab.benchmarks import m1, m1_depth
 from aquamend_lab.benchmarks.beyond import BEYOND
+from aquamend_lab.benchmarks.m1 import M1
+from aquamend_lab.benchmarks.m1_depth import M1_DEPTH, M1_DEPTH_SCALED
 from aquamend_lab.benchmarks.m1_proxy import ProxySuite
-from aquamend_lab.benchmarks.networks_suite import NETWORK_SUITE
+from aquamend_lab.benchmarks.outside_suites import NETWORK_SUITE, TEXTBOOK_SUITE
 from aquamend_lab.benchmarks.pouring_suites import POURING_SUITES
 from aquamend_lab.benchmarks.problem_folder import problem_folder
-from aquamend_lab.benchmarks.suite import SUITE_PARTS, RecoverySuite, Suite
-from aquamend_lab.benchmarks.t4.suites import T4_SUITES
-from aquamend_lab.benchmarks.textbook_suite import TEXTBOOK_SUITE
-from aquamend_lab.records import SIZE
-
-M1 = RecoverySuite(
-    name=m1.NAME,
-    description=(
-        "4,000 small random graphs (800 for each of five seeds) with shared rollbacks, false alarms, and independent "
-        "or correlated failures, small enough to solve exactly: realised loss on a hidden truth, exact expected risk."
-    ),
-    scenarios=800,
-    seeds=5,
-    policies=(
-        "oracle",
-        "exact",
-        "lookahead-3",
-        "lookahead-2",
-        "aquamend",
-        "troubleshooting",
-        "troubleshooting-1",
-        "greedy-repair",
-        "decoupled",
-        "greedy",
-        "restart",
-        "veritrace",
-        "no-reprobe",
-        "linear-chain",
-    ),
-    make=m1.make,
-)
-
-M1_DEPTH = RecoverySuite(
-    name=m1_depth.NAME,
-    description=(
-        "One of n = 3 … 6 beliefs changed, and probes pay only in sequence: what planning ahead is worth. Every hidden "
-        "realisation is played; decision time and memory are measured."
-    ),
-    scenarios=len(m1_depth.SIZES),
-    seeds=500,
-    policies=("aquamend", "lookahead-2", "lookahead-3", "exact"),
-    make=m1_depth.make,
-    time_decisions=True,
-    groups={"n": SIZE},
-)
-
-M1_DEPTH_SCALED = RecoverySuite(
-    name=m1_depth.SCALED_NAME,
-    description=(
-        "The same diagnostic up to n = 20, with probe costs scaled so that searching to the end stays worth it at "
-        "every n while no short horizon can see that."
-    ),
-    scenarios=len(m1_depth.SCALED_SIZES),
-    seeds=10,
-    policies=("aquamend", "troubleshooting", "greedy-repair", "lookahead-2", "lookahead-3", "certified", "exact"),
-    make=m1_depth.make_scaled,
-    time_decisions=True,
-    groups={"n": SIZE},
-)
-
-_M1: list[Suite] = [M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite()]
+from aquamend_lab.benchmarks.suite import SUITE_PARTS, Suite
+from aquamend_lab.benchmarks.t4_suites import T4_SUITES
 
 OUTSIDE: tuple[Suite, ...] = (NETWORK_SUITE, TEXTBOOK_SUITE)
 """Problems that nobody here wrote."""
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in [*_M1, *T4_SUITES, BEYOND, *POURING_SUITES, *OUTSIDE]}
+_ALL: tuple[Suite, ...] = (
+    M1, M1_DEPTH, M1_DEPTH_SCALED, ProxySuite(), *T4_SUITES, BEYOND, *POURING_SUITES, *OUTSIDE,
+)  # fmt: skip
+SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}
 
 EXECUTED = tuple(suite.name for suite in POURING_SUITES)
 """Suites of the simulated robot whose records are kept in results/: contact physics comes out the same on one kind of

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from aquamend.belief import InformationState, Observation
 from aquamend.belief.state import normalised
 from aquamend.decision.steps import Decision, NewDeclaration, RollBack, Step
 from aquamend.decision.terminal import best_terminal, correction
 from aquamend.errors import UnknownName
-from aquamend.policies import Description, Policy, policy_named
+from aquamend.policies import DescribedPolicy, Description, Policy, policy_named
 from aquamend.policies.policy import hand_over
 from aquamend.problem import Problem
 from aquamend.problem.graph import Value
@@ -92,6 +92,30 @@ class FromMemory:
         if key not in self._known:
             self._known[key] = self.policy.next_step(state)
         return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class FacingAVersion:
+    """A policy as it is, under a title that says which version of the scenarios it faces."""
+
+    name: str
+    version: str
+    colour: str
+
+    @property
+    def description(self) -> Description:
+        """The policy's own, under a title that says so."""
+        about = description_of(self.name)
+        return replace(about, title=f"{about.title}, {self.version}", colour=self.colour)
+
+    def next_step(self, state: InformationState) -> Step:
+        """Return the policy's step."""
+        return policy_named(self.name).next_step(state)
+
+
+def description_of(name: str) -> Description:
+    """Return what one of our policies says of itself."""
+    return cast(DescribedPolicy, policy_named(name)).description
 
 
 def check_names(names: list[str], *, also: tuple[str, ...] = ()) -> None:

@@ -25,8 +25,7 @@ from aquamend.errors import UnknownName
 from aquamend.problem import Problem
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.model import Hypothesis, JointModel
-from aquamend_lab.benchmarks.m1 import JOINT_ODDS, MODES, MONITOR_D_PRIME, SIZES, WIRINGS, joined_pairs
-from aquamend_lab.benchmarks.m1_graph import random_graph
+from aquamend_lab.benchmarks.m1 import JOINT_ODDS, MODES, MONITOR_D_PRIME, SIZES, WIRINGS, joined_pairs, random_graph
 from aquamend_lab.benchmarks.scenario import generator
 from aquamend_lab.benchmarks.suite import Played
 from aquamend_lab.records import SIZE

@@ -17,8 +17,7 @@ from aquamend.errors import AquaMendError, UnknownName
 from aquamend.policies import AquaMend
 from aquamend.problem.model import Cause, Declaration
 from aquamend.recovery import Act, Measure
-from aquamend_lab.benchmarks.play import step_text
-from aquamend_lab.benchmarks.posterior_records import Probabilities
+from aquamend_lab.benchmarks.play import Probabilities, step_text
 from aquamend_lab.benchmarks.scenario import Scenario, Truth, generator
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.pouring import task
@@ -28,7 +27,7 @@ from aquamend_lab.pouring.mujoco import judging, world
 from aquamend_lab.pouring.mujoco.dimensions import CUPS
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, Episode, until_alarm
 from aquamend_lab.pouring.mujoco.judging import truth_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, MishapSize, draw_scales_off, draw_scene, draw_trouble
+from aquamend_lab.pouring.mujoco.trouble import Mishap, MishapSize, draw_scales_off, draw_scene, draw_trouble
 from aquamend_lab.pouring.mujoco.world import Moment, PouringRobot
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, TARGET, CupValues, Stage, binding, quantity
@@ -214,8 +213,7 @@ def make(
 
 def _roles(declared: CupValues) -> dict[str, str]:
     """Return the beliefs about cups by role: the cup declared least full, the next, and the other."""
-    cups = sorted(CUPS, key=lambda cup: (declared.quantity_g[CUPS.index(cup)], cup))
-    roles = dict(zip(cups, ("target", "next", "other"), strict=True))
+    roles = dict(zip(declared.by_amount(), ("target", "next", "other"), strict=True))
     amounts = {quantity(cup): f"quantity of the {role}" for cup, role in roles.items()}
     return amounts | {binding(cup): f"binding of the {role}" for cup, role in roles.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from aquamend.belief import InformationState
 from aquamend.errors import InvalidProblem, InvalidRun
 from aquamend.files import load_problem
 from aquamend.problem import Problem
-from aquamend_lab.benchmarks.scenario import Expectations, Scenario, generator, truths_of_model
+from aquamend_lab.benchmarks.scenario import Expectations, Scenario, one_drawn, truths_of_model
 from aquamend_lab.benchmarks.suite import RecoverySuite
 from aquamend_lab.records import PROBLEM
 
@@ -115,14 +115,12 @@ class _Files:
         suite = self.folder.resolve().name
         state = self.states[number]
         possible = truths_of_model(state, suite, seed, number)
-        weights = [truth.weight for truth in possible]
-        drawn = generator(f"{suite} truth", seed, number).choice(len(possible), p=weights)
         return Scenario(
             suite,
             seed,
             number,
             state,
-            truths=(replace(possible[int(drawn)], weight=1.0),),
+            truths=(one_drawn(possible, suite, seed, number),),
             possible=possible,
             group={"problem": self.names[number]},
             expected=self.expected[number],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -194,18 +195,12 @@ def _nothing(sides: list[tuple[Side, Side]], metric: str) -> str:
 
 
 def _print(found: list[list[Comparison]], *, as_json: bool) -> None:
-    family = sum(len(several) for several in found)
+    from aquamend_lab.analysis.comparison_text import as_data, print_comparisons
+
+    family = sum(map(len, found))
     for several in found:
         if as_json:
-            from aquamend_lab.analysis.comparison_text import as_data
-
             for one in several:
                 print_json(as_data(one))
         else:
-            _print_text(several, family)
-
-
-def _print_text(several: list[Comparison], family: int) -> None:
-    from aquamend_lab.analysis.comparison_text import print_comparisons
-
-    print_text(lambda console: print_comparisons(several, console, family=family))
+            print_text(partial(print_comparisons, several, family=family))

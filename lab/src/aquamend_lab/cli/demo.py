@@ -104,7 +104,7 @@ def _tell(scene: str, names: list[str], stage: str, seed: int) -> list[Shown]:
 def _episode(scene: str, stage: str, seed: int) -> Episode:
     """Return a scene by name, or one of a suite's: ``pouring-v3:20``."""
     from aquamend_lab.benchmarks.pouring_suites import episode_of
-    from aquamend_lab.pouring.demonstration.scenes import demo_episode
+    from aquamend_lab.pouring.demonstration.phrases import demo_episode
 
     suite, colon, number = scene.partition(":")
     if not colon:

@@ -7,23 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from aquamend.cli.options import AsJson
 from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.errors import AquaMendError
-from aquamend_lab.analysis.figures.appearance import described_by, styles_in
+from aquamend.text import FAINT, Heading, grid_of, shown
+from aquamend_lab.analysis.drawing import described_by, styles_in
+from aquamend_lab.analysis.report.document import Column, Table
 from aquamend_lab.records import RunFolder, with_stories
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from aquamend_lab.analysis.report.analysed import Analysed
+    from aquamend_lab.analysis.report.suite_section import Analysed
     from aquamend_lab.records import Run
-from rich.console import Console
-from rich.text import Text
-
-from aquamend.text import FAINT, Heading, grid_of, shown
-from aquamend_lab.analysis.report.document import Column, Table
 
 
 def report(
@@ -105,7 +102,7 @@ def _usual_place(runs: list[Run]) -> Path:
 
 
 def _print_summaries(runs: list[Run]) -> None:
-    from aquamend_lab.analysis.summary import as_data, summarise, summarise_together
+    from aquamend_lab.analysis.metrics import as_data, summarise, summarise_together
     from aquamend_lab.analysis.table import table_of
 
     lines = []
@@ -121,7 +118,6 @@ def _print_summaries(runs: list[Run]) -> None:
 def _print_done(console: Console, found: list[Analysed], written: list[Path]) -> None:
     from aquamend_lab.analysis.report.provenance import notices
     from aquamend_lab.analysis.report.tables import compact_table
-    from aquamend_lab.cli.report import print_table
 
     with described_by(styles_in(one.run.manifest for one in found)):
         for one in found:

@@ -54,7 +54,6 @@ class Drawn(NamedTuple):
     trouble: str
     seen_off: Floats
     shift: Floats
-    rings: bool
 
 
 def drawn(rng: np.random.Generator) -> Drawn:
@@ -66,7 +65,7 @@ def drawn(rng: np.random.Generator) -> Drawn:
         off = {"nothing": seen_off, "misperceived": seen_off, "swapped": np.full(2, np.inf)}.get(trouble, shift)
         far = bool(np.abs(off).max() > NEAR_M) or trouble == "dropped"
         if rng.random() < (RINGS if far else RINGS_FALSELY):
-            return Drawn(trouble, seen_off, shift, True)
+            return Drawn(trouble, seen_off, shift)
 
 
 @cache

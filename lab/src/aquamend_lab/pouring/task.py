@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import combinations
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -106,6 +107,15 @@ def binding(cup: str) -> str:
     return f"binding_{cup}"
 
 
+IN_PLACE = "all in place"
+
+
+def arrangements(cups: Sequence[str]) -> dict[str, tuple[str, str] | None]:
+    """Return what localising may tell: every cup in its place, or two of them exchanged."""
+    pairs = {f"{one} and {other} exchanged": (one, other) for one, other in combinations(cups, 2)}
+    return {IN_PLACE: None, **pairs}
+
+
 def cups_of(graph: RecoveryGraph) -> tuple[str, ...]:
     """Return the cups that a graph of this task is about."""
     return tuple(cup for cup in CUPS if quantity(cup) in graph.belief_index)
@@ -165,6 +175,10 @@ class CupValues:
     camera: str = SOUND
     scales: str = SOUND
 
+    def by_amount(self) -> tuple[str, ...]:
+        """Return the cups by what each holds, the least full first; of equal ones the first by name."""
+        return tuple(cup for _, cup in sorted(zip(self.quantity_g, CUPS, strict=False)))
+
 
 def decided(
     cups: Sequence[str],
@@ -220,10 +234,6 @@ class PouringTask:
         """Return the beliefs whose declared value is not true: the one rule for model, world and judge."""
         facts = self.values(true)
         return tuple(b.name for b in self._beliefs() if differs(said[b.name], facts[b.name], b.tolerance))
-
-    def restarted(self, reading_g: Sequence[float], position_mm: Sequence[float]) -> CupValues:
-        """Return what is declared after starting over: all that the same camera reads now, and what follows from it."""
-        return decided(self.cups, reading_g, position_mm, SOUND)
 
     def left_wrong(self, beliefs: Iterable[str]) -> float:
         """Return what leaving these beliefs wrong costs."""

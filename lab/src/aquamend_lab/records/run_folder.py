@@ -1,20 +1,167 @@
-"""The folder of one run: a manifest, and one JSON line for each (scenario, policy, seed)."""
+"""The folder of one run: a manifest, and one JSON line for each (scenario, policy, seed); all of it as a data frame.
+
+A run may come from anywhere, so what its files look like is said here, for who reads one to go by. Numbers are checked
+where they are read, by name: see ``RunTable.column``. What the names in a scenario's group stand for is declared in the
+manifest by the suite.
+"""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
+
 from aquamend.errors import InvalidRun
 from aquamend_lab.records.lines import Allowance, parsed, read_lines
-from aquamend_lab.records.shapes import ANNOTATION, MANIFEST, TIMING, misfit, record_fault
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+KIND = "kind"
+"""What kind of scenario was drawn: a mean over all kinds is one over scenarios."""
+STRATUM = "stratum"
+"""The same, drawn in numbers that were fixed beforehand: intervals of that mean are resampled within each."""
+SETTING = "setting"
+"""How the same scenarios were varied: pairs of different settings are not independent of each other."""
+SIZE = "size"
+"""What was varied on purpose, such as how large a scenario is: a mean over its values is one over how it was varied."""
+PROBLEM = "problem"
+"""Which problem it is, of which only the truth is drawn: what is expected of a policy there is one exact number."""
+
+KINDS = (KIND, STRATUM, SETTING, SIZE, PROBLEM)
+
+USUAL_KINDS: Mapping[str, str] = {"factor": KIND, "stage": STRATUM, "family": STRATUM, "setting": SETTING}
+"""For suites that declare nothing; every other name is a size."""
+
+
+Shape = Any
+"""A type; a text that a value must be; ``(…)`` where one of several must fit; ``[…]`` for a list of one shape; or a
+mapping from names to shapes, where a name that ends in ``?`` may be missing and ``*`` stands for every name."""
+
+NUMBER: Shape = (float, int, "inf", "-inf")
+PROBABILITY: Shape = (float, int)
+PLAIN: Shape = (str, *NUMBER, bool, NoneType)
+TEXTS: Shape = ([str], NoneType)
+
+ABOUT: Shape = {"suite": str, "scenario": int, "seed": int, "group": {"*": PLAIN}}
+TIMING: Shape = ABOUT | {"policy": str}
+RECORD: Shape = TIMING | {
+    "ending?": (str, NoneType),
+    "left?": TEXTS,
+    "faults?": TEXTS,
+    "declarations?": ([{"event": str, "when": str, "so": (bool, NoneType), "q": (NUMBER, NoneType)}], NoneType),
+    "posterior?": ({"beliefs": [str], "at": [([PROBABILITY], NoneType)]}, NoneType),
+}
+ANNOTATION: Shape = ABOUT | {
+    "truths?": ([{"failed?": TEXTS, "rollback?": ({"*": TEXTS}, NoneType), "minimal_reprobe?": TEXTS}], NoneType),
+    "features?": (
+        {
+            "first_commands?": (
+                {"*": {"command": str, "total_variation": NUMBER, "predicted_loss": NUMBER}}, NoneType
+            ),
+        }, NoneType
+    ),
+}  # fmt: skip
+MANIFEST: Shape = {
+    "suite": str, "policies": [str], "scenarios": int, "seeds": int, "reference?": (str, NoneType),
+    "normalised?": ({"*": (float, int)}, NoneType),
+    "full?": ({"policies": [str], "scenarios": int, "seeds": int}, NoneType),
+}  # fmt: skip
+
+LARGEST = 1 << 63
+"""Whole numbers are smaller, as in any table."""
+
+_NAMES = {str: "text", int: "whole number", float: "number", bool: "answer", dict: "object", list: "list"}
+
+
+def misfit(value: Any, shape: Shape, name: str = "it") -> str:
+    """Return the first place where a value is not of a shape, with what is there; nothing where it fits."""
+    match shape:
+        case dict():
+            return _misfit_in(value, shape, name) if isinstance(value, dict) else _no(value, dict, name)
+        case [inner] if isinstance(shape, list):
+            if not isinstance(value, list):
+                return _no(value, list, name)
+            return next((fault for each in value if (fault := misfit(each, inner, name))), "")
+        case tuple():
+            faults = [misfit(value, one, name) for one in shape]
+            if "" in faults:
+                return ""
+            return faults[0] if isinstance(shape[0], dict | list) else f"{value!r:.80} for {name!r}, which is not plain"
+        case str():
+            return "" if value == shape else _no(value, str, name)
+        case _:
+            fits = isinstance(value, shape) and (shape is bool or not isinstance(value, bool))
+            small = not isinstance(value, int) or abs(value) < LARGEST
+            return "" if fits and small else _no(value, shape, name)
+
+
+def record_fault(record: Any) -> str:
+    """Return what is wrong with a record; nothing where its readers can go by it."""
+    if fault := misfit(record, RECORD):
+        return fault
+    kept = record.get("posterior") or {"at": ()}
+    uneven = any(at is not None and len(at) != len(kept["beliefs"]) for at in kept["at"])
+    return "a posterior with more or fewer probabilities than beliefs" if uneven else ""
+
+
+def _misfit_in(value: dict[str, Any], shapes: dict[str, Shape], name: str) -> str:
+    for key, shape in shapes.items():
+        plain = key.removesuffix("?")
+        names = value if key == "*" else [plain] if plain in value or plain == key else []
+        for each in names:
+            if fault := misfit(value.get(each), shape, each if name == "it" else f"{name}.{each}"):
+                return fault
+    return ""
+
+
+def _no(value: Any, kind: type, name: str) -> str:
+    return f"{value!r:.80} for {name!r}, which is no {_NAMES.get(kind, kind.__name__)}"
+
+
+FIRST = ("suite", "seed", "scenario", "policy", "error")
+"""The columns that every frame has, whatever was recorded."""
+
+
+def frame_of(records: Sequence[Record], timings: Sequence[Record]) -> DataFrame:
+    """Return a line for each record, with its group as ``group.NAME`` and, where it was timed, its times.
+
+    Columns of numbers are floats, NaN where nothing is known; of answers, booleans that may be unknown; all else
+    (steps, endings, probabilities) is as it was written.
+    """
+    import pandas
+
+    timed = {(line["seed"], line["scenario"], line["policy"]): line for line in timings}
+    lines = [
+        {f"group.{name}": value for name, value in record.get("group", {}).items()}
+        | timed.get((record["seed"], record["scenario"], record["policy"]), {})
+        | record
+        for record in records
+    ]
+    names = dict.fromkeys([*FIRST, *(name for line in lines for name in line if name != "group")])
+    return pandas.DataFrame({name: _column([line.get(name) for line in lines]) for name in names})
+
+
+def _column(values: list[Any]) -> Any:
+    import pandas
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return pandas.array(values, dtype="boolean")
+    if kinds <= {bool, int, float, str} and all(value in ("inf", "-inf") for value in values if type(value) is str):
+        try:
+            return np.array([math.nan if value is None else float(value) for value in values])
+        except OverflowError:  # a whole number beyond any float: left as it was written
+            pass
+    return pandas.Series(values, dtype=object)
+
 
 Record = dict[str, Any]
 Key = tuple[int, int, str]
@@ -96,7 +243,7 @@ class Run:
 
     def frame(self) -> DataFrame:
         """Return the run as a pandas data frame, a line for each recovery: see ``frame_of``."""
-        from aquamend_lab.records.frame import frame_of
+        from aquamend_lab.records.run_folder import frame_of
 
         return frame_of(self.records, self.timings)
 

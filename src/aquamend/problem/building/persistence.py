@@ -82,7 +82,7 @@ def _split(problem: Problem, probe: str, share: float) -> Problem:
     kernels = {name: _repeated(kernel, model, origin, new) for name, kernel in model.kernels.items()}
     rows = dict(zip(new, (part.row for _, part in parts), strict=True))
     if isinstance(channel, Outcomes):
-        kernels[probe] = Discrete(channel.outcomes, rows)
+        kernels[probe] = Discrete(channel.outcomes, rows, channel.numbers)
     elif isinstance(channel, Readings):
         kernels[probe] = Mixture(rows, channel.outliers)
     grown = (

@@ -74,7 +74,8 @@ def condition_faults(where: str, condition: str, vocabulary: Vocabulary) -> Iter
         vocabulary.where(condition)
     except UnknownCondition as error:
         valid = [*vocabulary.words, *(vocabulary.names if vocabulary.listed or not vocabulary.words else ())]
-        yield Fault(where, f"{error.word!r} names no cause, belief or hypothesis", "rename it", error.word, valid)
+        said = f"{error.word!r} names no cause, belief or hypothesis"
+        yield Fault(where, said, error.instead or "rename it", error.word, valid)
 
 
 def names_where(conditions: Iterable[str], vocabulary: Vocabulary) -> list[str]:

@@ -93,6 +93,8 @@ class Vocabulary:
             return np.zeros(len(left), dtype=bool)
         if right in self.truth:
             others: Sequence[Value | None] = self.truth[right].tolist()
+            if (sign != "=" and not numbers) or any(isinstance(b, str) == numbers for b in others if b is not None):
+                return None  # text is not more than text, and never a number
         else:
             value = _number(right) if numbers else right
             if value is None or (not numbers and sign != "="):

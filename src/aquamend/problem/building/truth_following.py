@@ -90,6 +90,8 @@ def rows_following(
         missing = [belief for belief in own if truth[belief][s] is None]
         if missing:
             without.setdefault(missing[0], []).append(name)
+        elif any(isinstance(truth[belief][s], str) for belief in own):
+            found[name] = standing_in(row)  # a text that is true of a number is a fault where it stands
         else:
             found[name] = _numbers(row, s, truth, widths)
     faults = []
@@ -130,4 +132,4 @@ def value_table(kernel: ValueOf, names: Sequence[str], truth: Truths, own: Mappi
             other = max(0.0, 1.0 - kernel.right - none) / (len(values) - 1)
             row = [kernel.right if value == true else other for value in values]
         rows[name] = own.get(name, row + last)
-    return Discrete(outcomes, rows)
+    return Discrete(outcomes, rows, numbers=isinstance(kernel.declared, float | int))

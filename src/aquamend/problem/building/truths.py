@@ -99,7 +99,7 @@ def expanded(
         try:
             holds = table.vocabulary(plain).where(effect.when)
         except UnknownCondition as error:
-            remedy = "name causes, hypotheses and beliefs, joined by & and |"
+            remedy = error.instead or "name causes, hypotheses and beliefs, joined by & and |"
             faults.append(Fault(f"effects[{i}].when", str(error), remedy))
             continue
         table.apply(effect, holds)

@@ -92,15 +92,20 @@ def values_of_spread(spread: Spread, belief: Belief) -> Steps:
     if isinstance(spread, Normal):
         most = math.floor(REACH_SD * spread.sd / step + SLACK)
         pairs = [
-            (spread.mean + k * step, math.exp(-0.5 * (k * step / spread.sd) ** 2) if k else 1.0)
+            (_rounded(spread.mean + k * step), math.exp(-0.5 * (k * step / spread.sd) ** 2) if k else 1.0)
             for k in range(-most, most + 1)
         ]
     else:
         count = math.floor((spread.high - spread.low) / step + SLACK)
-        pairs = [(spread.low + k * step, 1.0) for k in range(count + 1)]
+        pairs = [(_rounded(spread.low + k * step), 1.0) for k in range(count + 1)]
     kept = [(value, weight) for value, weight in pairs if differs(value, belief.declared, belief.tolerance)]
     total = math.fsum(weight for _, weight in kept)
     return Steps(tuple(value for value, _ in kept), tuple(weight / total for _, weight in kept), step)
+
+
+def _rounded(value: float) -> float:
+    """Return a value as a person would write it: 40, where its sum comes to 40.00000000000001."""
+    return float(f"{value:.12g}")
 
 
 def _step(spread: Normal | Uniform, belief: Belief) -> float:

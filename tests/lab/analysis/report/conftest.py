@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from aquamend.policies import POLICIES
-from aquamend_lab.analysis.figures.appearance import described_by, styles_in
-from aquamend_lab.analysis.report.analysed import Analysed, analysed
+from aquamend_lab.analysis.drawing import described_by, styles_in
+from aquamend_lab.analysis.report.suite_section import Analysed, analysed
 from aquamend_lab.benchmarks.catalogue import SUITES
 from aquamend_lab.benchmarks.manifest import styles_of
 from aquamend_lab.records import Run

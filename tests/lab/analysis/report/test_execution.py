@@ -6,17 +6,15 @@ import pytest
 from tests.lab.analysis.report.conftest import record
 
 from aquamend.errors import InvalidRun
+from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
-from aquamend_lab.analysis.reliability import doubts, event_qualities
-from aquamend_lab.analysis.report.analysed import analysed
-from aquamend_lab.analysis.report.decomposition import loss_bars, scene_stems, without_parts
 from aquamend_lab.analysis.report.document import Folded, Table
-from aquamend_lab.analysis.report.executions import doubt_curves, quality_table, setting_table
-from aquamend_lab.analysis.report.paired import comparisons, over_all, paired_table
-from aquamend_lab.analysis.report.suite_section import suite_section
+from aquamend_lab.analysis.report.executions import doubt_curves, doubts, event_qualities, quality_table, setting_table
+from aquamend_lab.analysis.report.paired import comparisons, over_all, paired_table, without_parts
+from aquamend_lab.analysis.report.plots import loss_bars, scene_stems
+from aquamend_lab.analysis.report.suite_section import analysed, suite_section
 from aquamend_lab.analysis.report.timing import counts_table, divisions, timing_dots, timing_table
 from aquamend_lab.analysis.statistics import brier, paired_bootstrap, stratified_bootstrap
-from aquamend_lab.analysis.summary import summarise, summarise_together
 from aquamend_lab.analysis.table import table_of
 from aquamend_lab.records import Run
 
@@ -173,8 +171,8 @@ def test_a_suite_shows_what_its_records_have_and_nothing_else(run, stress):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_narrowed_run_says_so_and_is_not_called_complete(run):
-    from aquamend_lab.analysis.report.as_markdown import as_markdown
     from aquamend_lab.analysis.report.build import analysed_runs, report_of
+    from aquamend_lab.analysis.report.rendering import as_markdown
 
     run.manifest.update(scenarios=8, seeds=1, full={"policies": run.manifest["policies"], "scenarios": 32, "seeds": 1})
     text = as_markdown(report_of(analysed_runs([run])))

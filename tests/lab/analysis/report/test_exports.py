@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from aquamend_lab.analysis.report.build import analysed_runs, report_of, write_report
 from aquamend_lab.analysis.report.document import Cell, Column, Table
-from aquamend_lab.analysis.report.exports import as_csv, as_latex, as_parquet, cell_number, columns_of, named_tables
+from aquamend_lab.analysis.report.rendering import as_csv, as_latex, as_parquet, cell_number, columns_of, named_tables
 
 SMALL = Table(
     "Two rows.",

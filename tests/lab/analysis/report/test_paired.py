@@ -3,6 +3,7 @@
 import pytest
 from tests.lab.analysis.report.conftest import losses
 
+from aquamend_lab.analysis.comparison import verdict_of
 from aquamend_lab.analysis.report.paired import (
     comparisons,
     comparisons_in_words,
@@ -11,7 +12,6 @@ from aquamend_lab.analysis.report.paired import (
     verdict_in_brief,
 )
 from aquamend_lab.analysis.table import table_of
-from aquamend_lab.analysis.verdict import verdict_of
 
 
 def compared(run):

@@ -6,13 +6,13 @@ import pytest
 from tests.lab.analysis.report.conftest import losses
 
 from aquamend.errors import MissingLibrary
-from aquamend_lab.analysis.figures import Dot, Panel, dot_plot, require_matplotlib
-from aquamend_lab.analysis.figures.appearance import Style, style_of
+from aquamend_lab.analysis.charts import Dot, Panel, dot_plot
+from aquamend_lab.analysis.drawing import Style, require_matplotlib, style_of
+from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
-from aquamend_lab.analysis.report.as_html import inline_svg
 from aquamend_lab.analysis.report.paired import comparisons
 from aquamend_lab.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size
-from aquamend_lab.analysis.summary import summarise, summarise_together
+from aquamend_lab.analysis.report.rendering import inline_svg
 from aquamend_lab.analysis.table import table_of
 
 POLICIES = (

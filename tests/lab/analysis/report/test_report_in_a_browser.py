@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.browser import browser, page_at, requests, said_wrong
 
-from aquamend_lab.analysis.report.as_html import as_html
 from aquamend_lab.analysis.report.build import analysed_runs, report_of
+from aquamend_lab.analysis.report.rendering import as_html
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.outer

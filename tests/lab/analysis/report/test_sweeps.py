@@ -3,8 +3,8 @@
 import pytest
 from tests.lab.analysis.report.conftest import record
 
+from aquamend_lab.analysis.metrics import summarise
 from aquamend_lab.analysis.report.plots import Level, ladders, level_of, sweep_figures
-from aquamend_lab.analysis.summary import summarise
 from aquamend_lab.analysis.table import table_of
 
 SETTINGS = ("8 cups", "3 cups", "5 cups", "noise × 0.5", "noise × 4", "poor alarm")

@@ -2,9 +2,9 @@
 
 from tests.lab.analysis.report.conftest import losses
 
+from aquamend_lab.analysis.metrics import summarise, summarise_together
 from aquamend_lab.analysis.paper import paper_table
 from aquamend_lab.analysis.report.tables import compact_table, parts_table, pivot_tables, result_table
-from aquamend_lab.analysis.summary import summarise, summarise_together
 from aquamend_lab.analysis.table import table_of
 
 

@@ -34,11 +34,6 @@ def test_another_seed_gives_another_interval():
     assert paired_bootstrap(DIFFERENCES) != paired_bootstrap(DIFFERENCES, seed=1)
 
 
-def test_a_lower_level_gives_a_narrower_interval():
-    wide, narrow = paired_bootstrap(DIFFERENCES, level=0.95), paired_bootstrap(DIFFERENCES, level=0.5)
-    assert wide.low < narrow.low < narrow.high < wide.high
-
-
 def test_strata_fix_what_lies_between_them():
     values, strata = [1.0] * 4 + [5.0] * 4, ["early"] * 4 + ["late"] * 4
     assert stratified_bootstrap(values, strata) == Interval(3.0, 3.0)
@@ -75,7 +70,6 @@ def test_an_infinite_value_reaches_only_the_end_it_pulls():
         ([], {}, "differences is empty; an interval needs"),
         ([math.inf, -math.inf], {}, "both infinities"),
         ([1.0], {"resamples": 0}, "resamples is 0; give at least 1"),
-        ([1.0], {"level": 95}, "level is 95; give a share between 0 and 1"),
         ([math.nan], {}, r"differences\[0\] is NaN"),
     ],
 )

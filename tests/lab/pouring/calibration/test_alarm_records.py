@@ -19,7 +19,7 @@ from aquamend_lab.pouring.calibration.alarm_records import found_by_role, neares
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
 from aquamend_lab.pouring.calibration.robot_fit import posed
 from aquamend_lab.pouring.model.fitted import load_fitted
-from aquamend_lab.pouring.mujoco.random_tables import Mishap
+from aquamend_lab.pouring.mujoco.trouble import Mishap
 from aquamend_lab.records import read_lines
 
 ROOT = Path(__file__).parents[4]

@@ -9,7 +9,7 @@ from aquamend_lab.pouring.calibration.calibration_run import KINDS, RUNS, STAGES
 from aquamend_lab.pouring.calibration.robot_fit import HOLD_BACK_EVERY, held_back
 from aquamend_lab.pouring.model.configurations import Amount
 from aquamend_lab.pouring.model.fitted import TIMED
-from aquamend_lab.pouring.mujoco.random_tables import Mishap
+from aquamend_lab.pouring.mujoco.trouble import Mishap
 from aquamend_lab.pouring.task import Stage
 
 

@@ -28,10 +28,9 @@ from aquamend_lab.pouring.calibration.robot_fit import (
     supposed_exactly,
     telling_probes,
 )
-from aquamend_lab.pouring.model.alarms import SMOOTHING, cells
 from aquamend_lab.pouring.model.configurations import CameraState, Happening
-from aquamend_lab.pouring.model.fitted import InvalidModel, load_fitted, uncalibrated
-from aquamend_lab.pouring.mujoco.random_tables import Mishap
+from aquamend_lab.pouring.model.fitted import SMOOTHING, InvalidModel, cells, load_fitted, uncalibrated
+from aquamend_lab.pouring.mujoco.trouble import Mishap
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 from aquamend_lab.pouring.task import FAULTY, Sense, Stage
 from aquamend_lab.records import read_lines

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("mujoco")
 
 from aquamend.errors import UnknownName
-from aquamend_lab.pouring.demonstration.scenes import SCENES, STAGES, demo_episode, what_happened
+from aquamend_lab.pouring.demonstration.phrases import SCENES, STAGES, demo_episode, what_happened
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,

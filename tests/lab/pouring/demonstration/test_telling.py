@@ -12,7 +12,7 @@ from aquamend.policies import AquaMend
 from aquamend.recovery import Charge, charged
 from aquamend.story.story import Kind
 from aquamend_lab.pouring.demonstration import telling
-from aquamend_lab.pouring.demonstration.scenes import demo_episode
+from aquamend_lab.pouring.demonstration.phrases import demo_episode
 
 
 @pytest.fixture(scope="module")

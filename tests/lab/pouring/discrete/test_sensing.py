@@ -7,15 +7,14 @@ import pytest
 from tests.tiers import cases
 
 from aquamend_lab.pouring.discrete import Add, CameraFault, Noise, Nothing, Swap, Together
-from aquamend_lab.pouring.discrete.sensing import (
+from aquamend_lab.pouring.discrete.physical_state import (
     LEVELS,
     answer_probabilities,
     arrangement_of,
-    arrangements,
     outcomes,
+    places_told,
     read,
 )
-from aquamend_lab.pouring.task import Sense
 
 from .tables import AS_DECLARED, table
 
@@ -64,14 +63,13 @@ def test_a_step_of_an_amount_reads_as_its_whole_range_does(probe):
 
 
 def test_levels_by_hand():
-    looked, weighed = LEVELS[Sense.LOOK], LEVELS[Sense.WEIGH]
-    assert [looked.of(x) for x in (-60.0, -20.1, -1.4, 1.4, 1.6, 150.0)] == [
+    assert [LEVELS.of(x) for x in (-60.0, -20.1, -1.4, 1.4, 1.6, 150.0)] == [
         "-39 g or less", "-21 g", "as declared", "as declared", "+3 g", "+120 g or more",
     ]  # fmt: skip
-    assert [weighed.of(x) for x in (-60.0, -1.4, 1.4, 1.6, 20.0)] == [
+    assert [LEVELS.of(x) for x in (-60.0, -1.4, 1.4, 1.6, 20.0)] == [
         "-39 g or less", "as declared", "as declared", "+3 g", "+21 g",
     ]  # fmt: skip
-    assert [len(set(levels.names)) for levels in (looked, weighed)] == [54, 54]
+    assert len(set(LEVELS.names)) == 54
 
 
 def test_added_water_is_seen_and_weighed():
@@ -113,8 +111,8 @@ def test_scales_may_be_off_place_by_place_without_the_model_knowing():
 
 
 def test_arrangements_are_told_apart():
-    assert len(arrangements(5)) == 1 + 10 + 1
+    assert len(places_told(5)) == 1 + 10 + 1
     assert [arrangement_of(p) for p in ((0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 0, 1))] == [
         "all in place", "A and B exchanged", "otherwise", "otherwise",
     ]  # fmt: skip
-    assert all(arrangement_of(places) == name for name, places in arrangements(4).items())
+    assert all(arrangement_of(places) == name for name, places in places_told(4).items())

@@ -1,7 +1,6 @@
 """What somebody declared and heard, and a model with round numbers, all written by hand."""
 
 from aquamend_lab.pouring.model.alarm_problem import AlarmModel, AtAlarm
-from aquamend_lab.pouring.model.alarms import KINDS, cells
 from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
     ROLES,
@@ -14,7 +13,7 @@ from aquamend_lab.pouring.model.configurations import (
     Shifts,
     Supposed,
 )
-from aquamend_lab.pouring.model.fitted import Duration, Fitted, FittedReadings, Group
+from aquamend_lab.pouring.model.fitted import KINDS, Duration, Fitted, FittedReadings, Group, cells
 from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, SIGNED, Report, Signal
 from aquamend_lab.pouring.task import CupValues, Stage, decided
 

@@ -12,11 +12,11 @@ from aquamend.decision import RollBack
 from aquamend.decision.detection import PowerScreen
 from aquamend.decision.terminal import best_terminal
 from aquamend.policies import policy_named
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, PROBE_S, AtAlarm, Template, arrangements
+from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AtAlarm, Template
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState, Happening, Scales
 from aquamend_lab.pouring.model.fitted import uncalibrated
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
-from aquamend_lab.pouring.task import FAULTY, SAFE_STOP, SOUND, Residuals, Stage, decided
+from aquamend_lab.pouring.task import FAULTY, IN_PLACE, SAFE_STOP, SOUND, Residuals, Stage, arrangements, decided
 
 S = SECONDS
 RESIDUAL = Residuals()

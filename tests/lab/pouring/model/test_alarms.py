@@ -5,7 +5,6 @@ import math
 import pytest
 from tests.lab.pouring.model.by_hand import FITTED, ORDER, REPORTS, configuration
 
-from aquamend_lab.pouring.model.alarms import KINDS, affected_by, alarm_likelihood, cell_of, cells, kinds_of
 from aquamend_lab.pouring.model.configurations import (
     CONFIGURATIONS,
     RIVAL,
@@ -16,6 +15,7 @@ from aquamend_lab.pouring.model.configurations import (
     Happening,
     Scales,
 )
+from aquamend_lab.pouring.model.fitted import KINDS, affected_by, alarm_likelihood, cell_of, cells, kinds_of
 from aquamend_lab.pouring.reports import ROUTINE, Report, Signal
 
 LEVEL, LOAD, SIGHT = Signal.LEVEL, Signal.LOAD, Signal.SIGHT

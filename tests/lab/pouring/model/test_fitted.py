@@ -7,9 +7,8 @@ import pytest
 from tests.lab.pouring.model.by_hand import FITTED
 
 from aquamend.errors import AquaMendError
-from aquamend_lab.pouring.model.alarms import KINDS
 from aquamend_lab.pouring.model.configurations import CAMERA_KINDS
-from aquamend_lab.pouring.model.fitted import TIMED, InvalidModel, load_fitted, save_fitted, uncalibrated
+from aquamend_lab.pouring.model.fitted import KINDS, TIMED, InvalidModel, load_fitted, save_fitted, uncalibrated
 from aquamend_lab.pouring.task import Sense
 
 

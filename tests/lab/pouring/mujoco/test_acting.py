@@ -11,7 +11,7 @@ from aquamend_lab.pouring.mujoco import acting
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.acting import RobotHands
 from aquamend_lab.pouring.mujoco.body import Body, Tried, failed, tick_until_done
-from aquamend_lab.pouring.mujoco.measuring import localise
+from aquamend_lab.pouring.mujoco.primitives import localise
 from aquamend_lab.pouring.task import RESTART, SAFE_STOP, SOUND
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from tests.lab.pouring.mujoco.tables import hand_at, settled
 from aquamend_lab.pouring.demonstration.watching import STILL_CAMERA, png, still
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.camera import Camera, capture, cast
-from aquamend_lab.pouring.mujoco.motion import TRAVEL_Z
+from aquamend_lab.pouring.mujoco.primitives import TRAVEL_Z
 from aquamend_lab.pouring.mujoco.scene import HIDDEN_GROUP, WALL_GROUP, WATER_RGBA
 
 TABLE = (12, 25, 40, 60)
@@ -119,10 +119,6 @@ def test_a_still_has_the_size_asked_for_and_many_colours() -> None:
     picture = pixels(still(settled(*TABLE), 320, 210))
     assert picture.shape == (210, 320, 3)
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 1000
-
-
-def test_supersampling_keeps_the_size() -> None:
-    assert pixels(still(settled(*TABLE), 80, 52, supersample=2)).shape == (52, 80, 3)
 
 
 def test_the_same_table_gives_the_same_still() -> None:

@@ -6,11 +6,10 @@ from tests.lab.pouring.mujoco.tables import DOSE_G, GRAMS, beside, perform, pour
 
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.composing import fetch
-from aquamend_lab.pouring.mujoco.dosing import DOSE_SD_G, pour
-from aquamend_lab.pouring.mujoco.handling import move
+from aquamend_lab.pouring.mujoco.primitives import move
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.skills import DOSE_SD_G, fetch, pour
 
 pytestmark = pytest.mark.slow
 

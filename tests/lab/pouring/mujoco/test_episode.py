@@ -13,15 +13,13 @@ from aquamend.errors import AquaMendError
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord, configuration_of
 from aquamend_lab.pouring.calibration.robot_fit import error_g, supposed_exactly
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS, CameraState
-from aquamend_lab.pouring.mujoco import composing, measuring
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco import episode as episode_module
+from aquamend_lab.pouring.mujoco import primitives, skills
 from aquamend_lab.pouring.mujoco.body import Body, failed, tick_until_done
-from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, survey, until_alarm
+from aquamend_lab.pouring.mujoco.episode import DOSE_G, TOLERATED, AtTheAlarm, Episode, survey, until_alarm
 from aquamend_lab.pouring.mujoco.judging import wrong_at_alarm
-from aquamend_lab.pouring.mujoco.monitor import TOLERATED
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
@@ -34,7 +32,7 @@ from aquamend_lab.pouring.mujoco.trouble import (
 )
 from aquamend_lab.pouring.mujoco.world import PouringRobot
 from aquamend_lab.pouring.reports import ROUTINE, Signal
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SOUND, Sense, Stage, look, weigh
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, SOUND, Sense, Stage, look, weigh
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +135,7 @@ def test_a_grasp_that_failed_has_executed_nothing(monkeypatch):
         yield
         return failed("nothing between the pads")
 
-    monkeypatch.setattr(composing, "grasp", slips)
+    monkeypatch.setattr(skills, "grasp", slips)
     alarm = until_alarm(Episode(LIGHT, Stage.BESIDE, OCCLUSION, (5,)), fitted=KNOWN)
     tried = [leaf.what for leaf in alarm.body.leaves if not leaf.succeeded]
     assert tried == ["grasp pitcher", "grasp pitcher"], "the second after looking where it stands"
@@ -238,8 +236,8 @@ def test_a_scale_that_is_off_is_hidden_and_stays_off(off_g):
     assert wrong_at_alarm(alarm) == ()
     body = alarm.body.branch()
     for _ in range(3):
-        assert tick_until_done(body, measuring.read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
-        assert tick_until_done(body, measuring.read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
+        assert tick_until_done(body, primitives.read_scale(body, 0)).value == pytest.approx(15.0 + off_g, abs=2.0)
+        assert tick_until_done(body, primitives.read_scale(body, 1)).value == pytest.approx(5.0, abs=2.0)
 
 
 @pytest.mark.parametrize("trouble", [AddWater("A", 9), BiasedCamera("A", -9.0)], ids=["added", "bias"])

@@ -17,8 +17,17 @@ from tests.lab.pouring.mujoco.tables import (
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.handling import draw_back, felt_g, grasp, lift, move, put_down, retreat
-from aquamend_lab.pouring.mujoco.motion import TRAVEL_Z, fingers
+from aquamend_lab.pouring.mujoco.primitives import (
+    TRAVEL_Z,
+    draw_back,
+    felt_g,
+    fingers,
+    grasp,
+    lift,
+    move,
+    put_down,
+    retreat,
+)
 from aquamend_lab.pouring.mujoco.sensors import VESSEL_G
 
 pytestmark = pytest.mark.slow

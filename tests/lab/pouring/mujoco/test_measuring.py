@@ -10,7 +10,14 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import GRAMS, carrying, ready, seeded, settled
 
 from aquamend_lab.pouring.mujoco.body import Body, Skill, tick_until_done
-from aquamend_lab.pouring.mujoco.measuring import PROBE_S, SELF_TEST_ERR, check_camera, localise, read_level, read_scale
+from aquamend_lab.pouring.mujoco.primitives import (
+    PROBE_S,
+    SELF_TEST_ERR,
+    check_camera,
+    localise,
+    read_level,
+    read_scale,
+)
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.task import FAULTY, SOUND
 

@@ -9,9 +9,8 @@ pytest.importorskip("mujoco")
 from tests.lab.pouring.mujoco.tables import LIGHT, at_rest
 
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.measuring import localise
-from aquamend_lab.pouring.mujoco.monitor import TOLERATED, RobotMonitor, conspicuous
-from aquamend_lab.pouring.mujoco.motion import wait
+from aquamend_lab.pouring.mujoco.episode import TOLERATED, RobotMonitor, conspicuous
+from aquamend_lab.pouring.mujoco.primitives import localise, wait
 from aquamend_lab.pouring.mujoco.sensors import SensorFaults
 from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,

@@ -8,7 +8,7 @@ import pytest
 from tests.waiting import PATIENCE_S
 
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.random_tables import (
+from aquamend_lab.pouring.mujoco.trouble import (
     BIAS_G,
     JUMP,
     LEAST_G,
@@ -18,19 +18,17 @@ from aquamend_lab.pouring.mujoco.random_tables import (
     SCALE_OFF,
     SCALE_OFF_G,
     THIRD_MORE_G,
-    Mishap,
-    draw_scales_off,
-    draw_scene,
-    draw_trouble,
-)
-from aquamend_lab.pouring.mujoco.trouble import (
     AddWater,
     BiasedCamera,
     FrozenCamera,
+    Mishap,
     MixedUpCamera,
     Occlusion,
     Spike,
     SwapCups,
+    draw_scales_off,
+    draw_scene,
+    draw_trouble,
 )
 from aquamend_lab.pouring.reports import OF_A_CUP, Signal
 
@@ -131,7 +129,7 @@ def test_the_same_generator_draws_the_same(kind):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("mujoco.random_tables, aquamend_lab.pouring.mujoco.trouble", "model"),
+        ("mujoco.trouble", "model"),
         ("model.alarm_problem, aquamend_lab.pouring.model.fitted", "mujoco"),
     ],
 )

@@ -36,9 +36,9 @@ from pathlib import Path
 import numpy as np
 from aquamend.recovery import Charge
 from aquamend_lab.pouring.mujoco.body import Body, tick_until_done
-from aquamend_lab.pouring.mujoco.composing import fetch, put_back
-from aquamend_lab.pouring.mujoco.random_tables import draw_scene
-from aquamend_lab.pouring.mujoco.measuring import localise
+from aquamend_lab.pouring.mujoco.skills import fetch, put_back
+from aquamend_lab.pouring.mujoco.trouble import draw_scene
+from aquamend_lab.pouring.mujoco.primitives import localise
 from aquamend_lab.pouring.mujoco.simulation import Simulation
 
 def resident_mb():

@@ -5,9 +5,9 @@ pytest.importorskip("mujoco")
 
 from tests.lab.pouring.mujoco.tables import GRAMS, beside, seeded, settled, spilled
 
-from aquamend_lab.pouring.mujoco.dosing import TILT_FREELY
 from aquamend_lab.pouring.mujoco.sensors import lifted_g
 from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.mujoco.skills import TILT_FREELY
 
 
 def swing(simulation: Simulation, ticks: int) -> None:

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aquamend_lab.analysis.metrics import METRICS
+from aquamend_lab.analysis.metrics import METRICS, Summary
 from aquamend_lab.analysis.paper.differences import reason_for
 from aquamend_lab.analysis.paper.printed_tables import PAPER_TABLES
 from aquamend_lab.analysis.paper.rows import Group, PaperRow, PaperTable, family_of
-from aquamend_lab.analysis.summary import Summary
 
 SHARE = 0.05
 COUNT, FEW = 0.1, 0.25
@@ -103,7 +102,7 @@ def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterab
         if key in NOT_COMPARED:
             continue
         multiple = METRICS[key].priced or key in LOSSES
-        base = _base(table, row.group, key) if multiple else None
+        base = _base(table, row.group) if multiple else None
         if multiple and (base is None or (row.policy == base.policy and key in LOSSES)):
             continue
         paper = printed / base.values[_kind(key, base)] if base is not None else printed
@@ -121,7 +120,7 @@ def _checks(table: PaperTable, row: PaperRow, ours: Sequence[Summary]) -> Iterab
         yield PaperNumber(key, value, paper, multiple, Agreement.DIFFERS if why else standing, why)
 
 
-def _base(table: PaperTable, group: Group, key: str) -> PaperRow | None:
+def _base(table: PaperTable, group: Group) -> PaperRow | None:
     """Return the paper's row of AquaMend in a group, where it prints a loss of it."""
     for name in ("aquamend-two-step", "aquamend"):
         row = next((r for r in table.rows if r.policy == name and dict(r.group) == dict(group)), None)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from aquamend.files.atomic import write_atomically
-from aquamend_lab.analysis.figures import require_matplotlib
-from aquamend_lab.analysis.groups import group_key, group_name
-from aquamend_lab.analysis.narrowed import narrowed
-from aquamend_lab.analysis.report.analysed import Analysed, analysed, headline
-from aquamend_lab.analysis.report.as_html import as_html
-from aquamend_lab.analysis.report.as_markdown import as_markdown
-from aquamend_lab.analysis.report.document import Block, Bullets, Document, Explorer, Notice, Paragraph, Section
-from aquamend_lab.analysis.report.exports import exported
+from aquamend_lab.analysis.drawing import require_matplotlib
+from aquamend_lab.analysis.merging import narrowed
+from aquamend_lab.analysis.report.document import (
+    Block,
+    Bullets,
+    Document,
+    Explorer,
+    Notice,
+    Paragraph,
+    Section,
+    as_anchors,
+)
 from aquamend_lab.analysis.report.provenance import incomplete, provenance_table, runs_table
+from aquamend_lab.analysis.report.rendering import as_html, as_markdown, exported
 from aquamend_lab.analysis.report.scenarios import MOST_WITH_STEPS, explorer_data
-from aquamend_lab.analysis.report.suite_section import suite_section
-from aquamend_lab.analysis.table import RunTable, table_of
+from aquamend_lab.analysis.report.suite_section import Analysed, analysed, headline, suite_section
+from aquamend_lab.analysis.table import RunTable, group_key, group_name, table_of
 from aquamend_lab.records import Run
 
 TITLE = "Recovery policies compared"
@@ -30,7 +34,7 @@ def analysed_runs(runs: Sequence[Run]) -> list[Analysed]:
     titles = _titles(runs)
     return [
         analysed(run, title=title, anchor=anchor)
-        for run, title, anchor in zip(runs, titles, _anchors(titles), strict=True)
+        for run, title, anchor in zip(runs, titles, as_anchors(titles, untitled="run"), strict=True)
     ]
 
 
@@ -98,18 +102,6 @@ def _titles(runs: Sequence[Run]) -> list[str]:
     return [
         suite if suites.count(suite) == 1 else f"{suite} ({where})" for suite, where in zip(suites, labels, strict=True)
     ]
-
-
-def _anchors(titles: Sequence[str]) -> list[str]:
-    """Return a name for links and files from each title, no two alike."""
-    found: list[str] = []
-    for title in titles:
-        plain = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "run"
-        name, number = plain, 2
-        while name in found:
-            name, number = f"{plain}-{number}", number + 1
-        found.append(name)
-    return found
 
 
 def _of_one_unit(one: Analysed) -> list[tuple[RunTable, str]]:

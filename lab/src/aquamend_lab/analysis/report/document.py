@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
-from aquamend_lab.analysis.figures.drawing import Drawing
+from aquamend_lab.analysis.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class Table:
     """The column that names the row, which stays in sight where a table is wider than the screen."""
     breaks: frozenset[int] = frozenset()
     """Rows that begin a new group, by index."""
+
+
+def text_rows(rows: Iterable[Iterable[str]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return the rows of a table in which nothing is emphasised."""
+    return tuple(tuple(map(Cell, row)) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,20 @@ class Document:
         yield from _opened("", self.lead)
         for section in self.sections:
             yield from _blocks_of(section, "")
+
+
+def as_anchors(titles: Iterable[str], *, untitled: str) -> list[str]:
+    """Return a name for links and files from each title, no two alike."""
+    return distinct(re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or untitled for title in titles)
+
+
+def distinct(names: Iterable[str], *, form: str = "{}-{}") -> list[str]:
+    """Return names of which no two are alike: one that is there already gets a number."""
+    found: list[str] = []
+    for name in names:
+        numbered = (form.format(name, number) for number in count(2))
+        found.append(next(each for each in chain([name], numbered) if each not in found))
+    return found
 
 
 def _blocks_of(section: Section, within: str) -> Iterator[tuple[str, Block]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
@@ -10,14 +11,94 @@ from typing import Any
 import numpy as np
 
 from aquamend.arrays import Floats
-from aquamend_lab.analysis.figures import Line, curve_plot
+from aquamend.errors import InvalidRun
+from aquamend_lab.analysis.charts import Line, curve_plot
 from aquamend_lab.analysis.paper import FIRST_COMMANDS, Q1_DIFFERENCES, family_of, paper_quality
-from aquamend_lab.analysis.reliability import Doubt, EventQuality, doubts, event_qualities
-from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
+from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table, text_rows
 from aquamend_lab.analysis.report.plots import label_of
 from aquamend_lab.analysis.report.wording import count, decimal, interval, policy_name, signed
-from aquamend_lab.analysis.statistics import paired_bootstrap, rounded
+from aquamend_lab.analysis.statistics import ProbabilityQuality, paired_bootstrap, probability_quality, rounded
 from aquamend_lab.analysis.table import RunTable, knows_the_truth
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuality:
+    """The probabilities of one event, in one version of the declarations."""
+
+    when: str
+    """Which version: ``old`` before the alarm, ``current`` at the first decision."""
+    event: str
+    quality: ProbabilityQuality
+
+
+def event_qualities(table: RunTable) -> list[EventQuality]:
+    """Return the quality of every event's probabilities, as they appear; none where no record keeps any.
+
+    They are those at the first decision, the same for all policies, so each scenario counts once: by the first policy
+    that has them.
+    """
+    stated: dict[tuple[str, str], tuple[list[float], list[bool | None]]] = {}
+    for line in (line for row in range(len(table.scenarios)) for line in _stated_lines(table, row)):
+        try:
+            key, q, so = (str(line["when"]), str(line["event"])), line["q"], line["so"]
+            if q is not None:
+                probabilities, truths = stated.setdefault(key, ([], []))
+                probabilities.append(float(q))
+                truths.append(None if so is None else bool(so))
+        except (KeyError, TypeError, ValueError):
+            problem = f"{line!r:.80} is no probability of a declaration"
+            raise InvalidRun(table.run.folder, problem, "run the benchmark again") from None
+    try:
+        return [EventQuality(*key, probability_quality(*found)) for key, found in stated.items()]
+    except ValueError as error:
+        raise InvalidRun(table.run.folder, str(error), "run the benchmark again") from None
+
+
+def _stated_lines(table: RunTable, row: int) -> Sequence[Any]:
+    found = (table.records.get((row, column), {}).get("declarations") for column in range(len(table.policies)))
+    return next((lines for lines in found if isinstance(lines, list) and lines), [])
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """How doubtful beliefs were at each decision, on average: those that had really failed, and those that had not."""
+
+    policy: str
+    failed: tuple[float, ...]
+    sound: tuple[float, ...]
+
+
+def doubts(table: RunTable) -> list[Doubt]:
+    """Return how every policy's doubts went from decision to decision; a recovery that has ended keeps its last.
+
+    Of policies whose records keep the posterior, on scenarios with one truth.
+    """
+    truths = {
+        (line["seed"], line["scenario"]): line["truths"][0].get("failed") or ()
+        for line in table.run.annotations
+        if len(line.get("truths") or ()) == 1
+    }
+    found = []
+    for column, policy in enumerate(table.policies):
+        paths: dict[bool, list[list[float]]] = {True: [], False: []}
+        for row, place in enumerate(table.scenarios):
+            kept = table.records.get((row, column), {}).get("posterior")
+            if kept and place in truths:
+                for number, belief in enumerate(kept["beliefs"]):
+                    paths[belief in truths[place]].append([at[number] for at in kept["at"] if at is not None])
+        means = {failed: _mean_path([path for path in several if path]) for failed, several in paths.items()}
+        if means[True] or means[False]:
+            found.append(Doubt(policy, means[True], means[False]))
+    return found
+
+
+def _mean_path(paths: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    if not paths:
+        return ()
+    longest = max(map(len, paths))
+    full = np.array([[*path, *[path[-1]] * (longest - len(path))] for path in paths])
+    return tuple(full.mean(axis=0).tolist())
+
 
 MOST_DRAWN = 3
 EXPLORED, EXPLORING_SEED = 10_000, 20260920
@@ -57,7 +138,7 @@ def quality_table(table: RunTable) -> Table | None:
         "without a known truth are left out, and what has none at all is unavailable. Events within a scene are not "
         "independent; one that never happens can have a score of zero without anything being detected."
     )
-    return Table(caption, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), header=1, breaks=breaks)
+    return Table(caption, tuple(columns), text_rows(rows), header=1, breaks=breaks)
 
 
 def _stated(one: EventQuality) -> tuple[str, ...]:
@@ -121,7 +202,7 @@ def setting_table(table: RunTable) -> Table | None:
         f"{policy_name(policy)}: loss under each {name} minus that under “{settings[0]}”, scene by scene, over "
         f"{len(losses[0])} scenes. Intervals are exploratory ({EXPLORED:,} paired resamples): no test is made of them."
     )
-    return Table(caption, columns, tuple(tuple(map(Cell, row)) for row in rows))
+    return Table(caption, columns, text_rows(rows))
 
 
 def _changed_by(differences: Floats) -> tuple[str, str, str]:
@@ -148,7 +229,7 @@ def first_command_table(annotations: Sequence[Mapping[str, Any]]) -> Table | Non
     rows = [
         (setting, *_commanded(found, setting), *(FIRST_COMMANDS.get(setting) or ("–",) * 3)) for setting in found[0]
     ]
-    return Table(ABOUT_COMMANDS, columns, tuple(tuple(map(Cell, row)) for row in rows))
+    return Table(ABOUT_COMMANDS, columns, text_rows(rows))
 
 
 def _commanded(found: Sequence[Mapping[str, Any]], setting: str) -> tuple[str, str, str]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from aquamend_lab.analysis.comparison import Comparison, adjusted, compare, side
+from aquamend_lab.analysis.comparison import (
+    Comparison,
+    ComparisonVerdict,
+    Conclusion,
+    adjusted,
+    compare,
+    side,
+    verdict_of,
+)
 from aquamend_lab.analysis.comparison_text import p_text
-from aquamend_lab.analysis.groups import group_name
 from aquamend_lab.analysis.metrics import COMPARABLE
 from aquamend_lab.analysis.paper import PaperPair, PaperTable, family_order, holm_family
 from aquamend_lab.analysis.report.document import Cell, Column, Table
 from aquamend_lab.analysis.report.wording import DASH, count, decimal, interval, policy_name, signed
-from aquamend_lab.analysis.table import RunTable, knows_the_truth
-from aquamend_lab.analysis.verdict import ComparisonVerdict, Conclusion, verdict_of
+from aquamend_lab.analysis.table import CHARGES, RunTable, group_name, knows_the_truth
 
 _BRIEF = {
     Conclusion.NO_PAIRS: "nothing to compare",
@@ -61,8 +67,7 @@ def comparisons(table: RunTable, *, metric: str) -> list[Comparison]:
     ]
     groups: dict[str, list[Comparison]] = {}
     for one in found:
-        if one.pairs:
-            groups.setdefault(repr(one.group), []).append(one)
+        groups.setdefault(repr(one.group), []).append(one)
     return [one for within in groups.values() for one in _adjusted_by_family(table.run.suite, within)]
 
 
@@ -189,3 +194,35 @@ def _sentence(verdict: ComparisonVerdict) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def without_parts(table: RunTable, whole: Sequence[Comparison]) -> Table | None:
+    """Return the paired differences in complete loss, and in all of it but one part, against every policy.
+
+    One part may be so noisy that it hides the rest: its own row tells. Nothing where parts are unknown.
+    """
+    if not all(table.has(name) for name in CHARGES):
+        return None
+    metrics = ["loss", *(f"loss_without_{name}" for name in CHARGES)]
+    by_metric = {metric: {one.second: one for one in over_all(comparisons(table, metric=metric))} for metric in metrics}
+    rows: list[tuple[Cell, ...]] = []
+    breaks: list[int] = []
+    for rival in (one.second for one in whole):
+        breaks.append(len(rows))
+        for metric in metrics:
+            if one := by_metric[metric].get(rival):
+                rows.append(tuple(map(Cell, (policy_name(rival), COMPARABLE[metric].of_one, *_numbers_of(one)))))
+    columns = (
+        Column("against", numeric=False), Column("in", numeric=False), Column("mean difference"),
+        Column("95 % interval"), Column("detectable"), Column("exact p"),
+    )  # fmt: skip
+    caption = (
+        f"{policy_name(whole[0].first)} minus the other policy, in the complete loss and in all of it but one part. "
+        "“Detectable” is the mean difference that such pairs show four times in five. No p is adjusted here."
+    )
+    return Table(caption, columns, tuple(rows), breaks=frozenset(breaks[1:])) if rows else None
+
+
+def _numbers_of(one: Comparison) -> tuple[str, ...]:
+    ends = interval(*one.interval) if one.interval else DASH
+    return signed(one.mean_difference), ends, decimal(one.detectable), p_text(one.p_value)

@@ -10,17 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from aquamend.arrays import Floats
+from aquamend_lab.analysis.charts import Bar, Dot, Line, Panel, Stems, bar_plot, curve_plot, dot_plot, scene_plot
 from aquamend_lab.analysis.comparison import Comparison
-from aquamend_lab.analysis.figures import Dot, Line, Panel, curve_plot, dot_plot
-from aquamend_lab.analysis.groups import group_name
-from aquamend_lab.analysis.metrics import COMPARABLE, METRICS
+from aquamend_lab.analysis.metrics import COMPARABLE, METRICS, Summary
 from aquamend_lab.analysis.paper import PaperTable
 from aquamend_lab.analysis.report.document import Figure
 from aquamend_lab.analysis.report.tables import acted_out, leading, ordered, share_of
-from aquamend_lab.analysis.report.wording import as_form, policy_name, share, signed
+from aquamend_lab.analysis.report.wording import as_form, decimal, policy_name, share, signed
 from aquamend_lab.analysis.statistics import DECIMALS, difference, rounded
-from aquamend_lab.analysis.summary import Summary
-from aquamend_lab.analysis.table import OURS, RunTable, knows_the_truth
+from aquamend_lab.analysis.table import CHARGES, OURS, RunTable, group_name, knows_the_truth
 
 SMALLEST_GAP = 1e-3
 """Where the logarithmic axis of a distribution of gaps begins."""
@@ -273,3 +271,57 @@ def _curve(policy: str, rungs: Sequence[Summary]) -> Line:
         if policy == OURS and (ends := rung.interval("mean_loss")):  # those of all would cover each other
             bounds.append((level.amount, *ends))
     return Line(policy, label_of(policy), tuple(points), tuple(bounds))
+
+
+MOST_PANELS = 5
+MOST_SCENES = 400
+"""Beyond this many scenarios a stem for each is a blur."""
+
+
+def loss_bars(name: str, summaries: Sequence[Summary], paper: PaperTable | None) -> Figure | None:
+    """Return every policy's mean loss as a bar of its parts, the paper's below; nothing where parts are unknown."""
+    bars = [bar for summary in ordered(summaries) if (bar := _bar(summary, paper))]
+    if not bars or any(summary.group for summary in summaries):
+        return None
+    drawn = bar_plot(name, bars, parts=CHARGES, axis="mean realised loss")
+    beside = "; paler, below: the paper’s" if any(bar.paper for bar in bars) else ""
+    return Figure(name, f"What the mean realised loss is made of{beside}.", drawn)
+
+
+def _bar(summary: Summary, paper: PaperTable | None) -> Bar | None:
+    parts = [value for key in CHARGES if (value := summary[key]) is not None and math.isfinite(value)]
+    row = paper.row(summary.policy, summary.group) if paper else None
+    theirs = [value for key in CHARGES if row and (value := row.get(key)) is not None]
+    if len(parts) != len(CHARGES):
+        return None
+    printed = tuple(theirs) if len(theirs) == len(CHARGES) else ()
+    return Bar(label_of(summary.policy), tuple(parts), decimal(math.fsum(parts), decimals=1), printed)
+
+
+def scene_stems(name: str, found: Sequence[Comparison], table: RunTable) -> Figure | None:
+    """Return the differences of the reference to others on every scenario; of the paper's family first, five at most.
+
+    Nothing where there are too many scenarios to see, or hardly any that differ.
+    """
+    telling = [one for one in found if one.wins + one.losses > 0][:MOST_PANELS]
+    if not telling or not 2 <= telling[0].pairs <= MOST_SCENES:
+        return None
+    rivals = [one.policies[1] for one in telling]
+    apart = [_differences(one, table) for one in telling]
+    panels = [Stems(rival, f"against {label_of(rival)}", each) for rival, each in zip(rivals, apart, strict=True)]
+    first, measure = policy_name(found[0].first), COMPARABLE[found[0].metric].of_one
+    drawn = scene_plot(
+        name, panels, ours=found[0].policies[0], axes=("scenarios, from the best for it to the worst", f"Δ {measure}")
+    )
+    caption = (
+        f"{measure.capitalize()} of {first} minus that of the other policy, one stem for each scenario; dashed: the "
+        f"mean. Below zero, {first} is better."
+    )
+    return Figure(name, caption, drawn)
+
+
+def _differences(one: Comparison, table: RunTable) -> tuple[float, ...]:
+    values = table.column(one.metric)
+    first, second = (values[:, table.policies.index(policy)] for policy in one.policies)
+    apart = difference(first, second)
+    return tuple(value for value in apart.tolist() if math.isfinite(value))

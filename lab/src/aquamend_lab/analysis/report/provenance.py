@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from aquamend_lab.analysis.narrowed import narrowed
+from aquamend_lab.analysis.merging import narrowed
 from aquamend_lab.analysis.report.document import Cell, Column, Notice, Table
 from aquamend_lab.analysis.report.wording import DASH, count, policy_name
 from aquamend_lab.records import Run
@@ -43,7 +44,7 @@ def notices(run: Run) -> list[Notice]:
     found = [*([missing] if missing else []), *([Notice(less)] if less else [])]
     errors = [record for record in run.records if _refused(record)]
     if errors:
-        counts = _counted(policy_name(record["policy"]) for record in errors)
+        counts = Counter(policy_name(record["policy"]) for record in errors)
         listed = ", ".join(f"{name} {count(number)}" for name, number in counts.items())
         found.append(
             Notice(
@@ -103,13 +104,6 @@ def _text(value: Any) -> str:
             return "unknown"
         case _:
             return str(value)
-
-
-def _counted(names: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name in names:
-        found[name] = found.get(name, 0) + 1
-    return found
 
 
 def runs_table(runs: Sequence[Run], titles: Sequence[str]) -> Table:

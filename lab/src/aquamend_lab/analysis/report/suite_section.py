@@ -1,12 +1,14 @@
-"""Everything a report says about one run."""
+"""A run with everything a report needs of it, computed once, and everything the report says about it."""
 
 from __future__ import annotations
 
-from aquamend_lab.analysis.metrics import COMPARABLE, metrics_in
-from aquamend_lab.analysis.paper import differences_from_paper
-from aquamend_lab.analysis.report import paired, theorems
-from aquamend_lab.analysis.report.analysed import Analysed
-from aquamend_lab.analysis.report.decomposition import loss_bars, scene_stems, without_parts
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aquamend_lab.analysis.comparison import Comparison
+from aquamend_lab.analysis.metrics import COMPARABLE, METRICS, Summary, metrics_in, summarise, summarise_together
+from aquamend_lab.analysis.paper import PaperTable, differences_from_paper, paper_table
+from aquamend_lab.analysis.report import theorems
 from aquamend_lab.analysis.report.document import Block, Bullets, Figure, Folded, Paragraph, Section
 from aquamend_lab.analysis.report.executions import (
     doubt_curves,
@@ -15,13 +17,104 @@ from aquamend_lab.analysis.report.executions import (
     quality_table,
     setting_table,
 )
-from aquamend_lab.analysis.report.plots import difference_dots, gap_distribution, mean_dots, risk_by_size, sweep_figures
+from aquamend_lab.analysis.report.paired import comparisons, comparisons_in_words, over_all, paired_table, without_parts
+from aquamend_lab.analysis.report.plots import (
+    difference_dots,
+    gap_distribution,
+    loss_bars,
+    mean_dots,
+    risk_by_size,
+    scene_stems,
+    sweep_figures,
+)
 from aquamend_lab.analysis.report.provenance import notices
 from aquamend_lab.analysis.report.scenarios import main_pair, measures_of, most_differing
 from aquamend_lab.analysis.report.tables import MOST_ROWS, parts_table, pivot_tables, result_table
 from aquamend_lab.analysis.report.theorems import realised_against_expected
 from aquamend_lab.analysis.report.timing import counts_table, timing_dots, timing_table
-from aquamend_lab.analysis.report.wording import policy_name, share
+from aquamend_lab.analysis.report.wording import decimal, interval, policy_name, share
+from aquamend_lab.analysis.table import RunTable, table_of
+from aquamend_lab.records import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Analysed:
+    """A run, what it sums up to, and what its policies look like against each other."""
+
+    run: Run
+    title: str
+    """What the run is called in the report."""
+    anchor: str
+    """The same for links and file names."""
+    table: RunTable
+    summaries: Sequence[Summary]
+    together: Sequence[Summary]
+    """One a policy over all groups, where they only divide what was drawn; else nothing."""
+    comparisons: dict[str, list[Comparison]]
+    """By each metric that is there, expected risk first; none where estimators were run."""
+    paper: PaperTable | None
+
+    @property
+    def compares_estimators(self) -> bool:
+        """Whether its "policies" estimate a risk instead of recovering."""
+        return any(summary.cell.estimates for summary in self.summaries)
+
+    @property
+    def shares_scenarios(self) -> bool:
+        """Whether every policy has numbers for every scenario of its group."""
+        return not any(summary.missing for summary in self.summaries)
+
+    @property
+    def enumerates_truths(self) -> bool:
+        """Whether every hidden truth of a scenario was played, so that a realised loss is the expected one."""
+        sound = [record for record in self.run.records if record.get("error") is None]
+        return bool(sound) and all("realisations" in record for record in sound)
+
+
+def analysed(run: Run, *, title: str, anchor: str) -> Analysed:
+    """Return a run analysed."""
+    table = table_of(run)
+    summaries = summarise(table)
+    metrics = [] if any(summary.cell.estimates for summary in summaries) else ["expected_risk", "loss"]
+    found = {metric: comparisons(table, metric=metric) for metric in metrics}
+    kept = {metric: several for metric, several in found.items() if several}
+    together = summarise_together(table) if table.pooled else []
+    return Analysed(run, title, anchor, table, summaries, together, kept, paper_table(run.suite))
+
+
+def headline(found: Analysed) -> str:
+    """Return what a run says, in a sentence or three: by expected risk where it is known, since it is exact."""
+    if found.compares_estimators:
+        return f"{found.title}: normalised error {_errors(found)}."
+    words = next((comparisons_in_words(over_all(several)) for several in found.comparisons.values()), "")
+    reference = found.table.reference
+    own = [summary for summary in found.together or found.summaries if summary.policy == reference]
+    means = _means(own[0]) if len(own) == 1 else ""
+    said = f"{policy_name(reference)}’s mean {means}." if reference and means else ""
+    return f"{found.title}: {' '.join(filter(None, (said, words)))}" if said or words else ""
+
+
+def _means(own: Summary) -> str:
+    def mean_of(key: str) -> str:
+        mean, ends = own[key], own.interval(key) or (None, None)
+        return "" if mean is None else f"{METRICS[key].of_one} is {decimal(mean)} {interval(*ends)}".strip()
+
+    return ", its mean ".join(filter(None, (mean_of("expected_risk"), mean_of("mean_loss"))))
+
+
+def _errors(found: Analysed) -> str:
+    texts = []
+    for estimator in found.table.policies:
+        errors = [
+            error
+            for summary in found.summaries
+            if summary.policy == estimator and (error := summary["normalised_error"]) is not None
+        ]
+        if errors:
+            low, high = share(min(errors)), share(max(errors))
+            texts.append(f"{policy_name(estimator)} {low if low == high else f'{low} to {high}'}")
+    return ", ".join(texts)
+
 
 _SWAYED = (
     "Realised losses depend on which truth happened to be drawn: the best policy can lose more than another on most "
@@ -62,6 +155,12 @@ def _results(found: Analysed) -> Section:
     return Section("Results", f"{found.anchor}-results", tuple(blocks))
 
 
+def _part(found: Analysed, title: str, anchor: str, *blocks: Block | None) -> Section | None:
+    """Return a part of the section, of those blocks that there are; nothing where there are none."""
+    kept = tuple(block for block in blocks if block is not None)
+    return Section(title, f"{found.anchor}-{anchor}", kept) if kept else None
+
+
 def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
     if len(found.table.units) > 1:
         return []  # no axis has two units
@@ -76,14 +175,11 @@ def _figures(found: Analysed, *, many: bool) -> list[Figure | None]:
 
 
 def _settings(found: Analysed) -> Section | None:
-    table = setting_table(found.table)
-    title = "What distorting the posterior changes"
-    return None if table is None else Section(title, f"{found.anchor}-settings", (table,))
+    return _part(found, "What distorting the posterior changes", "settings", setting_table(found.table))
 
 
 def _first_commands(found: Analysed) -> Section | None:
-    table = first_command_table(found.run.annotations)
-    return None if table is None else Section("First commands", f"{found.anchor}-commands", (table,))
+    return _part(found, "First commands", "commands", first_command_table(found.run.annotations))
 
 
 def _failures(found: Analysed) -> Section | None:
@@ -100,19 +196,19 @@ def _failures(found: Analysed) -> Section | None:
 def _paired(found: Analysed) -> Section | None:
     blocks: list[Block] = []
     by_metric = dict(list(found.comparisons.items())[:1]) if found.enumerates_truths else found.comparisons
-    for metric, comparisons in by_metric.items():
-        whole = paired.over_all(comparisons)
+    for metric, compared in by_metric.items():
+        whole = over_all(compared)
         if metric == "loss" and blocks:
             blocks.append(Paragraph(_SWAYED))
         if whole:
-            blocks += [Paragraph(paired.comparisons_in_words(whole)), paired.paired_table(whole, found.paper)]
+            blocks += [Paragraph(comparisons_in_words(whole)), paired_table(whole, found.paper)]
             name = f"{found.anchor}-paired-{metric.replace('_', '-')}"
             figures = (difference_dots(name, whole), scene_stems(f"{name}-scenes", whole, found.table))
             blocks += [figure for figure in figures if figure is not None]
             if metric == "loss" and (parts := without_parts(found.table, whole)):
                 blocks.append(Folded("The difference without one part of the loss", (parts,)))
-        if within := [one for one in comparisons if one not in whole]:
-            table = paired.paired_table(within)
+        if within := [one for one in compared if one not in whole]:
+            table = paired_table(within)
             folded = whole or len(within) > MOST_ROWS
             blocks.append(Folded(f"By group, {COMPARABLE[metric].of_one}", (table,)) if folded else table)
     if not blocks:
@@ -122,18 +218,14 @@ def _paired(found: Analysed) -> Section | None:
 
 
 def _probabilities(found: Analysed) -> Section | None:
-    table = quality_table(found.table)
     figure = doubt_curves(f"{found.anchor}-doubts", found.table)
-    blocks: list[Block] = [block for block in (table, figure) if block is not None]
-    return Section("Stated probabilities", f"{found.anchor}-probabilities", tuple(blocks)) if blocks else None
+    return _part(found, "Stated probabilities", "probabilities", quality_table(found.table), figure)
 
 
 def _timing(found: Analysed) -> Section | None:
-    parts = (timing_table(found.table), timing_dots(f"{found.anchor}-times", found.table))
-    blocks: list[Block] = [block for block in parts if block is not None]
-    if counts := counts_table(found.table, found.paper):
-        blocks.append(Folded("How much was computed", (counts,)))
-    return Section("Decision time", f"{found.anchor}-timing", tuple(blocks)) if blocks else None
+    dots, counts = timing_dots(f"{found.anchor}-times", found.table), counts_table(found.table, found.paper)
+    folded = Folded("How much was computed", (counts,)) if counts else None
+    return _part(found, "Decision time", "timing", timing_table(found.table), dots, folded)
 
 
 def _checks(found: Analysed) -> Section | None:
@@ -146,9 +238,8 @@ def _checks(found: Analysed) -> Section | None:
 
 def _differences(found: Analysed) -> Section | None:
     reasons = [*differences_from_paper(found.run.suite), *_disjoint(found)]
-    if not reasons:
-        return None
-    return Section("Where we differ from the paper, and why", f"{found.anchor}-paper", (Bullets(tuple(reasons)),))
+    listed = Bullets(tuple(reasons)) if reasons else None
+    return _part(found, "Where we differ from the paper, and why", "paper", listed)
 
 
 def _disjoint(found: Analysed) -> list[str]:

@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from aquamend.text import capital, shown
-from aquamend_lab.analysis.groups import distinct_groups, group_key, group_name
-from aquamend_lab.analysis.metrics import METRICS, Metric, Place, metrics_in
+from aquamend_lab.analysis.metrics import METRICS, Metric, Place, Summary, metrics_in
 from aquamend_lab.analysis.paper import PaperRow, PaperTable
 from aquamend_lab.analysis.report.document import Cell, Column, Table
 from aquamend_lab.analysis.report.wording import DASH, as_form, count, policy_name
 from aquamend_lab.analysis.statistics import DECIMALS, Interval
-from aquamend_lab.analysis.summary import Summary
-from aquamend_lab.analysis.table import CHARGES, knows_the_truth
+from aquamend_lab.analysis.table import CHARGES, distinct_groups, group_key, group_name, knows_the_truth
 
 MOST_ROWS = 24
 """A table or drawing with more rows than this is folded away behind one with a row for each group."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend_lab.analysis.cell import Slice as Records
-from aquamend_lab.analysis.figures import Dot, Panel, dot_plot
+from aquamend_lab.analysis.charts import Dot, Panel, dot_plot
 from aquamend_lab.analysis.metrics import METRICS, metrics_in
 from aquamend_lab.analysis.paper import PaperTable, family_of, paper_times
-from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table
+from aquamend_lab.analysis.report.document import Cell, Column, Figure, Table, text_rows
 from aquamend_lab.analysis.report.plots import label_of
 from aquamend_lab.analysis.report.wording import DASH, as_form, count, decimal, interval, policy_name, signed
 from aquamend_lab.analysis.statistics import paired_bootstrap
@@ -74,7 +74,7 @@ def timing_table(table: RunTable) -> Table | None:
         "Mean over the scenarios of the median time of a decision, and the paired difference with its 95 % interval, "
         f"not adjusted; positive where {first} is quicker. Times are those of the machine that ran it."
     )
-    cells = tuple(tuple(map(Cell, row[: len(columns)])) for row in rows)
+    cells = text_rows(row[: len(columns)] for row in rows)
     return Table(caption, tuple(columns), cells, header=1, breaks=frozenset(breaks[1:]))
 
 

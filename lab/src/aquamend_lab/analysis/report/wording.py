@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import assert_never
 
-from aquamend_lab.analysis.figures.appearance import style_of
+from aquamend_lab.analysis.drawing import style_of
 from aquamend_lab.analysis.metrics import Form
 
 ENDINGS = {

@@ -21,8 +21,8 @@ from aquamend.problem.graph import Value
 from aquamend.problem.model import Alarm, Discrete, Hypothesis, JointModel, Kernel, Mixture
 from aquamend.problem.model.kernels.kernel import rows_by_name, stacked
 from aquamend_lab.pouring.calibration.calibration_run import CalibrationRecord
-from aquamend_lab.pouring.calibration.robot_fit import amounts, order_of, supposed_exactly, swapped_roles
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel, arrangements
+from aquamend_lab.pouring.calibration.robot_fit import amounts, supposed_exactly, swapped_roles
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
     ROLES,
@@ -36,7 +36,7 @@ from aquamend_lab.pouring.model.configurations import (
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
 from aquamend_lab.pouring.reports import OF_A_CUP
 from aquamend_lab.pouring.task import CAMERA as CAMERA_BELIEF
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, SCALES, Measurement
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, SCALES, Measurement, arrangements
 
 HAPPENED = {
     Happening.LITTLE: "little",
@@ -57,7 +57,7 @@ POURED, AFTER_POUR, SCALE_OFF = "poured", "after_pour", "scale_off"
 
 def record_by_role(record: CalibrationRecord) -> Record:
     """Return a calibration record with cups named by role and amounts relative to what was declared."""
-    order, report = order_of(record), record.heard.report
+    order, report = record.declared.by_amount(), record.heard.report
     model = record.model(uncalibrated())
     readings: dict[str, tuple[str | float, ...]] = {"report": (f"{report.signal}{report.sign}",)}
     if report.signal in OF_A_CUP:

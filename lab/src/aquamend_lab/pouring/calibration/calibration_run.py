@@ -25,15 +25,19 @@ from aquamend_lab.pouring.model.configurations import (
 )
 from aquamend_lab.pouring.model.fitted import Fitted, uncalibrated
 from aquamend_lab.pouring.mujoco import dimensions as dim
-from aquamend_lab.pouring.mujoco.body import Body, Skill, nearest_place, tick_until_done
-from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back
-from aquamend_lab.pouring.mujoco.dosing import pour
+from aquamend_lab.pouring.mujoco.body import Skill, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, AtTheAlarm, Episode, located_as, until_alarm
-from aquamend_lab.pouring.mujoco.handling import draw_back, move
 from aquamend_lab.pouring.mujoco.judging import configuration_of, wrong_at_alarm
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level, read_scale
-from aquamend_lab.pouring.mujoco.random_tables import Mishap, draw_scales_off, draw_scene, draw_trouble
-from aquamend_lab.pouring.mujoco.trouble import AddWater, BiasedCamera
+from aquamend_lab.pouring.mujoco.primitives import check_camera, draw_back, localise, move, read_level, read_scale
+from aquamend_lab.pouring.mujoco.skills import fetch, pour, pour_back, put_back
+from aquamend_lab.pouring.mujoco.trouble import (
+    AddWater,
+    BiasedCamera,
+    Mishap,
+    draw_scales_off,
+    draw_scene,
+    draw_trouble,
+)
 from aquamend_lab.pouring.task import CHECK_CAMERA, LOCALISE, CupValues, Stage
 from aquamend_lab.pouring.task import look as looking
 from aquamend_lab.pouring.task import weigh as weighing
@@ -120,14 +124,11 @@ def calibrate_once(run: int) -> CalibrationRecord:
         scale_off_g=max((abs(g) for g in off.values()), default=0.0),
         readings=readings,
         failed=failed,
-        durations=tuple(SkillTime(*one) for one in durations),
+        durations=tuple(durations),
     )
 
 
-Timed = list[tuple[str, float, bool]]
-
-
-def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | str], Timed]]:
+def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | str], list[SkillTime]]]:
     """Take every reading once, then do what a recovery might do next, so that it is timed."""
     body, target, heard = alarmed.body, alarmed.declared.target, alarmed.heard
     poured = {target: heard.poured_g}
@@ -135,7 +136,7 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
     for cup in dim.CUPS:
         for probe, skill in (
             (looking(cup), read_level(body, cup)),
-            (weighing(cup), read_scale(body, _seen_place(body, cup))),
+            (weighing(cup), read_scale(body, body.seen_place(cup))),
         ):
             if probe not in readings:
                 found = yield from skill
@@ -144,12 +145,12 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
     readings[CHECK_CAMERA] = (yield from check_camera(body)).note
     yield from localise(body, believe=False)
     readings[LOCALISE] = located_as(body, alarmed.declared)
-    timed: Timed = []
+    timed: list[SkillTime] = []
 
     def time(what: str, skill: Skill) -> Skill:
         start = body.simulation.time_s
         finding = yield from skill
-        timed.append((what, round(body.simulation.time_s - start, 2), finding.succeeded))
+        timed.append(SkillTime(what, round(body.simulation.time_s - start, 2), finding.succeeded))
         return finding
 
     charge = Charge.CONTINUATION
@@ -165,10 +166,6 @@ def _use(alarmed: AtTheAlarm) -> Generator[None, None, tuple[dict[str, float | s
         yield from time("pour", pour(body, target, DOSE_G))
     yield from time("put back", put_back(body, charge))
     return readings, timed
-
-
-def _seen_place(body: Body, cup: str) -> int:
-    return nearest_place(body.seen_m.get(cup, body.believed_m[cup])[0])
 
 
 KEEP_EVERY = len(KINDS)

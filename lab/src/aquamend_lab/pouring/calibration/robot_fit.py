@@ -1,6 +1,6 @@
-"""From calibration records to a frozen model: moments, shares and smoothed counts, nothing cleverer.
+"""From calibration records to a frozen model: which records tell which number; `aquamend.learning` does the estimating.
 
-The fit is checked on records that it has not seen: what it poses at each alarm is scored as any learned file is.
+It is checked on records that it has not seen: what it poses at each alarm is scored as any learned file is.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from typing import Any
 import numpy as np
 
 from aquamend.belief import InformationState, Observation
-from aquamend.learning import Calibration, Record, calibration_of
-from aquamend.learning.estimates import rate, shares
+from aquamend.learning import Calibration, Record, calibration_of, moments, rate, shares
 from aquamend.problem import Problem
 from aquamend_lab.pouring.calibration.calibration_run import KINDS, CalibrationRecord
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel
-from aquamend_lab.pouring.model.alarms import KINDS as ALARM_KINDS
-from aquamend_lab.pouring.model.alarms import SMOOTHING, affected_by, cell_of, cells, kinds_of
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel
 from aquamend_lab.pouring.model.configurations import (
     AS_BELIEVED,
     CAMERA_KINDS,
@@ -31,17 +28,23 @@ from aquamend_lab.pouring.model.configurations import (
     Supposed,
     camera_kind,
 )
+from aquamend_lab.pouring.model.fitted import KINDS as ALARM_KINDS
 from aquamend_lab.pouring.model.fitted import (
+    SMOOTHING,
     TIMED,
     Duration,
     Fitted,
     FittedReadings,
     Group,
     InvalidModel,
+    affected_by,
+    cell_of,
+    cells,
+    kinds_of,
     uncalibrated,
 )
 from aquamend_lab.pouring.reports import OF_A_CUP
-from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, LOCALISE, Measurement, Sense, Stage, binding
+from aquamend_lab.pouring.task import CHECK_CAMERA, FAULTY, IN_PLACE, LOCALISE, Measurement, Sense, Stage, binding
 
 HOLD_BACK_EVERY = 4
 """One record in four of every kind is kept out of the fit, to check it."""
@@ -132,7 +135,7 @@ def _share(found: Sequence[bool]) -> float:
 
 def _rms(errors: Sequence[float]) -> float:
     """Return the scatter about the prediction, any bias of it included."""
-    return round(float(np.sqrt(np.mean(np.square(errors)))), 3)
+    return round(moments(errors, about=0.0).sd.value, 3)
 
 
 def _shifts(records: Sequence[CalibrationRecord]) -> Shifts:
@@ -140,7 +143,8 @@ def _shifts(records: Sequence[CalibrationRecord]) -> Shifts:
         found = [of(record.shifts()).g for record in records if wanted(record)]
         if not found:
             raise InvalidModel("too few calibration records to tell how large changes and errors are; make more runs")
-        return Amount(round(float(np.mean(found)), 2), max(0.1, round(float(np.std(found)), 2)))
+        estimate = moments(found)
+        return Amount(round(estimate.mean.value, 2), max(0.1, round(estimate.sd.value, 2)))
 
     def happened(*kinds: Happening) -> Callable[[CalibrationRecord], bool]:
         return lambda record: record.configuration.happened in kinds
@@ -159,7 +163,7 @@ def _alarms(records: Sequence[CalibrationRecord]) -> Mapping[str, Mapping[str, f
     found: dict[str, Counter[str]] = {kind: Counter() for kind in ALARM_KINDS}
     for record in records:
         (kind,) = kinds_of(record.configuration)
-        order = order_of(record)
+        order = record.declared.by_amount()
         affected = affected_by(record.configuration, swapped_roles(record))
         found[kind][cell_of(record.heard.report, affected, order)] += 1
     tables = {}
@@ -171,15 +175,9 @@ def _alarms(records: Sequence[CalibrationRecord]) -> Mapping[str, Mapping[str, f
     return tables
 
 
-def order_of(record: CalibrationRecord) -> list[str]:
-    """Return the cups of a record by what was declared, least full first."""
-    cups = sorted(record.heard.scale_at)
-    return sorted(cups, key=lambda cup: (record.declared.quantity_g[cups.index(cup)], cup))
-
-
 def swapped_roles(record: CalibrationRecord) -> tuple[int, ...]:
     """Return the roles that were really swapped."""
-    order = order_of(record)
+    order = record.declared.by_amount()
     return tuple(i for i, cup in enumerate(order) if binding(cup) in record.failed)
 
 
@@ -190,9 +188,10 @@ def _durations(records: Iterable[CalibrationRecord]) -> dict[str, Duration]:
         for what, taken, succeeded in record.durations:
             if succeeded:
                 seconds.setdefault(what, []).append(taken)
+    estimates = {what: moments(taken) for what, taken in sorted(seconds.items())}
     return {
-        what: Duration(round(float(np.mean(taken)), 3), round(float(np.std(taken)), 3), len(taken))
-        for what, taken in sorted(seconds.items())
+        what: Duration(round(found.mean.value, 3), round(found.sd.value, 3), found.mean.records)
+        for what, found in estimates.items()
     }
 
 
@@ -209,7 +208,7 @@ def history_of(record: CalibrationRecord) -> str:
     report = record.heard.report
     whose = ""
     if report.signal in OF_A_CUP:
-        whose = " of the target" if order_of(record).index(report.cup) == 0 else " of another cup"
+        whose = " of the target" if record.declared.by_amount().index(report.cup) == 0 else " of another cup"
     moved = "" if record.heard.located == IN_PLACE else ", cups exchanged"
     return f"{report.signal}{report.sign}{whose}{moved}"
 
@@ -229,7 +228,7 @@ def _group(name: str, records: Sequence[CalibrationRecord], fitted: Fitted) -> G
         return [g - least for g in others]
 
     def offsets(record: CalibrationRecord) -> list[float]:
-        return [record.heard.offset_mm[cup] for cup in order_of(record)]
+        return [record.heard.offset_mm[cup] for cup in record.declared.by_amount()]
 
     return Group(name, len(records), tuple(sorted(noted)), mean(gaps), mean(offsets))
 

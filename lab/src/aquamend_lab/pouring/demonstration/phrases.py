@@ -1,4 +1,4 @@
-"""Steps, readings, primitives and what may be the matter in plain words, for the pouring robot.
+"""The scenes that can be shown, by name, and all about the pouring robot in plain words: steps, readings, primitives.
 
 What the robot believes is shown as belief: water leaves the pitcher over where a cup is believed to stand, and what a
 scale reads is what some cup weighs there. What was declared stands beside what was read.
@@ -8,27 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
+
+import numpy as np
 
 from aquamend.belief import InformationState
 from aquamend.decision.steps import Continue, Escalate, Reprobe, Restart, RollBack, Step
+from aquamend.errors import UnknownName
 from aquamend.problem.graph import Value
 from aquamend.problem.model.spreads import differs
 from aquamend.recovery import Charge, Judged, Receipt
 from aquamend.text import listed
-from aquamend_lab.pouring.model.alarm_problem import IN_PLACE, AlarmModel
-from aquamend_lab.pouring.model.configurations import (
-    ADDED_TO,
-    MISREADS,
-    CameraState,
-    Configuration,
-    Happening,
-    Scales,
-)
+from aquamend_lab.pouring.model.alarm_problem import AlarmModel
+from aquamend_lab.pouring.model.configurations import ADDED_TO, MISREADS, CameraState, Configuration, Happening, Scales
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, nearest_place
+from aquamend_lab.pouring.mujoco.episode import Episode
+from aquamend_lab.pouring.mujoco.trouble import (
+    AddWater,
+    BiasedCamera,
+    FrozenCamera,
+    Mishap,
+    MixedUpCamera,
+    Occlusion,
+    Spike,
+    SwapCups,
+    draw_scales_off,
+    draw_scene,
+    draw_trouble,
+)
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
+    IN_PLACE,
     LIFT,
     LOCALISE,
     MOVE,
@@ -36,11 +48,68 @@ from aquamend_lab.pouring.task import (
     POUR,
     SCALES,
     TARGET,
+    Stage,
     binding,
     look,
     quantity,
     weigh,
 )
+
+SCENES = {
+    "swap": Mishap.SWAP_RIVAL,
+    "add-water": Mishap.MUCH,
+    "drift": Mishap.BIAS,
+    "false-alarm": Mishap.SPIKE,
+    "frozen": Mishap.FROZEN,
+    "mixed-up": Mishap.MIXED_UP,
+}
+STAGES = {"t0": Stage.DECIDED, "early": Stage.LIFTED, "late": Stage.BESIDE, "poured": Stage.POURED}
+SEED = 4_200_001
+"""Seeds of shown scenes begin with this number, which neither calibration nor a suite uses."""
+
+
+def demo_episode(scene: str, stage: str, seed: int) -> Episode:
+    """Return the episode of a scene; a pure function of its arguments."""
+    if scene not in SCENES:
+        raise UnknownName("scene", scene, SCENES)
+    if stage not in STAGES:
+        raise UnknownName("stage", stage, STAGES)
+    rng = np.random.default_rng((SEED, seed))
+    table = draw_scene(rng)
+    trouble = draw_trouble(SCENES[scene], table, rng)
+    return Episode(table, STAGES[stage], trouble, (SEED, seed), draw_scales_off(table, rng))
+
+
+def what_happened(episode: Episode) -> tuple[str, str]:
+    """Return a title and a sentence or two about what really happened."""
+    title, text = _trouble(episode)
+    for place, grams in episode.scale_off_g.items():
+        reads = "much" if grams > 0 else "little"
+        text += f" The scale of place {place + 1} has read {abs(grams):.1f} g too {reads} all along."
+    return title, text
+
+
+def _trouble(episode: Episode) -> tuple[str, str]:
+    match episode.trouble:
+        case AddWater(cup=cup, grams=grams):
+            return f"Somebody adds water to {cup}", f"{grams} g of water are poured into {cup} behind the robot's back."
+        case SwapCups(one=one, other=other):
+            return f"Somebody swaps {one} and {other}", f"{one} and {other} change places, each with its water."
+        case BiasedCamera(cup=cup, bias_g=bias):
+            reads = "high" if bias > 0 else "low"
+            return f"The camera reads {cup} too {reads}", f"From now on it reads {cup} {abs(bias):.1f} g too {reads}."
+        case MixedUpCamera(one=one, other=other):
+            return f"The camera mixes up {one} and {other}", "From now on it reads the level of one for the other."
+        case FrozenCamera():
+            return "The camera freezes", "From now on it goes on showing this picture."
+        case Occlusion(cup=cup):
+            return "Nothing happens", f"For a moment {cup} is out of the camera's sight; all is well."
+        case Spike(signal=signal, cup=cup):
+            of = f" of {cup}" if cup else ""
+            return "Nothing happens", f"The monitor's {signal} signal{of} jumps for a moment; all is well."
+        case trouble:
+            assert_never(trouble)
+
 
 UNDOING = {PLACE: "fetch the pitcher", POUR: "pour back", MOVE: "draw back", LIFT: "put the pitcher down"}
 """The last action comes first."""
@@ -135,7 +204,7 @@ def probed(probe: str, receipt: Receipt, declared: Mapping[str, Value], poured_g
 
 def _whose_place(cup: str, declared: Mapping[str, Value], at: Body) -> str:
     """Return whose declared place a cup is weighed at: the one where it was last seen."""
-    place = nearest_place(at.seen_m.get(cup, at.believed_m[cup])[0])
+    place = at.seen_place(cup)
     homes = {nearest_place(float(declared[binding(each)]) / 1000): each for each in dim.CUPS}
     owner = homes.get(place)
     if owner == cup:

@@ -31,8 +31,8 @@ from aquamend_lab.pouring.demonstration.phrases import (
     probed,
     receipts,
     step_name,
+    what_happened,
 )
-from aquamend_lab.pouring.demonstration.scenes import what_happened
 from aquamend_lab.pouring.demonstration.watching import Onlooker, still_address
 from aquamend_lab.pouring.model.alarm_problem import PROBE_S, AlarmModel
 from aquamend_lab.pouring.model.configurations import CONFIGURATIONS

@@ -3,8 +3,7 @@
 from aquamend_lab.pouring.discrete.cup_table import TableWorld
 from aquamend_lab.pouring.discrete.event_model import Assumptions, Shares, problem_of
 from aquamend_lab.pouring.discrete.perturbations import Add, CameraFault, Event, Nothing, Swap, Together
-from aquamend_lab.pouring.discrete.physical_state import Scene, fresh_task
-from aquamend_lab.pouring.discrete.sensing import Noise
+from aquamend_lab.pouring.discrete.physical_state import Noise, Scene, fresh_task
 
 __all__ = [
     "Add",

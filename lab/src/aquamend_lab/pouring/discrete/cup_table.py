@@ -24,8 +24,7 @@ from aquamend.recovery import (
     residuals,
 )
 from aquamend_lab.pouring.discrete.event_model import beyond_recovery
-from aquamend_lab.pouring.discrete.physical_state import Scene
-from aquamend_lab.pouring.discrete.sensing import Noise, read
+from aquamend_lab.pouring.discrete.physical_state import Noise, Scene, read
 from aquamend_lab.pouring.task import POUR, RESTART, SAFE_STOP, TARGET, PouringTask, look
 
 

@@ -23,8 +23,7 @@ from aquamend_lab.pouring.discrete.perturbations import (
     involves_camera,
     with_sizes_as_steps,
 )
-from aquamend_lab.pouring.discrete.physical_state import Scene
-from aquamend_lab.pouring.discrete.sensing import Noise, answer_probabilities, outcomes
+from aquamend_lab.pouring.discrete.physical_state import Noise, Scene, answer_probabilities, outcomes
 from aquamend_lab.pouring.task import (
     CUPS,
     RESTART,

@@ -22,24 +22,13 @@ STEP_G = STEP_SHARE * QUANTITY_TOLERANCE_G
 
 
 class EventFamily(StrEnum):
-    """Perturbation families, and the attribution each has by right."""
+    """Perturbation families."""
 
     SWAP = "swap"
     ADD = "add water"
     DRIFT = "sensor drift"
     FALSE_ALARM = "false alarm"
     COMMON_CAUSE = "common cause"
-
-    @property
-    def cause(self) -> Cause:
-        """What the family is rightly attributed to."""
-        match self:
-            case EventFamily.DRIFT:
-                return Cause.SELF_ERROR
-            case EventFamily.FALSE_ALARM:
-                return Cause.FALSE_ALARM
-            case _:
-                return Cause.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +225,10 @@ def involves_camera(event: Event) -> bool:
 
 def cause_of(event: Event) -> Cause:
     """Return what an event is rightly attributed to; several things count as sensing only if all of them are."""
-    if all(isinstance(part, CameraFault) for part in single_events(event)):
-        return Cause.SELF_ERROR
-    return event.family.cause
+    if isinstance(event, Nothing):
+        return Cause.FALSE_ALARM
+    sensing = all(isinstance(part, CameraFault) for part in single_events(event))
+    return Cause.SELF_ERROR if sensing else Cause.EXTERNAL
 
 
 ELSEWHERE = 40.0, 20.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from aquamend.problem.model import (
 )
 from aquamend.problem.model.spreads import differs
 from aquamend.text import named as in_words
-from aquamend_lab.pouring.model.alarms import alarm_likelihood
 from aquamend_lab.pouring.model.configurations import (
     ADDED_TO,
     AS_BELIEVED,
@@ -45,12 +44,13 @@ from aquamend_lab.pouring.model.configurations import (
     share_of_change,
     share_of_fault,
 )
-from aquamend_lab.pouring.model.fitted import Fitted
+from aquamend_lab.pouring.model.fitted import Fitted, alarm_likelihood
 from aquamend_lab.pouring.reports import OF_A_CUP, ROUTINE, Report
 from aquamend_lab.pouring.task import (
     CAMERA,
     CHECK_CAMERA,
     FAULTY,
+    IN_PLACE,
     LIFT,
     LOCALISE,
     MOVE,
@@ -68,12 +68,12 @@ from aquamend_lab.pouring.task import (
     Prices,
     Sense,
     Stage,
+    arrangements,
     binding,
     look,
     quantity,
 )
 
-IN_PLACE = "all in place"
 CHANGE, FAULT = "change", "camera fault"
 """The causes of trouble beside a scale that is off; each may be present in one of several ways."""
 OUTLIERS = 1e-3
@@ -104,12 +104,6 @@ class AtAlarm:
     def measured(self) -> tuple[Observation, ...]:
         """What was measured for the alarm itself, before any policy was asked."""
         return Observation(LOCALISE, self.located), *(Observation(look(cup), g) for cup, g in self.looked.items())
-
-
-def arrangements(cups: Sequence[str]) -> dict[str, tuple[str, str] | None]:
-    """Return what finding the cups may tell: every cup in its place, or two of them exchanged."""
-    pairs = {f"{one} and {other} exchanged": (one, other) for one, other in combinations(cups, 2)}
-    return {IN_PLACE: None, **pairs}
 
 
 def prices(fitted: Fitted) -> Prices:
@@ -158,7 +152,7 @@ class AlarmModel:
 
     def __post_init__(self) -> None:
         task = task_of(self.declared, self.heard, self.fitted, linear_chain=self.linear_chain)
-        order = sorted(task.cups, key=lambda cup: (task.values(self.declared)[quantity(cup)], cup))
+        order = self.declared.by_amount()
         pair = arrangements(task.cups)[self.heard.located]
         located = list(AS_BELIEVED)
         if pair is not None:
@@ -173,7 +167,7 @@ class AlarmModel:
         )
         steps = [Supposed(c, table, self.fitted.shifts).in_steps() for c in CONFIGURATIONS]
         shares, supposed = (tuple(each) for each in zip(*(pair for own in steps for pair in own), strict=True))
-        found = {"task": task, "order": tuple(order), "table": table, "supposed": supposed, "shares": shares}
+        found = {"task": task, "order": order, "table": table, "supposed": supposed, "shares": shares}
         for name, value in found.items():
             object.__setattr__(self, name, value)
 

@@ -205,11 +205,6 @@ class Supposed:
         return Amount(declared[role] + added.g, added.sd_g)
 
     @property
-    def wrong_amounts(self) -> tuple[int, ...]:
-        """The roles whose declared amount would be off by more than the task tolerates."""
-        return tuple(r for r in AS_BELIEVED if self.holds(r).g - self.table.declared_g[r] > QUANTITY_TOLERANCE_G)
-
-    @property
     def least(self) -> int:
         """The role that would be the least full."""
         return min(AS_BELIEVED, key=lambda role: self.holds(role).g)

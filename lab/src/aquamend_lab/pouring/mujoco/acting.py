@@ -13,10 +13,9 @@ from aquamend.problem.graph import Value
 from aquamend.recovery import Act, Charge, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import NOTHING_TO_DO, Body, Skill, failed
-from aquamend_lab.pouring.mujoco.composing import fetch, pour_back, put_back, safe_stop
-from aquamend_lab.pouring.mujoco.dosing import CLOSE_ENOUGH_G, pour
 from aquamend_lab.pouring.mujoco.episode import DOSE_G, survey
-from aquamend_lab.pouring.mujoco.handling import draw_back, move
+from aquamend_lab.pouring.mujoco.primitives import draw_back, move
+from aquamend_lab.pouring.mujoco.skills import CLOSE_ENOUGH_G, fetch, pour, pour_back, put_back, safe_stop
 from aquamend_lab.pouring.task import (
     BINDING_TOLERANCE_MM,
     CAMERA,

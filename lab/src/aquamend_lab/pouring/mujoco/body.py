@@ -85,6 +85,10 @@ class Body:
         """Return the place that a vessel is believed to stand on."""
         return nearest_place(self.believed_m[vessel][0])
 
+    def seen_place(self, vessel: str) -> int:
+        """Return the place that a vessel was last seen on; where it is believed to stand, if it was not seen."""
+        return nearest_place(self.seen_m.get(vessel, self.believed_m[vessel])[0])
+
     def has_scale(self, place: int) -> bool:
         """Whether a place has a scale; everybody knows that."""
         return self.simulation.compiled.scene.scales[place]

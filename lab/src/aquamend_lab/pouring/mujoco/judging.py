@@ -60,7 +60,7 @@ def wrong_at_alarm(alarmed: AtTheAlarm) -> tuple[str, ...]:
 def configuration_of(alarmed: AtTheAlarm) -> Configuration:
     """Return which of the 72 configurations an episode is."""
     declared, trouble = alarmed.declared, alarmed.episode.trouble
-    order = sorted(dim.CUPS, key=lambda cup: (declared.quantity_g[dim.CUPS.index(cup)], cup))
+    order = declared.by_amount()
     happened, camera = Happening.NOTHING, CameraState.SOUND
     match trouble:
         case AddWater(cup=cup):

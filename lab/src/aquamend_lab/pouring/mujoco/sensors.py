@@ -42,11 +42,6 @@ class SensorFaults:
         """Whether nothing is wrong with how the camera reads amounts; what is hidden from it, it does not misread."""
         return not self.bias_g and self.exchanged is None and self.frozen is None
 
-    @property
-    def scales_sound(self) -> bool:
-        """Whether every scale reads right."""
-        return not any(self.scale_off_g.values())
-
     def shown(self, simulation: Simulation) -> Simulation:
         """Return the table that the camera shows when it looks at this one."""
         return simulation if self.frozen is None else self.frozen

@@ -26,10 +26,10 @@ from aquamend.recovery import (
 from aquamend_lab.pouring.model.fitted import Fitted
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.acting import RobotHands
-from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, nearest_place, tick_until_done
+from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, tick_until_done
 from aquamend_lab.pouring.mujoco.episode import AtTheAlarm, located_as
 from aquamend_lab.pouring.mujoco.judging import Quality, quality_of, truth_of
-from aquamend_lab.pouring.mujoco.measuring import check_camera, localise, read_level, read_scale
+from aquamend_lab.pouring.mujoco.primitives import check_camera, localise, read_level, read_scale
 from aquamend_lab.pouring.mujoco.simulation import Watcher
 from aquamend_lab.pouring.posterior_settings import PosteriorSetting, distorted
 from aquamend_lab.pouring.task import CAMERA, MOVE, POUR, SAFE_STOP, SCALES, TARGET, Measurement, Sense, binding
@@ -108,8 +108,7 @@ class PouringRobot:
             case Sense.LOOK:
                 skill = read_level(seen, cup, noise=noise)
             case Sense.WEIGH:  # where it was found when the alarm was raised
-                at = self.alarmed.body.seen_m.get(cup, self.alarmed.body.believed_m[cup])
-                skill = read_scale(seen, nearest_place(at[0]), noise=noise)
+                skill = read_scale(seen, self.alarmed.body.seen_place(cup), noise=noise)
         return self.body.perform(measurement.name, Charge.SENSING, skill)
 
     def _answer(self, measurement: Measurement, finding: Tried) -> float | str:

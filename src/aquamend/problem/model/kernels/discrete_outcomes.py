@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from aquamend.arrays import Floats, Indices
-from aquamend.codec import SUM_TOLERANCE, by_condition
+from aquamend.codec import NOT_WRITTEN, SUM_TOLERANCE, by_condition
 from aquamend.codec.forms import NAME, PROBABILITY, list_of, row
 from aquamend.errors import Fault
 from aquamend.problem.model.kernels.kernel import Answer, Rows, frozen, labels_of, named_rows, stacked
@@ -26,6 +26,8 @@ class Discrete:
     """The names of its possible answers, each once."""
     likelihood: Annotated[Rows, ROWS]
     """For every hypothesis, the probability of each outcome, in the order of the outcomes."""
+    numbers: Annotated[bool, NOT_WRITTEN] = False
+    """Whether the outcomes are numbers, the values of a belief that declares one: 18 may be answered as 18.0 too."""
 
     table: ClassVar[str] = "likelihood"
 
@@ -50,7 +52,7 @@ class Discrete:
     def channel(self, names: Sequence[str]) -> Outcomes:
         """Return the table of likelihoods."""
         rows = stacked(self.likelihood, names)
-        return Outcomes(tuple(self.outcomes), frozen(rows / rows.sum(axis=1, keepdims=True)))
+        return Outcomes(tuple(self.outcomes), frozen(rows / rows.sum(axis=1, keepdims=True)), self.numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,8 @@ class Outcomes:
     outcomes: tuple[str, ...]
     table: Floats
     """Shape ``(n_hypotheses, n_outcomes)``; rows sum to one; read-only."""
+    numbers: bool = False
+    """Whether an answer that is the same number as an outcome is that outcome, however it is written."""
 
     @cached_property
     def _labels(self) -> tuple[Indices, Indices]:
@@ -85,10 +89,20 @@ class Outcomes:
         return self.outcomes[min(int(np.searchsorted(row.cumsum(), rng.random(), side="right")), len(row) - 1)]
 
     def parse(self, said: Answer) -> str | None:
-        """Return the outcome of that name."""
-        return said if isinstance(said, str) and said in self.outcomes else None
+        """Return the outcome of that name, or that number."""
+        if isinstance(said, str) and said in self.outcomes:
+            return said
+        value = _number(said) if self.numbers else None
+        return None if value is None else next((name for name in self.outcomes if _number(name) == value), None)
 
     @property
     def expected(self) -> str:
         """Return the outcomes in words."""
         return "one of " + ", ".join(repr(outcome) for outcome in self.outcomes)
+
+
+def _number(said: Answer) -> float | None:
+    try:
+        return float(said)
+    except ValueError:
+        return None

@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources f5408b94a745c955ec1fb623a0b66023bb226f226d3d447c4aa668522ac72fae.
+Built from viewer/ by `npm run build`; sources edb0e13d59e66c885cd7c5a8397864b0559557a33a642f00c253f99a0690e738.
 Contains
 
 three 0.187.0 (MIT):

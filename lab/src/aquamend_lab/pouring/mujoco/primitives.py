@@ -1,13 +1,71 @@
-"""Primitives of the hand: grasp, lift, move, place, retreat. Each checks by feel whether it did what it should."""
+"""Primitives of hand and senses: grasp, lift, move, place, retreat; look, weigh, localise, test the camera.
+
+First smooth paths for the set points of the hand, and where it must be to hold a spout over a cup. Each primitive of
+the hand checks by feel whether it did what it should.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Generator, Iterator
 
+import numpy as np
+
+from aquamend.arrays import Floats
 from aquamend_lab.pouring.mujoco import dimensions as dim
 from aquamend_lab.pouring.mujoco.body import Body, Skill, Tried, failed
-from aquamend_lab.pouring.mujoco.motion import BACK_Y, BESIDE_X, CAREFUL_M_S, GRIP_Z, TRAVEL_Z, fingers, go, wait
-from aquamend_lab.pouring.mujoco.sensors import VESSEL_G, lifted_g, scale_g
+from aquamend_lab.pouring.mujoco.sensors import VESSEL_G, level_g, lifted_g, positions_m, scale_g
+from aquamend_lab.pouring.mujoco.simulation import Simulation
+from aquamend_lab.pouring.task import FAULTY, SOUND
+
+SPEED_M_S = 0.125
+CAREFUL_M_S = 0.058
+"""Near vessels."""
+ROLL_RAD_S = 0.35
+
+TRAVEL_Z = 0.25
+"""Height of the hand at which what it holds clears everything on the table."""
+BACK_Y = -0.16
+"""Where the hand stands free of the vessels."""
+GRIP_Z = dim.SCALE_TOP_Z - 0.003 + dim.GRIP_HEIGHT
+"""Height of the hand for gripping what stands on a scale."""
+BESIDE_X = 0.11
+"""How far beside a cup the hand waits with a vessel: half-way to the next place, so that cameras see both cups."""
+
+LIP = (-(dim.INNER_APOTHEM + dim.WALL_THICK / 2), dim.VESSEL_HEIGHT - dim.GRIP_HEIGHT)
+"""The spout's lip from the middle of the gripper, along x and z of the hand."""
+
+
+def go(
+    simulation: Simulation, pose: tuple[float, float, float, float], *, speed_m_s: float = SPEED_M_S
+) -> Iterator[None]:
+    """Move the hand's set point along a straight line, starting and ending at rest."""
+    start, end = simulation.hand.copy(), np.array(pose)
+    way, turn = float(np.linalg.norm((end - start)[:3])), abs(float(end[3] - start[3]))
+    ticks = max(1, math.ceil(1.5 * max(way / speed_m_s, turn / ROLL_RAD_S) / dim.TICK_S))
+    for i in range(1, ticks + 1):
+        share = i / ticks
+        simulation.hand[:] = start + (end - start) * share * share * (3 - 2 * share)
+        yield
+
+
+def wait(seconds: float) -> Iterator[None]:
+    """Let time pass."""
+    for _ in range(round(seconds / dim.TICK_S)):
+        yield
+
+
+def holding_lip_at(x: float, y: float, z: float, roll: float) -> tuple[float, float, float, float]:
+    """Return the pose of the hand that keeps the lip of what it holds at a point while rolled."""
+    cos, sin = math.cos(roll), math.sin(roll)
+    return x - (LIP[0] * cos + LIP[1] * sin), y, z - (-LIP[0] * sin + LIP[1] * cos), roll
+
+
+def fingers(simulation: Simulation) -> Floats:
+    """Return how far the two fingers have closed, in metres; the hand feels that itself."""
+    model, data = simulation.compiled.model, simulation.data
+    return np.array([data.qpos[model.joint(f"finger_{side}").qposadr[0]] for side in ("left", "right")])
+
 
 LEAST_GRIPPED_M = 0.008
 """A finger that closed less than this was stopped too early, one that is nearly closed found nothing."""
@@ -129,3 +187,49 @@ def _let_go(body: Body, y: float) -> Skill:
     x, _, z, roll = (float(v) for v in simulation.hand)
     yield from go(simulation, (x, min(y, 0.0) + BACK_Y, z, roll), speed_m_s=CAREFUL_M_S)
     return Tried(True, "let go")
+
+
+PROBE_S = 0.2
+"""How long a measurement takes; the paper's unit probe."""
+SELF_TEST_ERR = 0.03
+"""How often the camera's self test says the opposite of what it found."""
+
+
+def read_level(body: Body, cup: str, *, noise: np.random.Generator | None = None) -> Skill:
+    """Read how full a cup is from above; the camera finds it by its colour wherever it stands."""
+    yield from wait(PROBE_S)
+    level = level_g(body.simulation, cup, faults=body.faults, rng=noise or body.noise(f"look {cup}"))
+    return failed(f"{cup} cannot be seen") if level is None else Tried(True, f"{cup} looks like {level:.1f} g", level)
+
+
+def read_scale(body: Body, place: int, *, noise: np.random.Generator | None = None) -> Skill:
+    """Read how much water stands on a place, whichever cup it is in."""
+    yield from wait(PROBE_S)
+    if not body.has_scale(place):
+        return failed(f"place {place + 1} has no scale")
+    grams = scale_g(body.simulation, place, faults=body.faults, rng=noise or body.noise(f"scale {place}"))
+    return Tried(True, f"the scale of place {place + 1} reads {grams:.1f} g", grams)
+
+
+def check_camera(body: Body, *, noise: np.random.Generator | None = None) -> Skill:
+    """Let the camera test itself: whether its frames are fresh, and every crop shows the colour it is named after.
+
+    That is all it can know by itself. A level that it reads too high or too low, it reads so in the test as well.
+    """
+    yield from wait(PROBE_S)
+    wrong = body.faults.frozen is not None or body.faults.exchanged is not None
+    err = (noise or body.noise("self test")).random() < SELF_TEST_ERR
+    return Tried(True, FAULTY if wrong != err else SOUND)
+
+
+def localise(body: Body, *, believe: bool = True, noise: np.random.Generator | None = None) -> Skill:
+    """Find every vessel by its colour, and believe that the cups stand there unless it is only a check.
+
+    Where the pitcher stands, the hand knows better: it put it there.
+    """
+    yield from wait(PROBE_S)
+    found = positions_m(body.simulation, faults=body.faults, rng=noise or body.noise("localise"))
+    body.seen_m = {vessel: xy for vessel, xy in found.items() if vessel != body.holding}
+    if believe:
+        body.believed_m.update({cup: xy for cup, xy in body.seen_m.items() if cup in dim.CUPS})
+    return Tried(True, f"{len(found)} vessels found")

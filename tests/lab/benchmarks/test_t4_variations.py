@@ -4,7 +4,7 @@ import pytest
 
 from aquamend.problem.model import Cause
 from aquamend.recovery import Measure
-from aquamend_lab.benchmarks.t4.variations import SETTINGS, SWEEP, ablation, louder, settings, sweep
+from aquamend_lab.benchmarks.t4_episodes import SETTINGS, SWEEP, ablation, louder, settings, sweep
 from aquamend_lab.pouring.discrete import Noise
 
 WHICH = {variation.name: i for i, variation in enumerate(SETTINGS)}

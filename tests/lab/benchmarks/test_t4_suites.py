@@ -12,19 +12,20 @@ from aquamend.decision import Continue
 from aquamend.policies import AquaMend, policy_named
 from aquamend.problem.model import Cause
 from aquamend.recovery import Measure, recovered
+from aquamend_lab.benchmarks import t4_episodes as made
 from aquamend_lab.benchmarks.catalogue import SUITES, suite_named
 from aquamend_lab.benchmarks.contestants import Oracle
 from aquamend_lab.benchmarks.scenario import Scenario
-from aquamend_lab.benchmarks.t4 import paper_episodes as made
-from aquamend_lab.benchmarks.t4.episodes import BUDGET_IGNORED, STARTING_OVER
-from aquamend_lab.benchmarks.t4.paper_episodes import (
+from aquamend_lab.benchmarks.t4_episodes import (
+    BUDGET_IGNORED,
+    STARTING_OVER,
     STRESS_FACTORS,
     evidence_conflict,
     rank_ties,
     shared_closure,
     tight_budget,
 )
-from aquamend_lab.benchmarks.t4.suites import BUDGET_IGNORING, FACES, OWN, POLICIES
+from aquamend_lab.benchmarks.t4_suites import BUDGET_IGNORING, FACES, OWN, POLICIES
 from aquamend_lab.pouring.discrete import Add, CameraFault, Nothing, Scene, Swap, TableWorld, Together
 from aquamend_lab.pouring.discrete.perturbations import EventFamily
 from aquamend_lab.pouring.task import SAFE_STOP

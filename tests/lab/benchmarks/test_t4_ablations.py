@@ -10,7 +10,8 @@ from aquamend.belief.state import normalised
 from aquamend.policies import TwoStep
 from aquamend.problem.model import Cause
 from aquamend.recovery import Measure, recovered
-from aquamend_lab.benchmarks.t4.ablations import (
+from aquamend_lab.benchmarks.t4_episodes import ablation
+from aquamend_lab.benchmarks.t4_suites import (
     ABLATIONS,
     BEAM_WIDTH,
     SAMPLES,
@@ -21,7 +22,6 @@ from aquamend_lab.benchmarks.t4.ablations import (
     product_of_marginals,
     sampled_posterior,
 )
-from aquamend_lab.benchmarks.t4.variations import ablation
 
 STATES = [s.state for s in (ablation(0, number) for number in range(12)) if s.features["family"] != "swap"][:4]
 
