@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 
 WIDEST = 120
@@ -56,10 +58,10 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else several}"
 
 
-def quantity(value: float, unit: str = "") -> str:
+def quantity(value: float, unit: str = "", *, infinite: str = "infinite") -> str:
     """Return a number to about three figures with its unit, without an exponent where one can be avoided."""
     if math.isinf(value):
-        return "infinite"
+        return infinite
     return f"{_figures(value)} {shown(unit)}".rstrip()
 
 
@@ -85,6 +87,14 @@ def percent(probability: float) -> str:
     return f"{math.floor(10.0 * p + 0.5) / 10.0:.1f}%" if p < 9.95 or p >= 99.5 else f"{math.floor(p + 0.5)}%"
 
 
+def percents_apart(one: float, other: float) -> tuple[str, str]:
+    """Return two probabilities as percentages, with more digits where they would read the same."""
+    if (first := percent(one)) != (second := percent(other)):
+        return first, second
+    digits = min(12, 2 - math.floor(math.log10(max(abs(100.0 * (one - other)), 1e-10))))
+    return f"{100.0 * one:.{digits}f}%", f"{100.0 * other:.{digits}f}%"
+
+
 def column(values: Iterable[float | None]) -> list[str]:
     """Return the numbers of one table with the decimals aligned; unavailable ones are a dash."""
     numbers = list(values)
@@ -105,14 +115,6 @@ def _cell(value: float | None, decimals: int) -> str:
     return "0" if value == 0.0 else text
 
 
-def bar(probability: float, *, width: int = 10) -> str:
-    """Return a bar of fixed width; any chance of failure shows, and only certainty fills it."""
-    filled = round(probability * width)
-    if 0.0 < probability < 1.0:
-        filled = min(max(filled, 1), width - 1)
-    return "█" * filled + "·" * (width - filled)
-
-
 def chance(probability: float) -> str:
     """Return a small probability as odds: 1 in so many."""
     if probability <= 0.0:
@@ -122,7 +124,6 @@ def chance(probability: float) -> str:
     return f"1 in {float(f'{1.0 / probability:.2g}'):,.0f}" if probability < 0.1 else percent(probability)
 
 
-Side = Literal["left", "right"]
 CHOSEN = "bold green"
 HEADING = "bold"
 FAINT = "dim"
@@ -136,20 +137,63 @@ def end_of(file: str, width: int) -> str:
     return name if len(name) <= width else f"…{name[len(name) - max(width, 2) + 1 :]}"
 
 
-def grid_of(*columns: tuple[str, Side], flexible: tuple[int, ...], gap: int = 2) -> Table:
-    """Return a table whose flexible columns give way, and wrap within themselves, so that the others never do."""
-    from rich.table import Table  # here, since only what is drawn needs it
+def bar(probability: float, *, width: int = 10) -> str:
+    """Return a bar of fixed width; any chance of failure shows, and only certainty fills it."""
+    filled = round(probability * width)
+    if 0.0 < probability < 1.0:
+        filled = min(max(filled, 1), width - 1)
+    return "█" * filled + "·" * (width - filled)
+
+
+def doubt(probability: float | None, *, with_bar: bool = True) -> Text:
+    """Return how probable a failure is, coloured, after a bar that shows the same; None where nobody knows."""
+    from rich.text import Text  # here, since only what is drawn needs it
+
+    if probability is None:
+        return Text("unknown", style=FAINT)
+    drawn = f"{bar(probability)} " if with_bar else ""
+    return Text.assemble((drawn, "red" if probability >= 0.5 else "yellow"), percent(probability))
+
+
+def as_it_is(cell: RenderableType) -> RenderableType:
+    """Return what stands in a cell: a text as `shown`, whatever is drawn already untouched."""
+    return shown(cell) if isinstance(cell, str) else cell
+
+
+class Heading(NamedTuple):
+    """What stands over a column, on which side its cells stand, and how their values read."""
+
+    title: str
+    side: Literal["left", "right"] = "left"
+    reads: Callable[[Any], RenderableType] = as_it_is
+
+
+def grid_of(
+    *columns: Heading,
+    rows: Sequence[Sequence[Any]],
+    flexible: Collection[int] = (),
+    chosen: Collection[int] = (),
+    gap: int = 2,
+) -> Table:
+    """Return a table, with the ``chosen`` rows coloured.
+
+    Its flexible columns give way, and wrap within themselves, so that the others never do.
+    """
+    from rich.table import Table
 
     grid = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style=FAINT)
-    for i, (title, side) in enumerate(columns):
+    for i, heading in enumerate(columns):
         gives_way = i in flexible
         grid.add_column(
-            title,
-            justify=side,
+            heading.title,
+            justify=heading.side,
             no_wrap=not gives_way,
             overflow="fold" if gives_way else "ellipsis",
             min_width=READABLE if gives_way else None,
         )
+    for i, row in enumerate(rows):
+        cells = [heading.reads(cell) for heading, cell in zip(columns, row, strict=True)]
+        grid.add_row(*cells, style=CHOSEN if i in chosen else "")
     return grid
 
 

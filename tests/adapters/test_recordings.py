@@ -12,7 +12,7 @@ from aquamend.adapters.recordings import BELIEFS, COSTS, EVENTS, STORY, read_rec
 from aquamend.errors import AquaMendError, UnknownName
 from aquamend.recovery import Journal, MemoryLog, Recovery, Rules, recover
 from aquamend.recovery.plain import event_to_data, to_json
-from aquamend.story.of_session import story_moments
+from aquamend.story.of_session import with_moments
 from aquamend.testing import Fails, FakeRobot
 
 
@@ -91,7 +91,7 @@ def test_beliefs_and_costs_are_those_of_the_recovery(log, file):
 
 
 def test_the_story_is_reported_as_a_log_panel_reads_it(log, file):
-    lines = list(story_moments(log.read("cup")))
+    lines = [moment for _, moment in with_moments(log.read("cup")) if moment]
     shown = [json.loads(m.data) for _, _, m in messages(file, STORY)]
     assert [one["message"] for one in shown] == [f"{line.title}: {line.text}" for line in lines]
     assert [one["level"] == 3 for one in shown] == [line.bad for line in lines]

@@ -28,6 +28,7 @@ from aquamend.decision.terminal import (
     best_value,
     completed,
     correction_stops,
+    decided_after,
     declarable,
     listed_endings,
     may_be_kept,
@@ -36,7 +37,7 @@ from aquamend.errors import UnknownName
 from aquamend.problem import Plan, Problem
 from aquamend.problem.building.left_out import worst_loss
 from aquamend.problem.graph import Action, Belief, Operation, Probe, RecoveryGraph
-from aquamend.problem.model import Declaration, Discrete, Hypothesis, JointModel
+from aquamend.problem.model import Declaration, Discrete, Hypothesis, JointModel, Outcomes
 
 
 def named(decision):
@@ -285,6 +286,21 @@ def test_best_price_and_list_agree_with_rules_of_support_too(walked):
             assert price(state, decision).loss == pytest.approx(loss), (seed, decision)
         assert best.loss == pytest.approx(min(losses.values(), default=math.inf)), seed
     assert min(unsupported, supported) > 100
+
+
+def test_what_is_decided_after_an_answer_is_best_where_that_answer_leads(walked):
+    compared = 0
+    for seed in range(60):
+        state = walked(seed)
+        for view in state.legal:
+            if isinstance(view.channel, Outcomes):
+                for outcome, decided in zip(view.channel.outcomes, decided_after(state, view.name), strict=True):
+                    after = state.after(Observation(view.name, outcome))
+                    assert (decided is None) == (after.contradiction is not None), seed
+                    if decided is not None:
+                        assert decided[1].loss == pytest.approx(best_terminal(after).loss), seed
+                        compared += 1
+    assert compared > 100
 
 
 def test_a_decision_of_least_loss_is_one_of_those_listed(walked):

@@ -23,6 +23,7 @@ from aquamend.recovery import (
     Ending,
     Finish,
     Journal,
+    Log,
     Measure,
     MemoryLog,
     NotNow,
@@ -40,7 +41,6 @@ from aquamend.recovery import (
     Wait,
     recover,
 )
-from aquamend.recovery.log import Log
 from aquamend.recovery.task_record import ActionStatus
 
 FILE = Path(__file__).parents[2] / "examples" / "delivery_robot.yaml"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
-from tests.recovery.test_journal import HandsOver, in_child, logged
+from tests.recovery.log.test_journal import HandsOver, in_child, logged
 from tests.waiting import PATIENCE_S
 
 from aquamend.adapters.postgres import PostgresLog, database_tables
@@ -22,9 +22,20 @@ from aquamend.errors import (
     Unreachable,
     UsedName,
 )
-from aquamend.recovery import Ending, Instant, Journal, MemoryLog, Recovery, Rules, Session, Status, approve, recover
+from aquamend.recovery import (
+    Ending,
+    Instant,
+    Journal,
+    MemoryLog,
+    Recovery,
+    Rules,
+    Session,
+    SharedLog,
+    Status,
+    approve,
+    recover,
+)
 from aquamend.recovery.events import Alarmed, Cancelled, Resumed
-from aquamend.recovery.log import SharedLog
 from aquamend.testing import Fails, FakeRobot
 
 AT = 1_700_000_000.0

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
 from tests.fleet.server import Line
-from tests.recovery.test_journal import HandsOver
+from tests.recovery.log.test_journal import HandsOver
 from tests.waiting import PATIENCE_S
 
 from aquamend.adapters.agents import Recoveries
@@ -21,11 +21,11 @@ from aquamend.recovery import (
     approve,
     drive,
     drivers,
+    followed,
     recover,
     resume,
 )
 from aquamend.recovery.events import Done, Intended, Resumed, Stopping
-from aquamend.recovery.log import followed
 from aquamend.testing import FakeRobot, TimesOut
 from aquamend.testing import StopBehaviour as Stops
 

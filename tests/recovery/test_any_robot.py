@@ -29,7 +29,7 @@ from aquamend.recovery import (
 )
 from aquamend.recovery.acts import HandOver, Measure
 from aquamend.recovery.events import Decided, Done, Ended, Intended
-from aquamend.story.of_session import story_moments
+from aquamend.story.of_session import with_moments
 from aquamend.story.replaying import expected_loss_of, replayed
 
 POLICIES = ("aquamend", "troubleshooting", "greedy", "rollback-only", "no-reprobe", "restart", "power-per-cost")
@@ -102,7 +102,7 @@ def test_every_prefix_of_the_events_gives_the_same_recovery_again(valued_problem
         rules = replace(UNATTENDED, attempts=2, decisions=40)
         recovery = recover("aquamend", Careless(problem, seed, 0.3), journal=log, session="s", rules=rules)
         events = [entry.event for entry in log.read("s")]
-        list(story_moments(log.read("s")))
+        list(with_moments(log.read("s")))
     step_by_step = Recovery.begun(events[0], "s")
     for n, event in enumerate(events[1:], start=2):
         step_by_step = step_by_step.after(event)

@@ -15,7 +15,7 @@ from aquamend.policies.decision_report import decision_report
 from aquamend.recovery import Charge, MemoryLog, Receipt, Session, drive
 from aquamend.story.comparing import in_hindsight, needless
 from aquamend.story.of_decision import decision_story
-from aquamend.story.of_session import session_story, story_moments
+from aquamend.story.of_session import session_story, with_moments
 from aquamend.story.page import comparison_html, story_html
 from aquamend.story.story import Choice, Hindsight, Kind, Moment, Option, Story
 from aquamend.testing import FakeRobot
@@ -35,7 +35,7 @@ def log(cup_state):
 
 def test_a_session_is_reported_with_what_was_believed_weighed_done_and_paid(log):
     story = session_story(log.read("cup"), "cup")
-    assert [m.number for m in story.moments] == [m.number for m in story_moments(log.read("cup"))]
+    assert [m.number for m in story.moments] == [m.number for _, m in with_moments(log.read("cup")) if m]
     assert story.updates[0].when == "to begin with"
     measured = [m for m in story.moments if m.kind is Kind.MEASURED]
     assert [u.when for u in story.updates[1:]] == [f"after {m.text.split(', cost')[0]}" for m in measured]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from aquamend import InformationState, load_problem
 from aquamend.decision import Escalate
 from aquamend.recovery import Journal, Session
-from aquamend.studio.replays import replay_file
+from aquamend.studio.start import replay_file
 from tests.browser import browser, page_at, reach, said_wrong
 from tests.studio.running import studio_on
 

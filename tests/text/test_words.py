@@ -1,10 +1,12 @@
 """Names and numbers as they read in a terminal."""
 
 import math
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
-from aquamend.text import bar, column, listed, named, percent, quantity, shown
+from aquamend.text import Heading, bar, column, grid_of, listed, named, percent, percents_apart, quantity, shown
 
 
 @pytest.mark.parametrize(
@@ -67,3 +69,14 @@ def test_long_lists_are_counted():
 
 def test_control_characters_never_reach_the_terminal():
     assert shown("a\x1b[31mb\nc") == "a\ufffd[31mb\ufffdc"
+
+
+def test_two_probabilities_that_differ_read_differently():
+    assert percents_apart(0.42, 0.18) == ("42%", "18%")
+    assert percents_apart(0.42001, 0.42) == ("42.00100%", "42.00000%")
+
+
+def test_a_column_says_how_its_values_read():
+    console = Console(file=StringIO(), width=40, color_system=None)
+    console.print(grid_of(Heading("name"), Heading("chance", "right", percent), rows=[("a\x1b[1mb", 0.42)]))
+    assert console.file.getvalue().split() == ["name", "chance", "a\N{REPLACEMENT CHARACTER}[1mb", "42%"]

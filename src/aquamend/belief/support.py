@@ -116,8 +116,6 @@ class Support:
 
         ``relaxed`` leaves out all conditions on the posterior, so that what has spoken is enough.
         """
-        if not len(self):
-            return np.zeros((0, len(sums)), dtype=bool)
         wrong = sums.T[self.column]
         if relaxed:
             heard = any_in(np.atleast_2d(speaks).T, self.first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import template_in
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text, write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:
@@ -69,11 +69,9 @@ def alarm(
     records, which is held back. The loss is that of one occasion, by the problem's priors: of the recoveries that the
     alarm calls for, and of what goes wrong where it is silent.
     """
-    refusals = Refusals()
-    with refusals.at(problem):
+    with refusing(problem):
         template = template_in(problem)
-    refusals.exit()
-    with refusals.at(HERE):
+    with refusing(HERE):
         found = _made(records, template, score, name, _method(method), below, threshold, false_alarms, skip_faulty)
         unit = str(found.data.get("unit", ""))
         if out is not None:
@@ -84,7 +82,6 @@ def alarm(
             print_json(_as_data(found))
         else:
             print_text(lambda console: _print(console, found, unit, [path for path in (out, html) if path]))
-    refusals.exit()
 
 
 def _method(said: str) -> ScoreMethod:
@@ -188,7 +185,7 @@ def _as_data(found: ScoreAlarm) -> dict[str, Any]:
 
 
 def _print(console: Console, found: ScoreAlarm, unit: str, written: list[Path]) -> None:
-    from aquamend.text import grid_of, percent, quantity
+    from aquamend.text import Heading, grid_of, percent, quantity
 
     where = f"where {found.condition}" if math.isfinite(found.chosen.at) else found.condition
     console.print(f"▶ Ring {where}: {quantity(found.chosen.loss, unit)} an occasion", style="bold")
@@ -199,14 +196,13 @@ def _print(console: Console, found: ScoreAlarm, unit: str, written: list[Path]) 
     rows = [*rows[:: max(1, -(-len(rows) // MOST_ROWS))], found.chosen]
     for end in (_end(found, 1.0), _end(found, 0.0)):
         rows += [end] if end not in rows and end.at != found.chosen.at else []
-    titles = ("threshold", "false alarms", "missed", "loss")
-    grid = grid_of(("", "left"), *((title, "right") for title in titles), flexible=())
+    lines = []
     for one in sorted(rows, key=lambda one: -one.chance):
         at = f"{one.at:.4g}" if math.isfinite(one.at) else "always" if one.chance > 0 else "never"
-        loss = quantity(one.loss, unit)
-        mark = "▶" if one is found.chosen else ""
-        grid.add_row(mark, at, percent(one.false_alarms), percent(one.missed), loss)
-    console.print(grid)
+        lines.append(("▶" if one is found.chosen else "", at, one.false_alarms, one.missed, one.loss))
+    rates = (Heading(title, "right", percent) for title in ("false alarms", "missed"))
+    loss = Heading("loss", "right", partial(quantity, unit=unit))
+    console.print(grid_of(Heading(""), Heading("threshold", "right"), *rates, loss, rows=lines))
     if found.checked is None:
         console.print("Too few scores to hold any back.")
     else:

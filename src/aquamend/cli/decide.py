@@ -24,9 +24,8 @@ from aquamend.cli.options import (
     StoryFile,
     a_number,
 )
-from aquamend.cli.output import print_json, print_text, write_story
-from aquamend.cli.refusals import Refusals
-from aquamend.cli.searching import searching
+from aquamend.cli.output import Refusals, print_json, print_text, refusing, write_story
+from aquamend.cli.progress import searching
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -89,15 +88,15 @@ def decide(
     from aquamend.files.decision_format import decision_json
     from aquamend.policies.decision_report import decision_report
 
-    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
-    with refusals.at("aquamend decide"):
+    monitors = MonitorsSaid(alarm, silent, no_alarm, before)
+    with refusing("aquamend decide"):
         check_shape(observe)
         monitors.check()
         ages = ages_of(age)
         make_policy(policy, deadline=deadline, gap=gap)
         if (html or story) and (len(files) > 1 or as_json):
             raise MisplacedOption("--html and --story write one decision; give one file, without --json")
-    refusals.exit()
+    refusals = Refusals()
     for i, file in enumerate(files):
         with refusals.at(file):
             made = make_policy(policy, deadline=deadline, gap=gap)

@@ -10,9 +10,8 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import MonitorsSaid, ages_of, problem_in
 from aquamend.cli.options import Age, AsJson, Before, Files, NoAlarm, Rung, Silent, a_number
-from aquamend.cli.output import print_json, print_text
-from aquamend.cli.refusals import Refusals
-from aquamend.cli.searching import following
+from aquamend.cli.output import Refusals, print_json, print_text
+from aquamend.cli.progress import following
 from aquamend.errors import NotDiscrete
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, Rung, Silent
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:

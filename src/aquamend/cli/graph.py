@@ -12,7 +12,7 @@ from aquamend.cli.command import Command
 from aquamend.cli.decide import make_policy
 from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, Before, NoAlarm, Observations, PolicyName, Rung, Silent
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import refusing
 
 COMMANDS = {"graph": Command("aquamend.cli.graph:graph", "Print the recovery graph for drawing.")}
 
@@ -46,8 +46,8 @@ def graph(
     from aquamend.files.export.graph_text import marked_graph
     from aquamend.policies.decision_report import carried_out
 
-    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
-    with refusals.at(file):
+    monitors = MonitorsSaid(alarm, silent, no_alarm, before)
+    with refusing(file):
         check_shape(observe)
         monitors.check()
         chooser = make_policy(policy)
@@ -57,4 +57,3 @@ def graph(
         state = state_after(problem, observe, monitors)
         marked = marked_graph(state, carried_out(state, chooser.next_step(state), name=policy))
         typer.echo(marked.as_dot() if language is GraphFormat.DOT else marked.as_mermaid())
-    refusals.exit()

@@ -9,8 +9,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text, write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def import_network(
     probable state; tests are the other nodes without children that depend on a cause. The problem is checked against
     exact inference in the network; what it cannot express is said, and by how much. Needs pyAgrum.
     """
-    refusals = Refusals()
-    with refusals.at(str(network)):
+    with refusing(str(network)):
         from aquamend.networks import imported, load_network
 
         found = load_network(network)
@@ -84,7 +82,6 @@ def import_network(
         made = imported(found, own)
         differences = made.differences(network)
         _deliver(made, differences, out, as_json)
-    refusals.exit()
 
 
 def _roles(

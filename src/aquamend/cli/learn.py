@@ -12,8 +12,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import template_in
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text, write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import print_json, print_text, refusing, write_text
 from aquamend.errors import AquaMendError, meant
 
 if TYPE_CHECKING:
@@ -72,15 +71,12 @@ def learn(
     deciding so would have lost; the file is then learned from all of them. Warned of are numbers that rest on few
     records, readings that seem to be in several units, and records that change over time.
     """
-    refusals = Refusals()
-    with refusals.at(problem):
+    with refusing(problem):
         template = template_in(problem)
-    refusals.exit()
-    with refusals.at(HERE):
+    with refusing(HERE):
         law = _law(readings)
         labelled = _records(records, journal, labels)
         _learn(labelled, template, out, law, strength, skip_faulty, as_json, explain)
-    refusals.exit()
 
 
 def _learn(
@@ -270,15 +266,16 @@ def _print_least_certain(console: Console, found: Learned) -> None:
 
 
 def _print_numbers(console: Console, found: Learned) -> None:
-    from aquamend.text import grid_of, shown
+    from aquamend.text import Heading, grid_of, shown
 
-    grid = grid_of(
-        ("number", "left"), ("before", "right"), ("learned", "right"), ("95 %", "left"), ("records", "right"),
-        flexible=(0,),
-    )  # fmt: skip
+    rows = []
     for where, e in found.estimates.items():
         before = f"{found.before[where]:.4g}" if where in found.before else "–"
-        grid.add_row(shown(where), before, f"{e.value:.4g}", f"{e.low:.3g} to {e.high:.3g}", str(e.records))
+        rows.append((where, before, f"{e.value:.4g}", f"{e.low:.3g} to {e.high:.3g}", str(e.records)))
+    grid = grid_of(
+        Heading("number"), Heading("before", "right"), Heading("learned", "right"), Heading("95 %"),
+        Heading("records", "right"), rows=rows, flexible=(0,),
+    )  # fmt: skip
     console.print(grid)
     if found.kept:
         console.print("Stayed as it was:", style="bold")

@@ -9,8 +9,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import MonitorsSaid, ages_of, check_shape, problem_in, state_after
 from aquamend.cli.options import Age, AsJson, Files, NoAlarm, Observations, Rung, Silent
-from aquamend.cli.output import print_json
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json, refusing
 
 if TYPE_CHECKING:
     from aquamend.lint import Finding
@@ -36,12 +35,12 @@ def lint(
     """
     from aquamend.lint import findings
 
-    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm)
-    with refusals.at("aquamend lint"):
+    monitors = MonitorsSaid(alarm, silent, no_alarm)
+    with refusing("aquamend lint"):
         check_shape(observe)
         monitors.check()
         ages = ages_of(age)
-    refusals.exit()
+    refusals = Refusals()
     for file in files:
         with refusals.at(file):
             found = findings(state_after(problem_in(file, ages), observe, monitors))

@@ -9,7 +9,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import PolicyName
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, refusing
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 
@@ -52,7 +52,7 @@ def mcp(
                 raise AquaMendError(f"two files are named {name!r}; give one of them another name")
             problems[name] = load_problem(file)
     refusals.exit()
-    with refusals.at("aquamend mcp"):
+    with refusing("aquamend mcp"):
         from aquamend.adapters.agents import Recoveries, server
 
         own = make_policy(policy)  # a name that is none is refused before anybody asks
@@ -60,7 +60,6 @@ def mcp(
         with log_at(journal) as log:
             chooser = own if ":" in policy else policy
             server(Recoveries(problems, log, policy=chooser, robot=hands)).run("stdio")
-    refusals.exit()
 
 
 def _robot(name: str) -> Robot:

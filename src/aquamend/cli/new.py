@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.output import write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import refusing, write_text
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -57,8 +56,7 @@ def new(
     from aquamend.files import read_problem
     from aquamend.files.template import template
 
-    refusals = Refusals()
-    with refusals.at(HERE):
+    with refusing(HERE):
         if file.exists() and not force:
             raise AquaMendError(f"{file} exists; name another file, or say --force")
         answers = {
@@ -74,7 +72,6 @@ def new(
         write_text(file, text)
         typer.echo(f"{file} is written. Put your numbers in, then: aquamend validate, lint, decide {file}")
         typer.echo("To have your editor complete and check it: aquamend schema > problem.schema.json, beside the file")
-    refusals.exit()
 
 
 def _outline(answers: dict[str, str | None], *, ask: bool) -> Outline:

@@ -1,22 +1,29 @@
-"""Standard output: JSON Lines for programs, rich text for people; and whether files can be written at all."""
+"""Standard output: JSON Lines for programs, rich text for people; files, whole or not at all; and what is refused.
+
+What is wrong with the input is said on standard error: everything that was found, never a traceback.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from aquamend.errors import AquaMendError
+from aquamend.errors import AquaMendError, Fault, InvalidProblem
 from aquamend.text import WIDEST
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from aquamend.story.story import Story
+
+BAD_INPUT = 2
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -69,3 +76,50 @@ def check_writable(out: Path, folder: Path) -> None:
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise AquaMendError(f"{out} cannot be written ({there} is no folder to write to); name another with --out")
+
+
+def _position(file: str, fault: Fault) -> str:
+    """Return where in the file a fault stands, as terminals and editors follow it."""
+    if fault.line is None:
+        return ""
+    return f" (line {fault.line}, column {fault.column})" if file == "-" else f" ({file}:{fault.line}:{fault.column})"
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What was found wrong so far; the files that are sound are still worked on."""
+
+    count: int = 0
+
+    def about(self, where: str, error: AquaMendError) -> None:
+        """Print an error with the file (or the option) it is about; one line for each fault."""
+        self.count += 1
+        faults = error.faults if isinstance(error, InvalidProblem) else ()
+        for line in [f"{fault}{_position(where, fault)}" for fault in faults] or [str(error)]:
+            typer.echo(f"{where}: {line}", err=True)
+
+    @contextmanager
+    def at(self, where: str) -> Iterator[None]:
+        """Report what goes wrong in the block; what comes after the block goes on."""
+        try:
+            yield
+        except AquaMendError as error:
+            self.about(where, error)
+        except (ArithmeticError, MemoryError, RecursionError) as error:
+            what = f"its numbers or its size are beyond what can be computed ({type(error).__name__}: {error})"
+            remedy = "bring costs and losses closer together, or make the problem smaller"
+            self.about(where, AquaMendError(f"{what}; {remedy}"))
+
+    def exit(self) -> None:
+        """End the program with status 2 if anything was wrong."""
+        if self.count:
+            raise typer.Exit(BAD_INPUT)
+
+
+@contextmanager
+def refusing(where: str) -> Iterator[Refusals]:
+    """Report what goes wrong in the block, and end the program with status 2 after it if anything has."""
+    refusals = Refusals()
+    with refusals.at(where):
+        yield refusals
+    refusals.exit()

@@ -23,9 +23,8 @@ from aquamend.cli.options import (
     Silent,
     a_number,
 )
-from aquamend.cli.output import print_json, print_text
-from aquamend.cli.refusals import Refusals
-from aquamend.cli.searching import searching
+from aquamend.cli.output import print_json, print_text, refusing
+from aquamend.cli.progress import searching
 from aquamend.errors import AquaMendError
 
 if TYPE_CHECKING:
@@ -80,15 +79,14 @@ def plan(
     Readings are told apart by the intervals that lead to different steps. The likeliest answers are followed first;
     what is beyond is said. An interrupt prints the tree as far as it has grown.
     """
-    refusals, monitors = Refusals(), MonitorsSaid(alarm, silent, no_alarm, before)
-    with refusals.at("aquamend plan"):
+    monitors = MonitorsSaid(alarm, silent, no_alarm, before)
+    with refusing("aquamend plan"):
         _check(language, as_json)
         check_shape(observe)
         monitors.check()
         ages, names = ages_of(age), [policy, *([] if versus is None else [versus])]
         chosen = [make_policy(name) for name in names]
-    refusals.exit()
-    with refusals.at(file):
+    with refusing(file):
         from aquamend.policies.plan_tree import PlanLimits, plan_tree
 
         limits = PlanLimits(nodes, math.inf if seconds is None else seconds)
@@ -99,7 +97,6 @@ def plan(
         if search.interrupted:
             typer.echo("interrupted; the tree is as far as it had grown by then", err=True)
             raise typer.Exit(INTERRUPTED)
-    refusals.exit()
 
 
 class TwoFormats(AquaMendError, ValueError):

@@ -11,7 +11,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import a_finite_number
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import refusing
 from aquamend.cli.session import DEFAULT, JournalFile, log_at
 from aquamend.errors import AquaMendError
 
@@ -61,14 +61,12 @@ def serve(
     Only programs on this machine can reach it unless another --host is given, which needs a token. What can be asked
     is described at /api/openapi.json and in docs/service.md.
     """
-    refusals = Refusals()
-    with refusals.at("aquamend serve"):
+    with refusing("aquamend serve") as refusals:
         import logging
 
         from aquamend.codec.plain_text import text_at
         from aquamend.files import load_problem
-        from aquamend.serve.running import Place
-        from aquamend.serve.running import serve as run
+        from aquamend.serve.running import Place, run_service
         from aquamend.serve.service import ServiceLimits
 
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -84,8 +82,8 @@ def serve(
                 kept[stem] = text_at(file)
         refusals.exit()
         with log_at(journal) as opened:
-            run(opened, place, limits=ServiceLimits(seconds=seconds, sessions=sessions), kept=kept, ready=_say)
-    refusals.exit()
+            limits = ServiceLimits(seconds=seconds, sessions=sessions)
+            run_service(opened, place, limits=limits, kept=kept, ready=_say)
 
 
 def _say(address: str) -> None:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.command import Command
-from aquamend.cli.options import AsJson, PageFile, PolicyName, StoryFile, a_finite_number
-from aquamend.cli.output import print_json, print_text, write_story, write_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.options import INTERRUPTED, AsJson, PageFile, PolicyName, StoryFile, a_finite_number
+from aquamend.cli.output import print_json, print_text, refusing, write_story, write_text
 from aquamend.errors import AquaMendError, BadJournal
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ ADDRESSES = ("postgresql://", "postgres://")
 Name = Annotated[str, typer.Argument(metavar="SESSION", help="Its name, or the beginning of it.", show_default=False)]
 
 HERE = "aquamend session"
-INTERRUPTED = 130
-"""Exit status of a program that somebody has interrupted."""
 
 
 @session.command("list", short_help="List the sessions.")
@@ -56,15 +53,13 @@ def list_sessions(*, journal: JournalFile = DEFAULT, as_json: AsJson = False) ->
     """List the sessions of a journal, the latest last: how each stands, and what it has cost so far."""
     from aquamend.story.in_terminal import print_sessions
 
-    refusals = Refusals()
-    with refusals.at(HERE), existing_log(journal) as opened:
+    with refusing(HERE), existing_log(journal) as opened:
         lines = opened.sessions()
         if as_json:
             for line in lines:
                 print_json(line.to_data())
         else:
             print_text(lambda console: print_sessions(console, lines))
-    refusals.exit()
 
 
 @session.command(short_help="Show a session as a story.")
@@ -84,8 +79,7 @@ def show(
     from aquamend.story.in_terminal import print_session
     from aquamend.story.of_session import moment_line, session_story, with_moments
 
-    refusals = Refusals()
-    with refusals.at(HERE), existing_log(journal) as opened:
+    with refusing(HERE), existing_log(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             entries = list(opened.read(full))
@@ -100,7 +94,6 @@ def show(
         else:
             chosen = [moment for _, moment in moments if moment is not None][-(last or 0) :]
             print_text(lambda console: print_session(console, chosen, now, entries, _asked_for(opened.place)))
-    refusals.exit()
 
 
 @session.command(short_help="Follow a session that is under way.")
@@ -114,13 +107,12 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Tell a session as it goes on, event by event, until it has ended; Ctrl-C leaves it to itself."""
-    from aquamend.recovery.log import followed
+    from aquamend.recovery import followed
     from aquamend.story.in_terminal import print_moments
     from aquamend.story.of_session import act_begins, moment_line, with_moments
 
-    refusals = Refusals()
     try:
-        with refusals.at(HERE), existing_log(journal) as opened:
+        with refusing(HERE), existing_log(journal) as opened:
             full = _named(opened, name)
             with _making_sense(opened, full):
                 began = None
@@ -132,7 +124,6 @@ def watch(
                         print_text(partial(print_moments, moments=[shown], began=began))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    refusals.exit()
 
 
 @session.command(short_help="Answer a session that waits for a person.")
@@ -150,8 +141,7 @@ def approve(
     """Allow what a session waits for, or refuse it; the robot goes on by itself once it reads the answer."""
     from aquamend.recovery import approve as answered
 
-    refusals = Refusals()
-    with refusals.at(HERE), existing_log(journal, to_write=True) as opened:
+    with refusing(HERE), existing_log(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             now = _recovery(list(opened.read(full)), full)
@@ -160,7 +150,6 @@ def approve(
             raise AquaMendError(f"{full} asks: {said}; to answer that question, add --token {now.asked.token}")
         answered(opened, full, token=token, granted=not refuse, by=by or getpass.getuser(), note=note)
         typer.echo(f"{full}: {'refused' if refuse else 'allowed'}: {now.asked}")
-    refusals.exit()
 
 
 @session.command(short_help="Say what became of an act in doubt.")
@@ -177,8 +166,7 @@ def settle(
     """Say what became of an act of which the robot could not tell, having made sure that nothing moves any more."""
     from aquamend.recovery import settle as settled
 
-    refusals = Refusals()
-    with refusals.at(HERE), existing_log(journal, to_write=True) as opened:
+    with refusing(HERE), existing_log(journal, to_write=True) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             act = _recovery(list(opened.read(full)), full).in_doubt
@@ -186,7 +174,6 @@ def settle(
             raise AquaMendError(f"{full}: say --done or --not-done of what is in doubt: {act}")
         settled(opened, full, done=bool(done), by=by or getpass.getuser(), note=note)
         typer.echo(f"{full}: {'done' if done else 'not done'}: {act}")
-    refusals.exit()
 
 
 @session.command(short_help="Ask what another policy would have done.")
@@ -198,8 +185,7 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
     from aquamend.policies import policy_named
     from aquamend.story.replaying import replayed, replayed_data, replayed_text
 
-    refusals = Refusals()
-    with refusals.at(HERE), existing_log(journal) as opened:
+    with refusing(HERE), existing_log(journal) as opened:
         full = _named(opened, name)
         with _making_sense(opened, full):
             happened = _recovery(list(opened.read(full)), full)
@@ -208,7 +194,6 @@ def replay(name: Name, *, policy: PolicyName = "best", journal: JournalFile = DE
             print_json(replayed_data(happened, other, policy))
         else:
             print_text(lambda console: console.print(replayed_text(happened, other, policy)))
-    refusals.exit()
 
 
 @session.command(short_help="Write sessions as JSON Lines.")
@@ -226,8 +211,7 @@ def export(
     """Write every event of sessions as one line of JSON, numbers exactly as they were recorded."""
     from aquamend.recovery.plain import line_to_data, to_json
 
-    refusals = Refusals()
-    with refusals.at(HERE), existing_log(journal) as opened:
+    with refusing(HERE), existing_log(journal) as opened:
         chosen = [_named(opened, name) for name in names] or [line.name for line in opened.sessions()]
         if mcap is not None:
             _record(opened, chosen, mcap, also=out)
@@ -238,7 +222,6 @@ def export(
                 typer.echo(line, nl=False)
         else:
             write_text(out, "".join(lines))
-    refusals.exit()
 
 
 def _record(journal: Store, chosen: list[str], path: Path, *, also: Path | None) -> None:
@@ -261,8 +244,7 @@ def delete(
     force: Annotated[bool, typer.Option("--force", help="Also those that have not ended.")] = False,
 ) -> None:
     """Delete sessions with all their events, all that are meant or none; sessions that have not ended are kept."""
-    refusals = Refusals()
-    with refusals.at(HERE):
+    with refusing(HERE):
         if bool(names) == bool(before):
             raise AquaMendError("name sessions, or give a date with --before")
         moment = _moment(before) if before else 0.0
@@ -275,7 +257,6 @@ def delete(
         for line in lines:
             if line.name not in chosen:
                 typer.echo(f"kept, since it has not ended ({line.status}): {line.name}", err=True)
-    refusals.exit()
 
 
 def _moment(text: str) -> float:

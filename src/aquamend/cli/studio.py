@@ -13,8 +13,7 @@ import typer
 
 from aquamend.cli.command import Command
 from aquamend.cli.options import INTERRUPTED, PolicyName
-from aquamend.cli.output import write_page
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import refusing, write_page
 from aquamend.cli.session import ADDRESSES, existing_log, log_at
 from aquamend.errors import AquaMendError
 
@@ -65,8 +64,7 @@ def studio(
     """
     from aquamend.studio.pages import pages
 
-    refusals = Refusals()
-    with refusals.at(HERE if what is None or what.startswith(ADDRESSES) else what):  # an address may hold a password
+    with refusing(HERE if what is None or what.startswith(ADDRESSES) else what):  # an address may hold a password
         store = None if what is None else _store(what)
         if store is None and what is not None and Path(what).is_dir():
             _serve(_run_pages(Path(what)), port, show)
@@ -80,7 +78,6 @@ def studio(
             _write(what, out, policy, states)
         else:
             _serve(pages(_problem(what, policy)), port, show)
-    refusals.exit()
 
 
 def _run_pages(folder: Path) -> Callable[[Service], Pages]:
@@ -157,7 +154,7 @@ def _write(what: str | None, out: Path, policy: str, states: int) -> None:
 
 
 def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, store: str | None = None) -> None:
-    from aquamend.serve.running import Place, serve
+    from aquamend.serve.running import Place, run_service
     from aquamend.serve.service import ServiceLimits
 
     def ready(address: str) -> None:
@@ -169,7 +166,7 @@ def _serve(made: Callable[[Service], Pages], port: int, show: bool, *, store: st
             webbrowser.open(address)
 
     with _log(store) as opened:
-        serve(opened, Place(port=port), limits=ServiceLimits(warm=PROCESSES), more=made, ready=ready)
+        run_service(opened, Place(port=port), limits=ServiceLimits(warm=PROCESSES), more=made, ready=ready)
 
 
 @contextmanager

@@ -9,8 +9,7 @@ import typer
 from aquamend.cli.command import Command
 from aquamend.cli.inputs import ages_of, problem_in
 from aquamend.cli.options import Age, AsJson, Files
-from aquamend.cli.output import print_json
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json, refusing
 from aquamend.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -21,10 +20,9 @@ COMMANDS = {"validate": Command("aquamend.cli.validate:validate", "Check problem
 
 def validate(files: Files, *, age: Age = [], as_json: AsJson = False) -> None:  # noqa: B006
     """Check problem files; print every fault found: where it stands, the value, what to do."""
-    refusals = Refusals()
-    with refusals.at("aquamend validate"):
+    with refusing("aquamend validate"):
         ages = ages_of(age)
-    refusals.exit()
+    refusals = Refusals()
     for file in files:
         try:
             problem = problem_in(file, ages)

@@ -426,13 +426,37 @@ def row(form: Form, *, low: float = -LARGEST, high: float = LARGEST) -> Form:
 
     Plain numbers from ``low`` to ``high`` need no reader: most rows are sound, and rows are most of a large file.
     """
-    slow = list_of(form)
+    slow = whole(list_of(form))
 
     def read(value: Any, where: str, report: FaultReport) -> Any:
         if type(value) is list and all(type(x) in _NUMBER_TYPES and low <= x <= high for x in value):
             return tuple(map(float, value))  # a tuple of numbers is nothing to the garbage collector
-        before = report.count
-        found = slow.read(value, where, report)
-        return UNREAD if report.count != before else found
+        return slow.read(value, where, report)
 
     return Form(read, slow.schema, write_numbers)
+
+
+def row_with_name(position: int) -> Form:
+    """Return the form of a row of numbers, of which the one at a position may be a name instead."""
+    numbers = row(NUMBER)
+
+    def read(value: Any, where: str, report: FaultReport) -> Any:
+        said = value[position] if type(value) is list and len(value) > position else 0.0
+        if not isinstance(said, str) or said == "inf" or number_in(said) is not None:
+            return numbers.read(value, where, report)
+        said = read_name(said, f"{where}[{position}]", report)
+        rest = numbers.read([0.0 if i == position else x for i, x in enumerate(value)], where, report)
+        return UNREAD if UNREAD in (said, rest) else (*rest[:position], said, *rest[position + 1 :])
+
+    either = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+    return Form(read, lambda: {"type": "array", "items": either}, write_numbers)
+
+
+def whole(form: Form) -> Form:
+    """Return the form of a list of numbers that is unreadable as soon as one entry is."""
+
+    def read(value: Any, where: str, report: FaultReport) -> Any:
+        before, found = report.count, form.read(value, where, report)
+        return found if report.count == before else UNREAD
+
+    return Form(read, form.schema, write_numbers)

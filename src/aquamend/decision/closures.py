@@ -125,7 +125,7 @@ def cut_group(graph: RecoveryGraph, priced: Indices, members: Sequence[int]) -> 
     while frontier:
         name = frontier.pop()
         for successor in graph.successors[name]:
-            if not graph.reaches_executed(successor):
+            if successor not in graph.leading_to_executed:
                 continue
             if successor not in position:
                 position[successor] = len(position)
@@ -193,7 +193,7 @@ def grouped(graph: RecoveryGraph, priced: Indices) -> Groups:
             cuts.append(cut_group(graph, priced, members))
         else:
             groups.append(closures)
-    solo_cost = np.array([graph.charged(graph.belief_charges[priced[i]]) for i in solo])
+    solo_cost = graph.charged_each([graph.belief_charges[priced[i]] for i in solo])
     return Groups(np.array(solo, dtype=np.intp), solo_cost, np.array(stuck, dtype=np.intp), tuple(groups), tuple(cuts))
 
 
@@ -210,9 +210,9 @@ def _sharing(graph: RecoveryGraph, priced: Indices, stuck: set[int]) -> list[lis
 
     # Two beliefs share a charge exactly if a path of edges that lead to executed actions joins them; walking the edges
     # once is linear, where comparing closures would be quadratic.
-    probes = graph.probe_index
+    probes, leading = graph.probe_index, graph.leading_to_executed
     for source, target, _ in graph.edges:
-        if source not in probes and graph.reaches_executed(target):
+        if source not in probes and target in leading:
             leader[find(source)] = find(target)
     for action, charges in zip(graph.executed, graph.action_charges, strict=True):
         for charge in charges:
@@ -228,17 +228,17 @@ def _closures(graph: RecoveryGraph, priced: Indices, members: Sequence[int]) -> 
     """Return a group with its distinct unions of shared charges, or None if they are too many."""
     at = [int(priced[i]) for i in members]
     shared = _shared(graph, at)
-    found = unions((graph.belief_charges[i] & shared for i in at), MOST_CLOSURES)
+    masks = [graph.belief_charges[i] for i in at]
+    found = unions([mask & shared for mask in masks], MOST_CLOSURES)
     if found is None:
         return None
-    masks = [graph.belief_charges[i] for i in at]
     keep = np.array([[0.0 if mask & shared & ~union == 0 else 1.0 for union in found] for mask in masks])
     return Closures(
         members=np.array(members, dtype=np.intp),
-        own=np.array([graph.charged(mask & ~shared) for mask in masks]),
+        own=graph.charged_each([mask & ~shared for mask in masks]),
         alone=np.array([mask & ~shared != 0 for mask in masks]),
         keep=keep,
-        cost=np.array([graph.charged(union) for union in found]),
+        cost=graph.charged_each(found),
     )
 
 

@@ -148,10 +148,10 @@ class Endings:
         other conditions of support; ``overwrite`` lets the sums be used up.
         """
         by_column = np.ascontiguousarray(sums.T) if overwrite else sums.T.copy()
-        barred = self.support.barred(sums, speaks, relaxed=relaxed)
         options = self.losses.priced(by_column[self.columns.options])
-        at = self.support.column - self.columns.options.start
+        at, barred = self.support.column - self.columns.options.start, np.zeros((0, len(sums)), dtype=bool)
         if len(at):
+            barred = self.support.barred(sums, speaks, relaxed=relaxed)
             options[at] = np.where(barred, math.inf, options[at])
         keep, new = np.split(options, [len(self.losses.beliefs)])
         correct = np.zeros_like(keep)
@@ -163,13 +163,15 @@ class Endings:
 
         ``sums`` are the branch weights (unnormalised) times ``features``; ``speaks`` says who speaks for what, for all
         branches or row by row. ``relaxed`` leaves out the other conditions of support and admits last resorts
-        everywhere: never more, and concave in the weights.
+        everywhere: never more, and concave in the weights. Whoever prices few branches again and again looks at the
+        deadline meanwhile.
         """
-        check_deadline()
         if len(sums) > 2 * self._at_once:
-            rows = [slice(low, low + self._at_once) for low in range(0, len(sums), self._at_once)]
-            shared = speaks.ndim == 1
-            parts = [self.values(sums[r], speaks if shared else speaks[r], relaxed=relaxed) for r in rows]
+            shared, parts = speaks.ndim == 1, []
+            for low in range(0, len(sums), self._at_once):
+                check_deadline()
+                own = slice(low, low + self._at_once)
+                parts.append(self.values(sums[own], speaks if shared else speaks[own], relaxed=relaxed))
             return np.concatenate(parts)
         value = np.full(len(sums), math.inf)
         if self.corrections:

@@ -14,6 +14,7 @@ from aquamend.belief import InformationState, expected
 from aquamend.belief.state import TINY
 from aquamend.belief.support import spoken
 from aquamend.caching import computed_once
+from aquamend.deadline import check_deadline
 from aquamend.decision.branches import Branches, branches_of
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.problem import Problem
@@ -46,6 +47,7 @@ def probe_values(state: InformationState, probes: Sequence[str] | None = None) -
 
 @computed_once
 def _probe_values(state: InformationState, probes: tuple[str, ...]) -> ProbeValues:
+    check_deadline()
     endings = endings_of(state.problem)
     branches = branches_of(state, probes)
     sums = _sums(state.posterior, endings.features, branches.likelihood)

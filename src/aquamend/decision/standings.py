@@ -87,6 +87,7 @@ def _numbered(standing: Standing, version: int) -> Standing:
     return replace(standing, declaration=replace(standing.declaration, version=version))
 
 
+@computed_once
 def _in_force(state: InformationState, d: int) -> Standing:
     declaration = state.problem.declarations[d]
     invalid = None if state.invalidity is None else float(state.invalidity[d])

@@ -49,7 +49,12 @@ class Wording:
         scope = self.scope(step, most=most)
         return f"{self.brief(step, most=most)} ({scope})" if scope else self.brief(step, most=most)
 
-    def like(self, step: Step, best: RollBack | None) -> str:
+    def side_by_side(self, steps: Sequence[Step]) -> list[tuple[str, str]]:
+        """Return each of several alternatives in short, and its scope: long corrections by how they differ."""
+        best = next((step for step in steps if isinstance(step, RollBack)), None)
+        return [(self._like(step, best), self.scope(step)) for step in steps]
+
+    def _like(self, step: Step, best: RollBack | None) -> str:
         """Return a step in short, a long list of corrections by how it differs from the best one."""
         if not isinstance(step, RollBack) or best is None or step == best or len(step.correct) <= MOST_NAMES + 1:
             return self.brief(step)

@@ -15,12 +15,13 @@ import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
-from aquamend.belief.state import REJECT_AT, expected_losses
+from aquamend.belief.state import REJECT_AT, TINY, expected_losses
 from aquamend.belief.support import spoken
 from aquamend.caching import computed_once
 from aquamend.decision.closures import CutGroup
 from aquamend.decision.endings import TIE, BeliefPrices, Endings, endings_of, worst_case_endings
 from aquamend.decision.other_endings import LinearEnding
+from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
 from aquamend.problem import NewValue
 from aquamend.problem.graph import RecoveryGraph
@@ -142,6 +143,21 @@ def expected_loss(state: InformationState, loss: Floats) -> float:
     return float(loss.max()) if state.contradiction is not None else expected(state.posterior, loss)
 
 
+@computed_once
+def decided_after(state: InformationState, probe: str) -> tuple[tuple[float, PricedEnding] | None, ...]:
+    """Return how probable each answer of a legal probe is, and the best terminal decision after it.
+
+    The answers are those of `probe_values`; None for one that cannot come.
+    """
+    branches = probe_values(state).branches
+    likelihood = branches.likelihood[branches.of(probe)]
+    probability = np.maximum(likelihood @ state.posterior, TINY).tolist()
+    imagined = state.imagine_each(probe, likelihood)
+    return tuple(
+        None if after is None else (p, best_terminal(after)) for after, p in zip(imagined, probability, strict=True)
+    )
+
+
 def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
     """Return the expected loss of what a correction set leaves wrong."""
     index, own = state.problem.graph.belief_index, here.endings.losses
@@ -169,11 +185,11 @@ def _corrected(state: InformationState, beliefs: Sequence[int]) -> PricedEnding:
     names = tuple(graph.beliefs[i].name for i in beliefs)
     if not names:
         return price(state, Continue())
-    undone = graph.closure(names)
+    undone, cost = graph.correcting(names)
     decision = RollBack(names, undone, new_declarations(state, names))
     if not _here(state).endings.corrections:
         return PricedEnding(decision, math.inf, 0.0)
-    return _price_of_set(state, decision, {*undone})
+    return PricedEnding(decision, cost, _residual(state, _here(state), decision))
 
 
 def declarable(state: InformationState, belief: int) -> list[tuple[NewValue, float]]:
@@ -302,9 +318,9 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[PricedE
     gaining = here.endings.losses.beliefs[here.gain > 0].tolist()
     best = _best_correction(state, here).decision
     chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
-    found = unions((graph.belief_charges[b] for b in gaining), MOST_SHOWN)
+    masks = {b: graph.belief_charges[b] for b in gaining}
+    found = unions(masks.values(), MOST_SHOWN)
     if found is not None:
-        masks = {b: graph.belief_charges[b] for b in gaining}
         covered = [[graph.beliefs[i].name for i, mask in masks.items() if mask & ~union == 0] for union in found]
         sets = [chosen, frozenset(), *map(frozenset, covered)]
     else:

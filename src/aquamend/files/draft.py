@@ -23,7 +23,7 @@ from aquamend.problem.building.root_causes import CauseState, RootCause, Truth, 
 from aquamend.problem.building.rule_tables import Tables, expanded_or_faults
 from aquamend.problem.building.rules import Vocabulary
 from aquamend.problem.building.truth_following import standing_in
-from aquamend.problem.building.truths import Expanded, expanded, has_spread
+from aquamend.problem.building.truths import Effect, Expanded, expanded, holds_spread
 from aquamend.problem.graph import Action, Operation, Probe, RecoveryGraph, Value
 from aquamend.problem.graph.graph_faults import graph_faults
 from aquamend.problem.model import Alarm, Declaration, Discrete, Gaussian, Hypothesis, JointModel, Kernel, OneOf
@@ -35,6 +35,7 @@ from aquamend.problem.model.model_faults import model_faults, names_of, referenc
 from aquamend.problem.problem import plan_faults, terminal_faults
 
 T = TypeVar("T")
+Stating = TypeVar("Stating", Hypothesis, Effect)
 _NAMED = ("beliefs", "actions", "operations", "probes", "hypotheses", "kernels")
 """Sections that give names to others."""
 _ANY_KERNEL: Kernel = Gaussian({})
@@ -87,10 +88,8 @@ class Draft:
         self.ages = Ages(0.0) if report.faulty("age") else Ages.from_any(file.age).but(ages or Ages())
         report.judge(_contradictions(file, report))
         self.causes = None if file.causes is None else self._causes(file.causes)
-        self.written = [replace(h, truth=self._typed(h.truth, f"hypotheses[{i}].truth"))
-                        for i, h in enumerate(file.hypotheses or ())]  # fmt: skip
-        self.effects = [replace(e, truth=self._typed(e.truth, f"effects[{i}].truth"))
-                        for i, e in enumerate(file.effects)]  # fmt: skip
+        self.written = self._all_typed(file.hypotheses or (), "hypotheses")
+        self.effects = self._all_typed(file.effects, "effects")
         self.left_out = 0.0
         made = self._made()
         if made is not None and lenient:
@@ -108,7 +107,18 @@ class Draft:
             self._plan(file.restart, RESTART, "restart") if isinstance(file.restart, Restarting) else file.restart
         )
 
+    def _lacks(self, *places: str) -> bool:
+        """Whether something could not be read at one of these places; where nothing is wrong, nobody has to look."""
+        return self.report.count > 0 and self.report.lacks(*places)
+
     # What is true, and under which hypotheses
+
+    def _all_typed(self, entries: Sequence[Stating], section: str) -> list[Stating]:
+        """Return the hypotheses, or effects, of a section with what they give as true as the beliefs declare it."""
+        return [
+            replace(entry, truth=self._typed(entry.truth, f"{section}[{i}].truth")) if entry.truth else entry
+            for i, entry in enumerate(entries)
+        ]
 
     def _typed(self, truth: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return what is given as true: as text or numbers, as the beliefs declare them."""
@@ -143,7 +153,7 @@ class Draft:
 
     def _made(self) -> Expanded | None:
         """Return all that the hypotheses stand for, or that follows from the causes; None where it cannot be made."""
-        beliefs, lacks = self.file.beliefs, self.report.lacks
+        beliefs, lacks = self.file.beliefs, self._lacks
         if lacks("beliefs", *(f"beliefs[{i}].declared" for i in range(len(beliefs)))) or self.report.faulty("effects"):
             return None
         try:
@@ -156,7 +166,7 @@ class Draft:
                 return found.made
             if lacks("hypotheses") or self._lacks_priors:
                 return None
-            if self.effects or any(map(has_spread, self.written)):  # in what is made of them, places would be others
+            if self.effects or holds_spread(self.written):  # in what is made of them, places would be others
                 return expanded_or_faults(self.written, beliefs, self.effects)
             return expanded(self.written, beliefs)
         except InvalidProblem as error:
@@ -165,8 +175,7 @@ class Draft:
 
     @cached_property
     def _lacks_priors(self) -> bool:
-        places = (f"hypotheses[{i}].prior" for i in range(len(self.written))) if self.report.count else ()
-        return self.report.lacks(*places)
+        return self._lacks(*(f"hypotheses[{i}].prior" for i in range(len(self.written) if self.report.count else 0)))
 
     @property
     def _grown(self) -> tuple[Grown, ...]:
@@ -192,19 +201,19 @@ class Draft:
     def _kernel(self, probe: str, kernel: Any) -> Kernel | None:
         """Return a kernel with its rows for every hypothesis; None where that cannot be."""
         where = place("kernels", probe)
-        if kernel is UNREAD or self.report.lacks(f"{where}.{key_of(type(kernel), kernel.table)}"):
+        if kernel is UNREAD or self._lacks(f"{where}.{key_of(type(kernel), kernel.table)}"):
             return None
         rows = rows_of(kernel)
-        if any(row is UNREAD for row in rows.values()) or self.report.lacks(f"{where}.outcomes"):
+        if any(row is UNREAD for row in rows.values()) or self._lacks(f"{where}.outcomes"):
             by_name = self.tables is None or not self.tables.are_rules(rows)
             return kernel if by_name and kernel.table in vars(kernel) else None
         return self._tabled(lambda tables: tables.kernel(kernel, where), None if self.tables else kernel)
 
     def _alarm(self, alarm: Alarm, where: str) -> Alarm:
         certain: Mapping[str, float] = dict.fromkeys(self.names, 1.0)
-        if self.report.lacks(f"{where}.likelihood", f"{where}.noisy_or"):
+        if self._lacks(f"{where}.likelihood", f"{where}.noisy_or"):
             alarm = replace(alarm, likelihood=certain, noisy_or=None)
-        if self.report.lacks(f"{where}.again"):
+        if self._lacks(f"{where}.again"):
             alarm = replace(alarm, again=certain)
         instead = replace(alarm, likelihood=certain, noisy_or=None, again=None)
         return self._tabled(lambda tables: tables.alarm(alarm, where), instead)
@@ -217,13 +226,14 @@ class Draft:
         if invalid_in is not None and self.tables is not None:
             invalid_in = self.tables.names_where(invalid_in)
         # A version that could not be read is taken for one that nobody else has.
-        version = -1 - i if self.report.lacks(f"{where}.version") else entry.version
-        return replace(entry, value=value, invalid_in=invalid_in, version=version)
+        version = -1 - i if self._lacks(f"{where}.version") else entry.version
+        same = value is entry.value and (invalid_in, version) == (entry.invalid_in, entry.version)
+        return entry if same else replace(entry, value=value, invalid_in=invalid_in, version=version)
 
     def _plan(self, entry: Restarting, name: str, where: str) -> Plan:
         nothing = [0.0] * len(self.names)
         losses = nothing
-        if not self.report.lacks(f"{where}.loss"):
+        if not self._lacks(f"{where}.loss"):
             losses = self._tabled(lambda tables: tables.losses(entry.loss, f"{where}.loss"), nothing)
         late = np.array([self._late(loss, entry.takes) for loss in losses], dtype=float)
         last = isinstance(entry, WrittenPlan) and entry.last_resort
@@ -241,7 +251,7 @@ class Draft:
         return [self._action(i, action) for i, action in enumerate(self.file.actions)]
 
     def _action(self, i: int, entry: TimedAction) -> Action:
-        undo, lacks = entry.undo, self.report.lacks
+        undo, lacks = entry.undo, self._lacks
         if undo is None and not entry.operations and lacks(f"actions[{i}].operations"):
             undo = 0.0  # unreadable operations still say what undoing costs
         return _as(
@@ -293,10 +303,15 @@ class Draft:
         stated = self.declarations
         file = replace(
             self.file,
-            actions=tuple(replace(a, sets=own.sets) for a, own in zip(self.file.actions, self.actions, strict=True)),
+            actions=tuple(
+                replace(a, sets=own.sets) if a.sets else a
+                for a, own in zip(self.file.actions, self.actions, strict=True)
+            ),
             age=self.ages.of_all([belief.name for belief in self.file.beliefs]),
             effects=tuple(self.effects),
-            declarations=tuple(replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)),
+            declarations=tuple(
+                d if d is s else replace(d, value=s.value) for d, s in zip(self.file.declarations, stated, strict=True)
+            ),
         )
         if self.causes is None:
             return replace(file, hypotheses=tuple(self.written))
@@ -308,8 +323,8 @@ class Draft:
 
         A name that stands nowhere is no fault while it may be one of those that could not be read.
         """
-        lacking = {section for section in _NAMED if self.report.lacks(section)}
-        if self.report.lacks(*(f"actions[{i}].status" for i in range(len(self.actions)))):
+        lacking = {section for section in _NAMED if self._lacks(section)}
+        if self._lacks(*(f"actions[{i}].status" for i in range(len(self.actions)))):
             lacking.add("actions")
         if self.tables is None:
             lacking.add("hypotheses")
@@ -323,7 +338,7 @@ class Draft:
         if not all_names:
             alarm, alarms = alarm and self._possible(alarm), {n: self._possible(one) for n, one in alarms.items()}
         # Of hypotheses that could not all be read, neither their number nor their sum is known.
-        unsure = self._lacks_priors or self.report.lacks("hypotheses") or (self.causes is not None and not all_names)
+        unsure = self._lacks_priors or self._lacks("hypotheses") or (self.causes is not None and not all_names)
         for fault in model_faults(self.hypotheses, {}, alarm, self.declarations, alarms):
             if fault.where != "hypotheses" or not unsure:
                 yield fault
@@ -331,7 +346,7 @@ class Draft:
             if kernel is not None:
                 yield from self._kernel_faults(place("kernels", probe), kernel, all_names)
         kernels = dict.fromkeys(self.kernels, _ANY_KERNEL)
-        if self.report.lacks("kernels"):
+        if self._lacks("kernels"):
             kernels |= dict.fromkeys((probe.name for probe in self.probes), _ANY_KERNEL)
         yield from reference_faults(
             self.hypotheses, kernels, alarm, self.declarations, file.beliefs, self.probes, alarms
@@ -352,7 +367,7 @@ class Draft:
         entry = rows_of(kernel)
         unread = {name for name, row in entry.items() if row is UNREAD}
         rows = {n: standing_in(r) for n, r in entry.items() if n not in unread and (all_names or n in self.names)}
-        if isinstance(kernel, Discrete) and self.report.lacks(f"{where}.outcomes") and not kernel.outcomes:
+        if isinstance(kernel, Discrete) and self._lacks(f"{where}.outcomes") and not kernel.outcomes:
             width = len(next(iter(rows.values()), ()))  # as many as the first row has; those that differ are not judged
             kernel = Discrete([f"unreadable name {i}" for i in range(width)], {})
             unread |= {name for name, row in rows.items() if len(row) != width}

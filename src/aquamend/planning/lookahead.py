@@ -11,6 +11,7 @@ from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, ProbeView, joint
 from aquamend.belief.state import BUDGET_TOLERANCE
 from aquamend.belief.support import spoken, spoken_by
+from aquamend.deadline import check_deadline
 from aquamend.decision.branches import branches_of, planning_likelihood
 from aquamend.decision.endings import Endings, endings_of
 from aquamend.errors import TooLarge
@@ -51,6 +52,7 @@ class _Lookahead:
 
         ``speaks`` says who speaks for what in every row, ``(n_rows, n_pairs)``.
         """
+        check_deadline()
         sums = weights @ self.endings.features
         best = self.endings.values(sums, speaks)
         if depth == 0:

@@ -11,11 +11,10 @@ import numpy as np
 
 from aquamend.arrays import Floats
 from aquamend.belief import InformationState
-from aquamend.belief.state import TINY
 from aquamend.decision.endings import endings_of
 from aquamend.decision.probe_value import ProbeValues, probe_values
 from aquamend.decision.steps import Continue, Decision, Reprobe, Restart, RollBack, Step, but_for_numbers
-from aquamend.decision.terminal import PricedEnding, best_terminal, correction_stops, price
+from aquamend.decision.terminal import PricedEnding, correction_stops, decided_after, price
 from aquamend.policies.decision_report import DecisionReport
 from aquamend.problem import Plan
 from aquamend.problem.model.kernels import Outcomes, Readings
@@ -75,32 +74,34 @@ def weighed(report: DecisionReport, *, most: int = MOST_ROWS) -> list[tuple[Step
     """
     probes = [name for name in report.state.legal_probes if name not in report.screened_out]
     ranked = _best(report, _stops(report), probe_values(report.state, probes), most)
-    return [(step, loss) for loss, step, _ in ranked]
+    return [(step, loss) for loss, step, _, _ in ranked]
 
 
-_Ranked = tuple[float, Step, PricedEnding | None]
+_Ranked = tuple[float, Step, PricedEnding | None, bool]
+"""Loss, step, how it ends the recovery where it does, and whether it was chosen."""
 
 
 def _best(report: DecisionReport, stops: Sequence[PricedEnding], values: ProbeValues, most: int) -> list[_Ranked]:
     """Return the alternatives of least loss; the chosen one, and the best way of stopping, are always among them."""
-    steps: list[_Ranked] = [(stop.loss, stop.decision, stop) for stop in stops]
-    steps += [(float(v), Reprobe(p), None) for p, v in zip(values.branches.probes, values.expected_loss, strict=True)]
-    ranked = sorted(steps, key=lambda row: (round(row[0], 9), row[1] != report.step))
-    kept = ranked[:most]
-    return kept + [row for row in ranked[most:] if row[1] in (report.step, report.stop.decision)]
+    steps: list[_Ranked] = [(stop.loss, stop.decision, stop, stop.decision == report.step) for stop in stops]
+    run = report.step.probe if isinstance(report.step, Reprobe) else None
+    losses = zip(values.branches.probes, values.expected_loss.tolist(), strict=True)
+    steps += [(loss, Reprobe(probe), None, probe == run) for probe, loss in losses]
+    ranked = sorted(steps, key=lambda row: (round(row[0], 9), not row[3]))
+    return ranked[:most] + [row for row in ranked[most:] if row[3] or row[1] == report.stop.decision]
 
 
 def _rows(report: DecisionReport, kept: Sequence[_Ranked], budget: int) -> Iterator[Alternative]:
     """Yield the alternatives; those of probes are taken apart as long as their branches are within the budget."""
     branches = report.values.branches
-    for loss, step, stop in kept:
+    for loss, step, stop, chosen in kept:
         sensing, parts = 0.0, cost_parts(report.state, stop) if stop is not None else (None, None)
         if isinstance(step, Reprobe):
-            sensing = report.state.probe(step.probe).cost
+            sensing = float(branches.cost[branches.probes.index(step.probe)])
             where = branches.of(step.probe)
             budget -= where.stop - where.start
             parts = split_of(report.state, step.probe) if budget >= 0 else (None, None)
-        yield Alternative(step, loss, sensing, *parts, step == report.step)
+        yield Alternative(step, loss, sensing, *parts, chosen)
 
 
 def cost_parts(state: InformationState, stop: PricedEnding) -> Parts:
@@ -171,16 +172,12 @@ def _answers(
     names: Sequence[str] | None = None,
     intervals: Sequence[tuple[float | None, float | None]] | None = None,
 ) -> list[Branch]:
-    branches, found = probe_values(state).branches, []
-    likelihoods = branches.likelihood[branches.of(probe)]
-    for i, (likelihood, probability) in enumerate(
-        zip(likelihoods, (likelihoods @ state.posterior).tolist(), strict=True)
-    ):
-        after = state.imagine(probe, likelihood)
-        if after is not None:
+    found = []
+    for i, decided in enumerate(decided_after(state, probe)):
+        if decided is not None:
             label = f"answer {i + 1}" if names is None else names[i]
             ends = (None, None) if intervals is None else intervals[i]
-            found.append(Branch(label, max(probability, TINY), best_terminal(after), *ends))
+            found.append(Branch(label, *decided, *ends))
     return found
 
 

@@ -120,7 +120,7 @@ class DecisionReport(KeepsResults):
         """What the step costs where it ends the recovery; None for a probe."""
         return None if isinstance(self.step, Reprobe) else price(self.state, self.step)
 
-    @property
+    @cached_property
     def values(self) -> ProbeValues:
         """One-step values of every legal probe, whatever the policy looked at."""
         return probe_values(self.state)
@@ -147,16 +147,17 @@ class DecisionReport(KeepsResults):
         """Every belief of the problem, in file order."""
         state, graph = self.state, self.state.problem.graph
         suspects, known = set(state.suspects), state.contradiction is None
+        undoing = [graph.correcting([belief.name]) for belief in graph.beliefs]
         return tuple(
             BeliefLine(
                 name=belief.name,
                 failure_probability=float(q) if known else None,
                 suspected=belief.name in suspects,
                 residual=belief.residual if belief.may_keep else math.inf,
-                undo=graph.downstream(belief.name),
-                undo_cost=graph.correction_cost([belief.name]),
+                undo=undo,
+                undo_cost=cost,
             )
-            for belief, q in zip(graph.beliefs, state.failure_probabilities, strict=True)
+            for belief, q, (undo, cost) in zip(graph.beliefs, state.failure_probabilities, undoing, strict=True)
         )
 
     @property

@@ -12,9 +12,10 @@ from aquamend.recovery.drivers import (
 )
 from aquamend.recovery.guard import Check, Guard, NotNow
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.journal import Journal
 from aquamend.recovery.judge import Judge, Judged, Simulated, Verdict, recovered, residuals
-from aquamend.recovery.log import Log, MemoryLog
+from aquamend.recovery.log.journal import Journal
+from aquamend.recovery.log.log import Log, MemoryLog, SharedLog, followed
+from aquamend.recovery.log.stored import SessionLine, Status, Store
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.replies import approve, settle
 from aquamend.recovery.requests import (
@@ -32,7 +33,6 @@ from aquamend.recovery.requests import (
 from aquamend.recovery.robot import AsyncRobot, Robot, Stoppable, Verifying
 from aquamend.recovery.safety_rules import UNATTENDED, Rules
 from aquamend.recovery.session import Session
-from aquamend.recovery.stored import SessionLine, Status, Store
 from aquamend.recovery.task_record import ActionStatus
 from aquamend.recovery.thinking import Thinking
 from aquamend.recovery.tracker import Tracker
@@ -71,6 +71,7 @@ __all__ = [
     "RunProbe",
     "Session",
     "SessionLine",
+    "SharedLog",
     "Simulated",
     "Status",
     "Stop",
@@ -89,6 +90,7 @@ __all__ = [
     "check_known",
     "drive",
     "drive_async",
+    "followed",
     "recover",
     "recover_async",
     "recovered",

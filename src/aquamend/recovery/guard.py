@@ -87,7 +87,7 @@ class NotNow(AquaMendError):
         super().__init__(str(check))
 
 
-def checked(problem: Problem, action: str, *, silent: Sequence[str] = (), policy: Policy | None = None) -> Check:
+def check_action(problem: Problem, action: str, *, silent: Sequence[str] = (), policy: Policy | None = None) -> Check:
     """Return whether an action may be done now, in the problem of this moment."""
     state = InformationState.alarmed(before_action(problem, action), (), silent=silent)
     by = Best() if policy is None else policy

@@ -11,7 +11,7 @@ from aquamend.policies.policy import Policy
 from aquamend.problem import Problem
 from aquamend.recovery.drivers import drive
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import Log
+from aquamend.recovery.log.log import Log
 from aquamend.recovery.receipts import Charge, Receipt, charged
 from aquamend.recovery.robot import Robot
 from aquamend.recovery.safety_rules import UNATTENDED

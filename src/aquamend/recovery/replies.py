@@ -9,7 +9,7 @@ from aquamend.errors import ForeignSession
 from aquamend.recovery.clock import Instant, as_instant
 from aquamend.recovery.events import Approved, Decided, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import Log
+from aquamend.recovery.log.log import Log
 from aquamend.recovery.receipts import Receipt, in_plain_types, receipt_fault
 from aquamend.recovery.requests import NoReceipt, Stop, Verify
 
@@ -28,8 +28,9 @@ class Answer:
 
     granted: bool
     by: str
+    """Who answers."""
     token: str
-    """Of the question."""
+    """Of the question, as the session's view has it: the answer holds for that act alone."""
     note: str = ""
 
 
@@ -40,6 +41,7 @@ class Settle:
     kind: ClassVar[str] = "settle"
 
     done: bool
+    """Whether it was done, all of it."""
     by: str
     note: str = ""
 

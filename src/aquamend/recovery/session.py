@@ -56,7 +56,7 @@ from aquamend.recovery.events import (
     Unknown,
 )
 from aquamend.recovery.history import Phase, Recovery
-from aquamend.recovery.log import Log, SharedLog
+from aquamend.recovery.log.log import Log, SharedLog
 from aquamend.recovery.receipts import Receipt
 from aquamend.recovery.replies import AlarmRaised, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
 from aquamend.recovery.requests import (

@@ -22,7 +22,7 @@ from aquamend.problem.graph import Edge, Value
 from aquamend.problem.model import Declaration
 from aquamend.recovery.acts import Act
 from aquamend.recovery.clock import Instant, as_instant
-from aquamend.recovery.guard import Check, Guard, checked, may_matter
+from aquamend.recovery.guard import Check, Guard, check_action, may_matter
 from aquamend.recovery.moment import (
     Template,
     base_problem,
@@ -278,11 +278,11 @@ class Tracker:
                 return Check(action)
             key = action, quiet, policy
             if record.ageing:
-                return checked(self.problem(at=at), action, silent=quiet, policy=policy)
+                return check_action(self.problem(at=at), action, silent=quiet, policy=policy)
             if self._checked_at != record.changes:
                 self._checks, self._checked_at = {}, record.changes
             if key not in self._checks:
-                self._checks[key] = checked(self.problem(), action, silent=quiet, policy=policy)
+                self._checks[key] = check_action(self.problem(), action, silent=quiet, policy=policy)
             return self._checks[key]
 
     def _may_matter(self, action: str) -> bool:

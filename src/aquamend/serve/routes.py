@@ -21,6 +21,7 @@ from aquamend.policies.registry import FAMILIES
 from aquamend.recovery import Session, approve, settle
 from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import line_to_data, session_schema, to_json
+from aquamend.recovery.replies import Cancel
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
 from aquamend.serve.problem_details import Refused, refusal_of
@@ -294,17 +295,17 @@ async def reply(asked: RequestRead) -> Answer:
 
 async def alarm(asked: RequestRead) -> Answer:
     """Say that a monitor rang."""
-    return await _heard(asked, lambda session: session.alarm(asked.body.name))
+    return await _heard(asked, lambda session: session.receive(asked.body))
 
 
 async def observe(asked: RequestRead) -> Answer:
     """Say what was observed unasked."""
-    return await _heard(asked, lambda session: session.observe(asked.body.probe, asked.body.value))
+    return await _heard(asked, lambda session: session.receive(asked.body))
 
 
 async def cancel(asked: RequestRead) -> Answer:
     """Call a recovery off."""
-    return await _heard(asked, lambda session: session.cancel(asked.body.why))
+    return await _heard(asked, lambda session: session.receive(asked.body))
 
 
 async def answer(asked: RequestRead) -> Answer:
@@ -314,10 +315,7 @@ async def answer(asked: RequestRead) -> Answer:
     def elsewhere() -> object:
         return approve(asked.service.journal, name, token=said.token, granted=said.granted, by=said.by, note=said.note)
 
-    def here(session: Session) -> object:
-        return session.answer(token=said.token, granted=said.granted, by=said.by, note=said.note)
-
-    return await _by_a_person(asked, here, elsewhere)
+    return await _by_a_person(asked, elsewhere)
 
 
 async def settle_session(asked: RequestRead) -> Answer:
@@ -327,10 +325,7 @@ async def settle_session(asked: RequestRead) -> Answer:
     def elsewhere() -> object:
         return settle(asked.service.journal, name, done=said.done, by=said.by, note=said.note)
 
-    def here(session: Session) -> object:
-        return session.settle(done=said.done, by=said.by, note=said.note)
-
-    return await _by_a_person(asked, here, elsewhere)
+    return await _by_a_person(asked, elsewhere)
 
 
 async def replay_session(asked: RequestRead) -> Answer:
@@ -420,12 +415,10 @@ async def _heard(asked: RequestRead, said: Callable[[Session], object]) -> Answe
     return await _after(asked, found, known=None)
 
 
-async def _by_a_person(
-    asked: RequestRead, here: Callable[[Session], object], elsewhere: Callable[[], object]
-) -> Answer:
+async def _by_a_person(asked: RequestRead, elsewhere: Callable[[], object]) -> Answer:
     """Take in what a person says, whichever program conducts the session."""
     if (found := _here(asked)) is not None:
-        await found.call(here)
+        await found.call(lambda session: session.receive(asked.body))
     else:
         await asyncio.to_thread(elsewhere)
     return sessions.session_view(await _entries(asked), asked.path["session"], _here(asked))
@@ -447,7 +440,6 @@ def _keys(*names: str, **more: Schema) -> Schema:
 _TEXT: Schema = {"type": "string"}
 _WHOLE: Schema = {"type": "integer", "minimum": 0}
 _LIST: Schema = {"type": "array"}
-_OBJECT: Schema = {"type": "object"}
 _NAME = _keys(name=_TEXT)
 VIEW = _keys(
     "started", "updated", "events", "cost", "request", "asked", "in_doubt", "beliefs", "ending",
@@ -490,7 +482,7 @@ ROUTES = (
           faults=(409,)),
     Route("POST", f"{_ONE}/observe", observe, VIEW, body=sessions.ToObserve,
           query=WaitAtMost, faults=(409,)),
-    Route("POST", f"{_ONE}/cancel", cancel, VIEW, body=sessions.ToCancel, query=WaitAtMost,
+    Route("POST", f"{_ONE}/cancel", cancel, VIEW, body=Cancel, query=WaitAtMost,
           faults=(409,)),
     Route("POST", f"{_ONE}/answer", answer, VIEW,
           body=sessions.ToAnswer, faults=(409,)),

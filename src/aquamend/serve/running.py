@@ -64,7 +64,7 @@ class Place:
                 raise AquaMendError(f"{what}; give both as PEM files") from None
 
 
-def serve(
+def run_service(
     journal: Store,
     place: Place,
     *,

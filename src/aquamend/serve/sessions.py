@@ -12,8 +12,9 @@ from aquamend.codec import Amount, Name, Whole, json_number
 from aquamend.errors import AquaMendError, InvalidData, StaleReply
 from aquamend.recovery import NoReceipt, Receipt, Recovery, Rules, Session, Status, Store
 from aquamend.recovery.events import Ended, Entry
+from aquamend.recovery.log.stored import SessionLine
 from aquamend.recovery.plain import request_to_data, to_json
-from aquamend.recovery.stored import SessionLine
+from aquamend.recovery.replies import AlarmRaised, Answer, Observe, Settle
 from aquamend.serve.conducting import Conducted, Conductor
 from aquamend.serve.questions import Situation
 from aquamend.story.of_session import Telling, moment_line
@@ -65,29 +66,22 @@ class ToReply:
 
 
 @dataclass(frozen=True, slots=True)
-class ToAnswer:
+class ToAnswer(Answer):
     """The answer of a person to what a session asks."""
 
-    token: str
-    """Of the question, as the session's view has it: the answer holds for that act alone."""
-    granted: bool
     by: Name
     """Who answers."""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ToSettle:
+class ToSettle(Settle):
     """What a person says of an act of which nobody knew what became."""
 
-    done: bool
-    """Whether it was done, all of it."""
     by: Name
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ToAlarm:
+class ToAlarm(AlarmRaised):
     """A monitor rings."""
 
     name: Name | None = None
@@ -95,18 +89,10 @@ class ToAlarm:
 
 
 @dataclass(frozen=True, slots=True)
-class ToObserve:
+class ToObserve(Observe):
     """Something was observed that nobody had asked for."""
 
     probe: Name
-    value: str | float
-
-
-@dataclass(frozen=True, slots=True)
-class ToCancel:
-    """The recovery is called off."""
-
-    why: str = "it was called off"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -15,7 +16,7 @@ from aquamend.belief.support import usable
 from aquamend.decision.endings import TIE
 from aquamend.decision.standings import DeclarationStanding, Standing
 from aquamend.decision.step_words import Wording
-from aquamend.decision.steps import Reprobe, Restart, RollBack
+from aquamend.decision.steps import Decision, Reprobe, Restart, RollBack
 from aquamend.policies import Evaluation
 from aquamend.policies.alternatives import Alternatives, alternatives, answers_to
 from aquamend.policies.decision_report import BeliefLine, DecisionReport, labels
@@ -29,10 +30,10 @@ from aquamend.text import (
     CHOSEN,
     FAINT,
     HEADING,
-    Side,
-    bar,
+    Heading,
     chance,
     column,
+    doubt,
     end_of,
     grid_of,
     listed,
@@ -113,13 +114,15 @@ def _beliefs(report: DecisionReport, *, narrow: bool) -> Group:
     rest = len(report.beliefs) - len(suspects)
     if not suspects:
         return _section("What is believed", Text(f"None of the {rest} beliefs can have failed."))
-    titles: list[tuple[str, Side]] = [("belief", "left"), ("may have\nfailed (q)", "left"), ("loss\nif kept", "right")]
-    grid = grid_of(*titles, ("to correct it", "left"), flexible=(0, 3))
     unit = report.state.problem.unit
-    for belief in suspects[:MOST_BELIEFS]:
-        grid.add_row(
-            shown(belief.name), _chance(belief, narrow=narrow), _kept(belief, unit), _correcting(belief, unit)
-        )  # fmt: skip
+    grid = grid_of(
+        Heading("belief"),
+        Heading("may have\nfailed (q)", reads=partial(doubt, with_bar=not narrow)),
+        Heading("loss\nif kept", "right", partial(quantity, unit=unit, infinite="not allowed")),
+        Heading("to correct it"),
+        rows=[(b.name, b.failure_probability, b.residual, _correcting(b, unit)) for b in suspects[:MOST_BELIEFS]],
+        flexible=(0, 3),
+    )
     content: list[RenderableType] = [grid]
     if len(suspects) > MOST_BELIEFS:
         content.append(_more(len(suspects) - MOST_BELIEFS, "belief", " under suspicion, less likely to have failed"))
@@ -128,23 +131,10 @@ def _beliefs(report: DecisionReport, *, narrow: bool) -> Group:
     return _section("What is believed", *content)
 
 
-def _chance(belief: BeliefLine, *, narrow: bool) -> Text:
-    q = belief.failure_probability
-    if q is None:
-        return Text("unknown", style=FAINT)
-    drawn = "" if narrow else f"{bar(q)} "
-    return Text.assemble((drawn, "red" if q >= 0.5 else "yellow"), percent(q))
-
-
-def _kept(belief: BeliefLine, unit: str) -> str:
-    return "not allowed" if belief.residual == float("inf") else quantity(belief.residual, unit)
-
-
 def _correcting(belief: BeliefLine, unit: str) -> str:
     if not belief.undo:
         return "impossible: nothing to undo" if belief.undo_cost == float("inf") else "free: nothing rests on it"
-    cost = "impossible" if belief.undo_cost == float("inf") else quantity(belief.undo_cost, unit)
-    return f"{cost}: undo {listed(belief.undo)}"
+    return f"{quantity(belief.undo_cost, unit, infinite='impossible')}: undo {listed(belief.undo)}"
 
 
 def _declarations(report: DecisionReport) -> Iterator[Group]:
@@ -155,8 +145,8 @@ def _declarations(report: DecisionReport) -> Iterator[Group]:
         belief = graph.beliefs[graph.belief_index[standing.in_force.declaration.belief]]
         replaced = belief.declared is not None and _says_otherwise(standing)
         if replaced or (belief.needs_support and not standing.in_force.usable):
-            now = "" if belief.declared is None else f" {shown(value_text(belief.declared))}"
-            lines.append(Text(f"{shown(name)}: {shown(belief.name)}{now}{_standing(report, standing)}"))
+            now = "" if belief.declared is None else f" {value_text(belief.declared)}"
+            lines.append(Text(shown(f"{name}: {belief.name}{now}{_standing(report, standing)}")))
     hidden = [_more(len(lines) - MOST_NOTES, "declaration")] if len(lines) > MOST_NOTES else []
     if lines:
         yield _section("Declarations in doubt", *lines[:MOST_NOTES], *hidden)
@@ -178,7 +168,7 @@ def _standing(report: DecisionReport, standing: DeclarationStanding) -> str:
     by = f", from {listed(new.declaration.support)}" if new.declaration.support else ""
     chance = "" if new.invalid is None else f" (wrong with {percent(new.invalid)}{by})"
     mean = "" if new.mean is None else f"; the mean of what is true near it is {value_text(new.mean)}"
-    return f"{wrong}{lacking}. The evidence now supports {shown(value_text(new.declaration.value))}{chance}{mean}."
+    return f"{wrong}{lacking}. The evidence now supports {value_text(new.declaration.value)}{chance}{mean}."
 
 
 def _why_unusable(report: DecisionReport, standing: Standing) -> str:
@@ -195,29 +185,28 @@ def _why_unusable(report: DecisionReport, standing: Standing) -> str:
 def _evidence(report: DecisionReport) -> Group:
     state = report.state
     causes = sorted(((p, cause) for cause, p in state.attribution.items() if p > 0), key=lambda pair: -pair[0])
-    why = " · ".join(f"{_cause(state, cause)} {percent(p)}" for p, cause in causes)
+    may_ring = bool(state.problem.model.monitors) or state.problem.before is not None
+    why = " · ".join(f"{_cause(cause, quiet=may_ring and not state.alarm_heard)} {percent(p)}" for p, cause in causes)
     if state.attributed_to is None:
         why = f"unresolved, none is likelier than not: {why}"
-    seen = list(_monitored(state))
-    seen += [shown(observation) for observation in state.evidence[-MOST_NOTES:]]
+    seen = [*_monitored(state), *map(str, state.evidence[-MOST_NOTES:])]
     hidden = len(state.evidence) - MOST_NOTES
     earlier = f"{hidden} earlier answers · " if hidden > 0 else ""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_row(Text("Likely cause", style=HEADING), Text(why))
-    grid.add_row(Text("Evidence", style=HEADING), Text(earlier + (" · ".join(seen) or "none: this is the prior")))
+    facts = [("Likely cause", why), ("Evidence", earlier + (" · ".join(seen) or "none: this is the prior"))]
     if state.problem.ageing is not None and (ages := state.problem.ageing.overtaken):
-        old = " · ".join(f"{shown(belief)} {age:,g}" for belief, age in ages.items())
-        grid.add_row(Text("Age", style=HEADING), Text(f"measured so long ago: {old}"))
+        old = " · ".join(f"{belief} {age:,g}" for belief, age in ages.items())
+        facts.append(("Age", f"measured so long ago: {old}"))
     for one in surprises(state, below=report.surprising):
-        said = f"{shown(one.observation)} was surprising: {chance(one.chance)} by this model, whatever is true. "
-        said += "Is a hypothesis missing, or the kernel too narrow?"
-        grid.add_row(Text("Warning", style=HEADING), Text(said))
+        said = f"{one.observation} was surprising: {chance(one.chance)} by this model, whatever is true. "
+        facts.append(("Warning", f"{said}Is a hypothesis missing, or the kernel too narrow?"))
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for title, fact in facts:
+        grid.add_row(Text(title, style=HEADING), Text(shown(fact)))
     return Group(grid)
 
 
-def _cause(state: InformationState, cause: Cause) -> str:
+def _cause(cause: Cause, *, quiet: bool) -> str:
     """Return a cause in words: nobody gave a false alarm where no monitor has rung."""
-    quiet = not state.alarm_heard and (state.problem.model.monitors or state.problem.before is not None)
     return "nothing wrong" if quiet and cause is Cause.FALSE_ALARM else cause.value.replace("_", " ")
 
 
@@ -226,11 +215,11 @@ def _monitored(state: InformationState) -> Iterator[str]:
     monitors = state.problem.model.monitors
     for one in state.monitored:
         suspects = monitors[one.monitor].suspects
-        name = "alarm" if one.monitor == UNNAMED else f"alarm {shown(one.monitor)}"
+        name = "alarm" if one.monitor == UNNAMED else f"alarm {one.monitor}"
         if one.rang:
             yield f"{name} on {listed(suspects)}" if suspects else name
         else:
-            yield f"{shown(one.monitor)} stayed silent"
+            yield f"{one.monitor} stayed silent"
 
 
 def _alternatives(report: DecisionReport, table: Alternatives, *, narrow: bool) -> Group:
@@ -241,15 +230,17 @@ def _alternatives(report: DecisionReport, table: Alternatives, *, narrow: bool) 
     }  # fmt: skip
     cells = column([value for values in numbers.values() for value in values])
     titles = ["total"] if narrow else list(numbers)
-    grid = grid_of(("", "left"), ("alternative", "left"), *((title, "right") for title in titles), flexible=(1,))
-    best = next((row.step for row in rows if isinstance(row.step, RollBack)), None)
-    for i, row in enumerate(rows):
-        name, scope = words.like(row.step, best), words.scope(row.step)
+    lines = []
+    for i, (row, (name, scope)) in enumerate(zip(rows, words.side_by_side([row.step for row in rows]), strict=True)):
         if isinstance(row.step, Reprobe):
             name += ", then stop" + (" (screened out)" if row.step.probe in report.screened_out else "")
         below = [Padding(Text(scope, style="" if row.chosen else FAINT), (0, 0, 0, 2))] if scope else []
         own = cells[i :: len(rows)][-len(titles) :]
-        grid.add_row("▶" if row.chosen else "", Group(Text(name), *below), *own, style=CHOSEN if row.chosen else "")
+        lines.append(("▶" if row.chosen else "", Group(Text(name), *below), *own))
+    grid = grid_of(
+        Heading(""), Heading("alternative"), *(Heading(title, "right") for title in titles),
+        rows=lines, flexible=(1,), chosen=[i for i, row in enumerate(rows) if row.chosen],
+    )  # fmt: skip
     unit = report.state.problem.unit
     loss = "expected" if report.state.contradiction is None else "worst-case"
     title = f"Alternatives, least {loss} loss first{f' (in {shown(unit)})' if unit else ''}"
@@ -265,7 +256,7 @@ def _alternative_notes(report: DecisionReport, table: Alternatives) -> Iterator[
         yield Text("Other sets of beliefs could be rolled back too; none costs less than the best listed.", style=FAINT)
     barred = unavailable(report)
     for item in barred[:MOST_NOTES]:
-        yield Text(f"Not available: {item.what} ({item.why})", style=FAINT)
+        yield Text(shown(f"Not available: {item.what} ({item.why})"), style=FAINT)
     if len(barred) > MOST_NOTES:
         yield _more(len(barred) - MOST_NOTES, "alternative", " not available")
 
@@ -275,20 +266,25 @@ def _answers(report: DecisionReport) -> Iterator[Group]:
         return
     probe = report.step.probe
     words, found = Wording(report.state), answers_to(report.state, probe)
-    likely = sorted(found, key=lambda answer: -answer.probability)[:MOST_ANSWERS]
+    likely = sorted(range(len(found)), key=lambda i: -found[i].probability)[:MOST_ANSWERS]
     if len(found) > FEW_ANSWERS:
-        likely = [a for i, a in enumerate(likely) if i < FEW_ANSWERS or a.probability >= RARE]
-    kept = [answer for answer in found if answer in likely]
-    grid = grid_of(("answer", "left"), ("chance", "right"), ("then", "left"), ("loss", "right"), flexible=(0, 2))
-    losses = column(answer.stop.loss for answer in kept)
-    for answer, loss in zip(kept, losses, strict=True):
-        then = answer.stop.decision
-        declared = then.declare if isinstance(then, RollBack) else ()
-        more = f"; declare {words.declared(declared)}" if declared else ""
-        grid.add_row(shown(answer.label), percent(answer.probability), words.brief(then) + more, loss)
+        likely = [i for k, i in enumerate(likely) if k < FEW_ANSWERS or found[i].probability >= RARE]
+    kept = [found[i] for i in sorted(likely)]
+    losses = column([answer.stop.loss for answer in kept])
+    grid = grid_of(
+        Heading("answer"), Heading("chance", "right", percent), Heading("then"), Heading("loss", "right"),
+        rows=[(answer.label, answer.probability, _then(answer.stop.decision, words), loss)
+              for answer, loss in zip(kept, losses, strict=True)],
+        flexible=(0, 2),
+    )  # fmt: skip
     hidden = len(found) - len(kept)
     more_rows = [_more(hidden, "answer", ", less likely")] if hidden else []
     yield _section(f"After running {shown(probe)}", grid, *more_rows)
+
+
+def _then(decision: Decision, words: Wording) -> str:
+    declared = decision.declare if isinstance(decision, RollBack) else ()
+    return words.brief(decision) + (f"; declare {words.declared(declared)}" if declared else "")
 
 
 def _certainty(report: DecisionReport) -> Group:
@@ -316,26 +312,12 @@ def print_evaluations(
     console.print(Text(shown(problem.name), style=HEADING, overflow="ellipsis", no_wrap=True))
     console.print(Text(in_unit + end_of(file, console.width - len(in_unit)), style=FAINT))
     narrow = console.width < NARROW  # then what is left wrong stands below the table alone, or names would vanish
-    wrongly: tuple[tuple[str, Side], ...] = () if narrow else (("of it for\nwhat is wrong", "right"),)
-    grid = grid_of(
-        ("", "left"), ("policy", "left"), ("expected\nloss", "right"), *wrongly, ("probes", "right"),
-        ("actions\nundone", "right"), ("nothing\nwrong", "right"), flexible=(1,), gap=1 if narrow else 2,
-    )  # fmt: skip
-    left = column(evaluation.residual for _, evaluation in ranked)
-    losses = column(evaluation.expected_loss for _, evaluation in ranked)
-    losses = [_with_interval(loss, evaluation) for loss, (_, evaluation) in zip(losses, ranked, strict=True)]
-    tied = sum(_ties(evaluation, ranked[0][1]) for _, evaluation in ranked)
-    for (name, evaluation), loss, wrong in zip(ranked, losses, left, strict=True):
-        best = _ties(evaluation, ranked[0][1]) and not missing
-        grid.add_row(
-            "▶" if best else "", shown(name), loss, *([] if narrow else [wrong]), f"{evaluation.expected_probes:.2f}",
-            f"{evaluation.expected_undone:.2f}", percent(evaluation.success), style=CHOSEN if best else "",
-        )  # fmt: skip
-    console.print(grid)
+    tied = [i for i, (_, evaluation) in enumerate(ranked) if _ties(evaluation, ranked[0][1])]
+    console.print(_ranking(ranked, best=() if missing else tied, narrow=narrow))
     if missing:
         console.print(Text(f"No best is named: {listed(missing)} could not be evaluated.", style=FAINT))
-    elif tied > 1:
-        console.print(Text(f"{tied} policies tie for the least expected loss; a tie is a tie.", style=FAINT))
+    elif len(tied) > 1:
+        console.print(Text(f"{len(tied)} policies tie for the least expected loss; a tie is a tie.", style=FAINT))
     console.print(Text(_what_is_left(problem, *ranked[0]), style=FAINT))
     counts = [len(e.losses) for e in found.values() if isinstance(e, SampledEvaluation)]
     if counts:
@@ -347,6 +329,24 @@ def print_evaluations(
             said += f" There was time for {min(counts):,} of {wanted:,}."
         console.print(Text(said, style=FAINT))
     console.print()
+
+
+def _ranking(ranked: Sequence[tuple[str, Evaluation]], *, best: Collection[int], narrow: bool) -> Table:
+    wrongly = [] if narrow else [Heading("of it for\nwhat is wrong", "right")]
+    left = column([evaluation.residual for _, evaluation in ranked])
+    losses = column([evaluation.expected_loss for _, evaluation in ranked])
+    rows = [
+        (
+            "▶" if i in best else "", name, _with_interval(losses[i], evaluation), *([] if narrow else [left[i]]),
+            f"{evaluation.expected_probes:.2f}", f"{evaluation.expected_undone:.2f}", evaluation.success,
+        )
+        for i, (name, evaluation) in enumerate(ranked)
+    ]  # fmt: skip
+    return grid_of(
+        Heading(""), Heading("policy"), Heading("expected\nloss", "right"), *wrongly, Heading("probes", "right"),
+        Heading("actions\nundone", "right"), Heading("nothing\nwrong", "right", percent),
+        rows=rows, flexible=(1,), chosen=best, gap=1 if narrow else 2,
+    )  # fmt: skip
 
 
 def _what_is_left(problem: Problem, name: str, evaluation: Evaluation) -> str:

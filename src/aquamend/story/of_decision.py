@@ -63,11 +63,11 @@ def choice_of(report: DecisionReport, *, name: Named = brief, with_flips: bool =
     )
 
 
-def recorded_choice(state: InformationState, policy: str, step: Step, *, name: Named = brief) -> Choice:
+def recorded_choice(state: InformationState, policy: str, step: Step) -> Choice:
     """Return a decision that somebody made earlier, explained at the state in which it was made."""
     shipped = POLICIES.get(policy)  # a module that a log names is not imported
     recorded = _Recorded(step, None if shipped is None else shipped().description)
-    return choice_of(decision_report(state, recorded, name=policy), name=name)
+    return choice_of(decision_report(state, recorded, name=policy))
 
 
 class _Recorded:
@@ -86,11 +86,10 @@ def _answers(report: DecisionReport, name: Named, scope: Callable[[Step], str]) 
     if not isinstance(report.step, Reprobe) or report.state.contradiction is not None:
         return
     found = answers_to(report.state, report.step.probe)
-    likely = sorted(found, key=lambda answer: -answer.probability)[:MOST_ANSWERS]
-    for answer in found:
-        if answer in likely:
-            then = answer.stop.decision
-            yield AfterAnswer(answer.label, answer.probability, name(then, report.state), scope(then), answer.stop.loss)
+    likely = sorted(range(len(found)), key=lambda i: -found[i].probability)[:MOST_ANSWERS]
+    for answer in (found[i] for i in sorted(likely)):
+        then = answer.stop.decision
+        yield AfterAnswer(answer.label, answer.probability, name(then, report.state), scope(then), answer.stop.loss)
 
 
 def _flips(report: DecisionReport) -> Iterator[Flip]:

@@ -46,21 +46,9 @@ DOUBTFUL = 0.005
 """Beliefs in less doubt than this are not worth telling."""
 
 
-def story_moments(entries: Iterable[Entry]) -> Iterator[Moment]:
-    """Yield the story of a session, one moment for every event worth one."""
-    return (moment for _, moment in with_moments(entries) if moment is not None)
-
-
-def with_moments(entries: Iterable[Entry], *, explained: bool = False) -> Iterator[tuple[Entry, Moment | None]]:
-    """Yield every event of a session with its moment in the story; None where it has none.
-
-    ``explained`` adds to every decision all it was weighed against, which is computed again.
-    """
-    for entry, before, now, moment in _followed(entries):
-        step = entry.event.step if isinstance(entry.event, Decided) else None
-        if moment is not None and step is not None and explained:
-            moment = replace(moment, choice=recorded_choice(before.state, now.policy, step))
-        yield entry, moment
+def with_moments(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Moment | None]]:
+    """Yield every event of a session with its moment in the story; None where it has none."""
+    return ((entry, moment) for entry, _, _, moment in _followed(entries))
 
 
 def act_begins(entry: Entry, began: float) -> Moment | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aquamend.belief import InformationState
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Reprobe, RollBack
 from aquamend.policies.plan_tree import PlanNode, PlanTree, TwoPlans
-from aquamend.text import FAINT, HEADING, column, counted, grid_of, mermaid_text, percent, quantity, shown
+from aquamend.text import FAINT, HEADING, Heading, column, counted, grid_of, mermaid_text, percent, quantity, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,14 +61,16 @@ def remarks(tree: PlanTree) -> Iterator[str]:
 
 
 def _lines(tree: PlanTree, words: Wording) -> Table:
-    grid = grid_of(("", "left"), ("chance", "right"), ("loss", "right"), ("plan", "left"), flexible=(3,), gap=1)
-    below, losses = tree.children(), column(node.loss for node in tree.nodes)
-    for place, before in _indented(below):
+    losses, rows = column([node.loss for node in tree.nodes]), []
+    for place, before in _indented(tree.children()):
         node = tree.nodes[place]
         answer = answered(node)
         text = f"{before}{answer}: " if answer else before
-        grid.add_row(_width(node), percent(node.probability), losses[place], text + _done(node, words))
-    return grid
+        rows.append((_width(node), node.probability, losses[place], text + _done(node, words)))
+    return grid_of(
+        Heading(""), Heading("chance", "right", percent), Heading("loss", "right"), Heading("plan"),
+        rows=rows, flexible=(3,), gap=1,
+    )  # fmt: skip
 
 
 def _width(node: PlanNode) -> str:
@@ -111,22 +114,19 @@ def print_two_plans(both: TwoPlans, state: InformationState, console: Console) -
 
 
 def _parts(both: TwoPlans, words: Wording) -> Table:
-    one, other = both.one, both.other
-    grid = grid_of(
-        ("chance", "right"), ("after", "left"), (shown(one.policy), "left"), ("loss", "right"),
-        (shown(other.policy), "left"), ("loss", "right"), flexible=(1, 2, 4),
-    )  # fmt: skip
+    one, other, rows = both.one, both.other, []
     for part in both.parts[:MOST_PARTINGS]:
         mine, their = one.nodes[part.one], other.nodes[part.other]
         path = list(_path(one, part.one))
         if part.above is not None or part.below is not None:
             path[-1] = f"{path[-1].partition(' = ')[0]} = {readings(part.above, part.below)}"
-        losses = (quantity(node.loss, one.unit) for node in (mine, their))
-        grid.add_row(
-            percent(part.probability), ", ".join(path) or "the alarm", _done(mine, words), next(losses),
-            _done(their, words), next(losses),
-        )  # fmt: skip
-    return grid
+        after = ", ".join(path) or "the alarm"
+        rows.append((part.probability, after, _done(mine, words), mine.loss, _done(their, words), their.loss))
+    loss = Heading("loss", "right", partial(quantity, unit=one.unit))
+    plans = (Heading(shown(one.policy)), loss, Heading(shown(other.policy)), loss)
+    return grid_of(
+        Heading("chance", "right", percent), Heading("after"), *plans, rows=rows, flexible=(1, 2, 4),
+    )  # fmt: skip
 
 
 def _path(tree: PlanTree, place: int) -> Iterator[str]:

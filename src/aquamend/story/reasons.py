@@ -17,7 +17,7 @@ from aquamend.policies.alternatives import Alternatives, Branch, answers_to, cos
 from aquamend.policies.decision_report import DecisionReport
 from aquamend.problem.building.left_out import LeftOut
 from aquamend.problem.graph import RecoveryGraph
-from aquamend.text import listed, percent, quantity, shown
+from aquamend.text import listed, percent, percents_apart, quantity, shown
 
 if TYPE_CHECKING:
     from aquamend.decision.sensitivity.robustness import BeliefThreshold, Robustness
@@ -28,15 +28,15 @@ def reasons(report: DecisionReport, table: Alternatives) -> str:
     sentences = [*_policy_note(report)]
     if report.state.contradiction is not None:
         sentences.append(
-            f"No hypothesis allows {shown(report.state.contradiction)}, so the model is wrong somewhere and no "
+            f"No hypothesis allows {report.state.contradiction}, so the model is wrong somewhere and no "
             "probability is left to go by: every belief is taken to have failed."
         )
     sentences += _probe_reasons(report) if isinstance(report.step, Reprobe) else _stop_reasons(report, table)
-    return " ".join(sentences)
+    return shown(" ".join(sentences))
 
 
 def _policy_note(report: DecisionReport) -> Iterator[str]:
-    words, name = Wording(report.state), shown(report.policy)
+    words, name = Wording(report.state), report.policy
     agrees = report.step == report.least
     least = f"{words.full(report.least)} at {words.cost(report.loss_of(report.least))}"
     about = report.description
@@ -61,7 +61,7 @@ def _policy_note(report: DecisionReport) -> Iterator[str]:
 def _probe_reasons(report: DecisionReport) -> Iterator[str]:
     if not isinstance(report.step, Reprobe):
         return
-    words, name = Wording(report.state), shown(report.step.probe)
+    words, name = Wording(report.state), report.step.probe
     cost = report.state.probe(report.step.probe).cost
     saved = report.stop.loss - (report.loss - cost)
     if math.isinf(report.stop.loss):
@@ -139,7 +139,7 @@ def _no_probe(report: DecisionReport) -> Iterator[str]:
     best = int(values.expected_loss.argmin())
     cost = float(values.branches.cost[best])
     saved = report.stop.loss - (float(values.expected_loss[best]) - cost)
-    name = shown(values.branches.probes[best])
+    name = values.branches.probes[best]
     yield f"No probe is worth its cost: the best, {name}, costs {words.cost(cost)} and {_saves(words, saved)}."
 
 
@@ -160,7 +160,7 @@ def flips(report: DecisionReport) -> Iterator[str]:
     found = report.robustness
     if found is None:
         return
-    yield _nearest_flip(found)
+    yield shown(_nearest_flip(found))
     for threshold in sorted(found.thresholds, key=_room):
         yield from _threshold(threshold)
 
@@ -171,7 +171,7 @@ def _room(threshold: BeliefThreshold) -> float:
 
 
 def _nearest_flip(found: Robustness) -> str:
-    to = f" to {shown(found.challenger)}" if found.challenger else ""
+    to = f" to {found.challenger}" if found.challenger else ""
     floor = f"nothing under {percent(found.distance_at_least)} flips it"
     if found.distance is None and not found.exact and found.distance_at_least <= 0.0:
         return "The problem is too large to say what would flip it."
@@ -193,17 +193,9 @@ def _threshold(threshold: BeliefThreshold) -> Iterator[str]:
         (threshold.above, threshold.above_step, "rises above", "rises to 100%"),
     ):
         if limit is not None:
-            there, now = _apart(limit, threshold.now)
+            there, now = percents_apart(limit, threshold.now)
             move = f"{moves} {there}" if 0.0 < limit < 1.0 else to_the_end
-            yield f"Flips to {shown(step or 'another')} if q({shown(threshold.belief)}) {move} (now {now})."
-
-
-def _apart(limit: float, now: float) -> tuple[str, str]:
-    """Return two probabilities as percentages, with more digits where they would read the same."""
-    if percent(limit) != percent(now):
-        return percent(limit), percent(now)
-    digits = min(12, 2 - math.floor(math.log10(max(abs(100.0 * (limit - now)), 1e-10))))
-    return f"{100.0 * limit:.{digits}f}%", f"{100.0 * now:.{digits}f}%"
+            yield shown(f"Flips to {step or 'another'} if q({threshold.belief}) {move} (now {now}).")
 
 
 def certificate(report: DecisionReport) -> str:
@@ -233,13 +225,13 @@ def left_out_text(effect: LeftOut, unit: str, *, answered: bool = False) -> str:
     when = "by now" if answered else "after the alarm"
     text += f", at most {percent(effect.by_now)} {when}" if effect.by_now != effect.prior else ""
     if effect.unbounded:
-        return f"{text}; what that may cost has no bound, since {shown(effect.unbounded)} may not be kept if it failed."
+        return shown(f"{text}; what that may cost has no bound, since {effect.unbounded} may not be kept if it failed.")
     return f"{text}; that changes the expected loss by at most {quantity(effect.loss, unit)}."
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Something that cannot be done now, with the reason."""
+    """Something that cannot be done now, with the reason; names stand in it as they are."""
 
     what: str
     why: str
@@ -248,12 +240,12 @@ class Unavailable:
 def unavailable(report: DecisionReport) -> list[Unavailable]:
     """Return the illegal probes and the terminal decisions that are infeasible, each with its reason."""
     state, problem, graph = report.state, report.state.problem, report.state.problem.graph
-    found = [Unavailable(f"probe {shown(p.probe.name)}", p.why_illegal) for p in report.probes if p.why_illegal]
+    found = [Unavailable(f"probe {p.probe.name}", p.why_illegal) for p in report.probes if p.why_illegal]
     if problem.corrections:
         if math.isinf(price(state, Continue()).loss):
             found += [Unavailable("continue", why) for why in _why_not_kept(state)]
         for i, belief in enumerate(report.beliefs):
-            what = f"roll back {shown(belief.name)}"
+            what = f"roll back {belief.name}"
             if belief.suspected and math.isinf(belief.undo_cost):
                 why = _cannot_undo(graph, belief.undo) if belief.undo else "nothing that was done rests on it"
                 found.append(Unavailable(what, why))
@@ -264,7 +256,7 @@ def unavailable(report: DecisionReport) -> list[Unavailable]:
     used = {stop.decision.plan for stop in (report.stop, report.chosen) if stop and isinstance(stop.decision, RollBack)}
     for plan in problem.plans:
         if plan.last_resort and plan.name not in used:
-            found.append(Unavailable(f"plan {shown(plan.name)}", "a last resort, and something else can still be done"))
+            found.append(Unavailable(f"plan {plan.name}", "a last resort, and something else can still be done"))
     return found
 
 
@@ -281,7 +273,7 @@ def _why_not_kept(state: InformationState) -> Iterator[str]:
         yield f"{listed(hard)} may have failed and may not be kept then"
     for i, belief in enumerate(beliefs):
         if belief.name not in hard and not may_be_kept(state, i):
-            name = shown(belief.name)
+            name = belief.name
             wrong = f"{name} is wrong with {percent(float(q[i]))}" if rejected(float(q[i])) else ""
             wrong = wrong if state.contradiction is None else f"{name} is taken to be wrong"
             bare = "" if evidence_on(state, i, state.problem.failed[:, i]) else f"no usable evidence supports {name}"

@@ -15,8 +15,7 @@ from starlette.routing import Route
 
 from aquamend.serve.app import Pages
 from aquamend.serve.service import Service
-from aquamend.studio.replays import replay_file
-from aquamend.studio.start import Start, studio_html
+from aquamend.studio.start import Start, replay_file, studio_html
 
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 

@@ -6,10 +6,11 @@ import heapq
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -72,10 +73,8 @@ def opened(text: str, *, file: str, policy: Policy, name: str, sessions: bool = 
     return Start(text, file, name, view_of(report).to_data(), sessions)
 
 
-def offline(
-    text: str, *, file: str, policy: Policy, name: str, most: int, seen: Callable[[int], None] = lambda count: None
-) -> Start:
-    """Return a start with the likeliest states in it, each with its decision; ``seen`` hears how many there are."""
+def offline(text: str, *, file: str, policy: Policy, name: str, most: int) -> Start:
+    """Return a start with the likeliest states in it, each with its decision."""
     root = InformationState.alarmed(read_problem(text))
     states, grid = dict[str, Any](), dict[str, list[float]]()
     waiting: list[tuple[float, int, float, InformationState, tuple[Observation, ...]]] = [(0.0, 0, 1.0, root, ())]
@@ -86,7 +85,6 @@ def offline(
         view = view_of(report, with_flips=not path, with_knobs=not path)
         states[_key(path)] = view.to_data() if not path else _brief(view)
         followed[_key(path)] = mass.get(_key(path), 0.0)
-        seen(len(states))
         for probe in state.legal_probes:
             for outcome, p in _answers(state, probe, grid):
                 observation = Observation(probe, outcome)
@@ -152,3 +150,11 @@ def studio_html(start: Start) -> str:
         title=f"{start.file or 'studio'} · AquaMend",
         start=start,
     )
+
+
+def replay_file(session: str) -> str:
+    """Return the name of the page that replays a session, beside its journal: its name as in an address.
+
+    It is made by whoever recorded what the robot did.
+    """
+    return f"{quote(session, safe='')}.replay.html"

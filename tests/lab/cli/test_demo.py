@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from aquamend.cli.main import app
 from aquamend.recovery import Journal
 from aquamend.recovery.events import Ended
-from aquamend.studio.replays import replay_file
+from aquamend.studio.start import replay_file
 from aquamend_lab.cli import demo
 from aquamend_lab.cli.bench import INTERRUPTED
 from aquamend_lab.pouring.replay.recording import load_recording

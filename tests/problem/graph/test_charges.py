@@ -44,6 +44,7 @@ def test_the_charges_of_a_belief_cost_what_its_correction_does(random_problem):
         graph = random_problem(random.Random(seed)).graph
         for belief, charges in zip(graph.beliefs, graph.belief_charges, strict=True):
             assert graph.charged(charges) == pytest.approx(graph.correction_cost([belief.name])), seed
+        assert graph.charged_each(graph.belief_charges).tolist() == [*map(graph.charged, graph.belief_charges)], seed
 
 
 def test_a_graph_too_large_for_masks_says_the_same_of_every_closure(random_problem, monkeypatch):

@@ -118,3 +118,6 @@ def test_a_closure_is_the_union_of_its_members_and_its_cost_is_subadditive(rando
     both = graph.correction_cost([*one, *two])
     assert max(graph.correction_cost(one), graph.correction_cost(two)) <= both
     assert both <= graph.correction_cost(one) + graph.correction_cost(two)
+    assert graph.correcting(one) == (graph.closure(one), graph.correction_cost(one))
+    assert graph.leading_to_executed & {*names} == {name for name in names if graph.downstream(name)}
+    assert graph.leading_to_executed >= graph.executed_index.keys()

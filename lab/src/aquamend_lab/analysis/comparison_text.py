@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aquamend.codec import json_number
-from aquamend.text import FAINT, HEADING, Side, column, grid_of, percent, quantity, shown
+from aquamend.text import FAINT, HEADING, Heading, column, grid_of, percent, quantity, shown
 from aquamend_lab.analysis.comparison import Comparison, ComparisonVerdict, Conclusion, Driver, mean_side, verdict_of
 from aquamend_lab.analysis.metrics import COMPARABLE
 from aquamend_lab.analysis.table import group_name
@@ -196,18 +196,16 @@ def _verdict(whole: Comparison, *, named: bool) -> Table:
 
 
 def _numbers(found: Sequence[Comparison]) -> Table:
-    grid = grid_of(
-        ("group", "left"), ("pairs", "right"), ("wins", "right"), ("ties", "right"), ("losses", "right"),
-        ("mean difference", "right"), ("95 % interval", "left"), ("p", "left"), flexible=(0, 5, 6),
-    )  # fmt: skip
-    several = not _one_unit(found)
+    several, rows = not _one_unit(found), []
     for one, mean in zip(found, _signed_column(one.mean_difference for one in found), strict=True):
         unit = f" ({shown(one.unit)})" if several and one.unit and COMPARABLE[one.metric].priced else ""
-        grid.add_row(
-            group_name(one.group) + unit, f"{one.pairs:,}", f"{one.wins:,}", f"{one.ties:,}", f"{one.losses:,}", mean,
-            "–" if one.interval is None else " to ".join(_signed(end) for end in one.interval), p_text(one.p_holm),
-        )  # fmt: skip
-    return grid
+        interval = "–" if one.interval is None else " to ".join(_signed(end) for end in one.interval)
+        counts = (f"{count:,}" for count in (one.pairs, one.wins, one.ties, one.losses))
+        rows.append((group_name(one.group) + unit, *counts, mean, interval, p_text(one.p_holm)))
+    numbers = (Heading(title, "right") for title in ("pairs", "wins", "ties", "losses", "mean difference"))
+    return grid_of(
+        Heading("group"), *numbers, Heading("95 % interval"), Heading("p"), rows=rows, flexible=(0, 5, 6)
+    )  # fmt: skip
 
 
 def _legend(found: Sequence[Comparison], family: int) -> str:
@@ -233,33 +231,32 @@ def _drivers_title(whole: Comparison) -> str:
 
 def _drivers(whole: Comparison) -> Table:
     drivers = whole.drivers
-    grouped: list[tuple[str, Side]] = [("group", "left")] if whole.group is None else []
-    named: list[tuple[str, Side]] = [(shown(whole.first), "right"), (shown(whole.second), "right")]
-    grid = grid_of(
-        *grouped, ("scenario", "right"), ("seed", "right"), *named, ("difference", "right"), ("share", "right"),
-        flexible=(len(grouped) + 2, len(grouped) + 3),
-    )  # fmt: skip
-    ours, theirs = column(driver.first for driver in drivers), column(driver.second for driver in drivers)
-    apart = _signed_column(driver.difference for driver in drivers)
+    grouped, rows = [Heading("group")] if whole.group is None else [], []
+    titles = ("scenario", "seed", shown(whole.first), shown(whole.second), "difference", "share")
+    ours, theirs = column([driver.first for driver in drivers]), column([driver.second for driver in drivers])
+    apart = _signed_column([driver.difference for driver in drivers])
     for driver, *numbers in zip(drivers, ours, theirs, apart, strict=True):
         group = [group_name(driver.group)] if grouped else []
         share = "–" if driver.share is None else percent(driver.share)
-        grid.add_row(*group, str(driver.scenario), str(driver.seed), *numbers, share)
-    return grid
+        rows.append((*group, str(driver.scenario), str(driver.seed), *numbers, share))
+    numeric = (Heading(title, "right") for title in titles)
+    return grid_of(*grouped, *numeric, rows=rows, flexible=(len(grouped) + 2, len(grouped) + 3))
 
 
 def _steps(whole: Comparison) -> Table:
-    grid = grid_of(("scenario", "right"), ("seed", "right"), ("", "left"), ("what was done", "left"), flexible=(2, 3))
-    for driver in whole.drivers:
-        for name, steps in _done(driver, whole):
-            grid.add_row(str(driver.scenario), str(driver.seed), name, " → ".join(map(shown, steps)))
-    return grid
+    rows = [
+        (str(driver.scenario), str(driver.seed), name, " → ".join(steps))
+        for driver in whole.drivers
+        for name, steps in _done(driver, whole)
+    ]
+    numbers = (Heading("scenario", "right"), Heading("seed", "right"))
+    return grid_of(*numbers, Heading(""), Heading("what was done"), rows=rows, flexible=(2, 3))
 
 
 def _done(driver: Driver, whole: Comparison) -> list[tuple[str, tuple[str, ...]]]:
     if driver.first_steps == driver.second_steps:
         return [("both", driver.first_steps)]
-    return [(shown(whole.first), driver.first_steps), (shown(whole.second), driver.second_steps)]
+    return [(whole.first, driver.first_steps), (whole.second, driver.second_steps)]
 
 
 def _signed(value: float) -> str:

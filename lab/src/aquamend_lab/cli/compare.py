@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.errors import AquaMendError, UnknownName
 
 if TYPE_CHECKING:

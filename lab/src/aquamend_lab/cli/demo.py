@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aquamend.cli.options import INTERRUPTED
-from aquamend.cli.output import check_writable
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, check_writable
 from aquamend.errors import AquaMendError
 from aquamend.story.in_terminal import StoryPrinter
 
@@ -136,7 +135,7 @@ def _keep_sessions(shown: list[Shown], out: Path) -> None:
     """
     from aquamend.files.atomic import write_atomically
     from aquamend.recovery import Journal
-    from aquamend.studio.replays import replay_file
+    from aquamend.studio.start import replay_file
     from aquamend_lab.pouring.replay.replay_page import replay_html
 
     with Journal(out / JOURNAL) as journal:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aquamend.cli.options import INTERRUPTED
-from aquamend.cli.output import check_writable, print_text
+from aquamend.cli.output import Refusals, check_writable, print_text
 from aquamend.cli.progress import progress_bar
-from aquamend.cli.refusals import Refusals
 from aquamend.errors import AquaMendError, UnknownName
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals
 from aquamend.errors import AquaMendError
 
 RecordingFile = Annotated[

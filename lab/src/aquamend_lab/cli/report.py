@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from aquamend.cli.options import AsJson
-from aquamend.cli.output import print_json, print_text
-from aquamend.cli.refusals import Refusals
+from aquamend.cli.output import Refusals, print_json, print_text
 from aquamend.errors import AquaMendError
-from aquamend.text import FAINT, Side, grid_of, shown
+from aquamend.text import FAINT, Heading, grid_of, shown
 from aquamend_lab.analysis.drawing import described_by, styles_in
 from aquamend_lab.analysis.report.document import Column, Table
 from aquamend_lab.records import RunFolder, with_stories
@@ -138,12 +137,9 @@ def _print_done(console: Console, found: list[Analysed], written: list[Path]) ->
 
 def print_table(table: Table, console: Console) -> None:
     """Print a table: the column that names the rows gives way where it is too wide."""
-    titles: list[tuple[str, Side]] = [
-        (_narrow(column), "right" if column.numeric else "left") for column in table.columns
-    ]
-    grid = grid_of(*titles, flexible=(table.header,))
-    for row in table.rows:
-        grid.add_row(*(Text(shown(cell.text), style="bold" if cell.strong else "") for cell in row))
+    headings = (Heading(_narrow(column), "right" if column.numeric else "left") for column in table.columns)
+    rows = [[Text(shown(cell.text), style="bold" if cell.strong else "") for cell in row] for row in table.rows]
+    grid = grid_of(*headings, rows=rows, flexible=(table.header,))
     if table.caption:
         console.print(Text(shown(table.caption), style=FAINT))
     console.print(grid)

@@ -49,9 +49,9 @@ class Settlement(BaseModel):
     note: str = Field(default="", description="What else is to be known.")
 
 
-def server(recoveries: Recoveries, *, name: str = "aquamend") -> MCPServer[Any]:
+def server(recoveries: Recoveries) -> MCPServer[Any]:
     """Return a server with the tools; run it with ``.run("stdio")``, or give it to a client of a test."""
-    made: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, log_level="ERROR")
+    made: MCPServer[Any] = MCPServer("aquamend", instructions=INSTRUCTIONS, log_level="ERROR")
     own = recoveries.robot is None
     names = ", ".join(recoveries.problems) or "none is known here"
     known = f"A problem by its name ({names}), or one written as an object in the format aquamend-problem/1."

@@ -1,4 +1,4 @@
-"""The log itself: what ``aquamend.recovery.log`` asks of one, and what a journal has beside it."""
+"""The log itself: what ``aquamend.recovery.Log`` asks of one, and what a journal has beside it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from aquamend.problem import Problem
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Approved, Asked, Ended, Entry, Event, Resumed, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.plain import event_from_data, from_json
-from aquamend.recovery.stored import (
+from aquamend.recovery.log.stored import (
     READ_AT_ONCE,
     Problems,
     SessionLine,
@@ -31,6 +30,7 @@ from aquamend.recovery.stored import (
     status_after,
     storable,
 )
+from aquamend.recovery.plain import event_from_data, from_json
 
 T = TypeVar("T")
 

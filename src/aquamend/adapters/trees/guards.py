@@ -15,7 +15,7 @@ from aquamend.adapters.trees.hands import thought
 from aquamend.adapters.trees.recovering import RECOVERIES, RecoverBeliefs
 from aquamend.policies import Policy
 from aquamend.recovery import ActionStatus, Check, Tracker
-from aquamend.recovery.guard import checked
+from aquamend.recovery.guard import check_action
 from aquamend.text import listed
 
 
@@ -154,7 +154,7 @@ class Guarded(Tracked):
         problem = self.tracker.problem()
         actions = [replace(a, executed=a.executed and a.name != self.action) for a in problem.graph.actions]
         planned = replace(problem, graph=replace(problem.graph, actions=actions))  # where it was interrupted before
-        return checked(planned, self.action, silent=self.silent, policy=self.policy)
+        return check_action(planned, self.action, silent=self.silent, policy=self.policy)
 
     def _after(self, recovery: RecoverBeliefs) -> Status | None:
         self.feedback_message = recovery.feedback_message

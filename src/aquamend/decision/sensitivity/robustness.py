@@ -22,6 +22,7 @@ import numpy as np
 from aquamend.arrays import Bools, Floats
 from aquamend.belief import InformationState
 from aquamend.belief.state import REJECT_AT
+from aquamend.deadline import check_deadline
 from aquamend.decision.endings import TIE, endings_of
 from aquamend.decision.sensitivity.one_step import (
     Rival,
@@ -133,6 +134,7 @@ def belief_thresholds(options: Rivals) -> tuple[BeliefThreshold, ...]:
         moving = np.sort(moving[np.argsort(np.abs(q[moving] - 0.5), kind="stable")[:most]])
     found = []
     for i in moving:
+        check_deadline()
         now = float(q[i])
         line = _Line(options, now, p * (1.0 - failed[:, i]) / (1.0 - now), p * failed[:, i] / now)
         (below, below_step), (above, above_step) = line.change(0.0), line.change(1.0)

@@ -49,4 +49,5 @@ def before_action(problem: Problem, action: str) -> Problem:
 
 
 def _nothing_to_undo(graph: RecoveryGraph) -> Sequence[str]:
-    return [belief.name for belief in graph.beliefs if not belief.declares and not graph.reaches_executed(belief.name)]
+    leading = graph.leading_to_executed
+    return [belief.name for belief in graph.beliefs if not belief.declares and belief.name not in leading]

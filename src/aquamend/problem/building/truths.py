@@ -82,14 +82,14 @@ def expanded(
     listed = words is None
     rows: Sequence[Hypothesis]
     widths: dict[str, Floats]
-    if isinstance(written, Hypotheses) and not _holds_spreads(written):
+    if isinstance(written, Hypotheses) and not holds_spread(written):
         rows, origin, widths, said = written, np.arange(len(written)), {}, dict(words or {})
         plain = Vocabulary(written.names, said, listed=listed)
     else:
         rows, origin, widths = _spread_out(written, known)
         said = {word: holds[origin] for word, holds in (words or {}).items()}
         if listed:
-            said |= {h.name: origin == s for s, h in enumerate(written) if has_spread(h)}
+            said |= {h.name: origin == s for s, h in enumerate(written) if _has_spread(h)}
         names, whole = [row.name for row in rows], [row.part_of or row.name for row in rows]
         plain = Vocabulary(names, said, listed=listed, whole=whole)
     table = _Table(known, rows, widths)
@@ -117,13 +117,16 @@ def expanded(
     return Expanded(table.hypotheses(rows, effects), origin, table.widths, table.vocabulary(plain))
 
 
-def has_spread(hypothesis: Hypothesis) -> bool:
+def _has_spread(hypothesis: Hypothesis) -> bool:
     """Whether a hypothesis stands for several, one for each value of a spread."""
     return any(isinstance(value, Normal | Uniform | OneOf) for value in hypothesis.truth.values())
 
 
-def _holds_spreads(written: Hypotheses) -> bool:
-    """Whether some truth is a spread; the same ones stand in a column again and again."""
+def holds_spread(written: Sequence[Hypothesis]) -> bool:
+    """Whether one of the hypotheses stands for several."""
+    if not isinstance(written, Hypotheses):
+        return any(map(_has_spread, written))
+    # the same truths stand in a column again and again
     return any(isinstance(value, Normal | Uniform | OneOf) for column in written.truth.values() for value in
                {id(value): value for value in column.tolist()}.values())  # fmt: skip
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from aquamend.errors import Fault, InvalidProblem
-from aquamend.problem.graph.edges import LEGAL_ENDPOINTS, Edge, EdgeKind
-from aquamend.problem.graph.nodes import Action, Belief, Operation, Probe
+from aquamend.problem.graph.nodes import LEGAL_ENDPOINTS, Action, Belief, Edge, EdgeKind, Operation, Probe
 
 
 def graph_faults(

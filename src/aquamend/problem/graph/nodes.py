@@ -1,10 +1,11 @@
-"""The three node types of a recovery graph, and the operations that undoing an action performs."""
+"""The nodes of a recovery graph of three types, the operations that undoing performs, and six kinds of edges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, NamedTuple
 
 from aquamend.codec import TRUE_VALUE, VALUE, Cost, Count, Key, Name, Probability
 from aquamend.codec.forms import words
@@ -90,3 +91,39 @@ class Action:
     """Probability that undoing it, tried once, succeeds; where it fails, what was wrong because of it stays wrong."""
     sets: Mapping[Name, Annotated[Value, TRUE_VALUE]] = field(default_factory=dict, hash=False)
     """What is declared of beliefs once it has been done, or done again: the floor, after a ride in the lift."""
+
+
+class EdgeKind(StrEnum):
+    """What an edge means (the paper's appendix on recovery-graph edge types)."""
+
+    DETECTION = "detection"
+    """One measurement supports a belief."""
+    AGGREGATION = "aggregation"
+    """Several measurements, or several beliefs, together support a belief."""
+    INFERENCE = "inference"
+    """A belief is derived from another."""
+    BELIEF_TO_ACTION = "belief_to_action"
+    """An action was chosen because of a belief."""
+    ACTION_CAUSAL = "action_causal"
+    """An action's effect is a precondition of another."""
+    TEMPORAL = "temporal"
+    """An action merely comes after another."""
+
+
+LEGAL_ENDPOINTS: dict[EdgeKind, tuple[tuple[str, ...], str]] = {
+    EdgeKind.DETECTION: (("probe",), "belief"),
+    EdgeKind.AGGREGATION: (("probe", "belief"), "belief"),
+    EdgeKind.INFERENCE: (("belief",), "belief"),
+    EdgeKind.BELIEF_TO_ACTION: (("belief",), "action"),
+    EdgeKind.ACTION_CAUSAL: (("action",), "action"),
+    EdgeKind.TEMPORAL: (("action",), "action"),
+}
+"""What each kind may run from, and to."""
+
+
+class Edge(NamedTuple):
+    """A directed edge between two named nodes."""
+
+    source: Name
+    target: Name
+    kind: EdgeKind

@@ -10,11 +10,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import overload
 
+import numpy as np
+
+from aquamend.arrays import Floats
 from aquamend.caching import KeepsResults
 from aquamend.errors import InvalidProblem, UnknownName
-from aquamend.problem.graph.edges import Edge, EdgeKind
 from aquamend.problem.graph.graph_faults import graph_faults, parsed_edges
-from aquamend.problem.graph.nodes import Action, Belief, Operation, Probe
+from aquamend.problem.graph.nodes import Action, Belief, Edge, EdgeKind, Operation, Probe
 
 MOST_BITS = 1 << 27
 """Bits that may be kept of what is reachable from where: sixteen megabytes."""
@@ -155,12 +157,9 @@ class RecoveryGraph(KeepsResults):
         return frozenset(found)
 
     @cached_property
-    def _leading_to_executed(self) -> frozenset[str]:
+    def leading_to_executed(self) -> frozenset[str]:
+        """All nodes from which an executed action can be reached, executed actions included."""
         return self._leading_to(self.executed_index)
-
-    def reaches_executed(self, node: str) -> bool:
-        """Whether an executed action can be reached from the node, the node itself included."""
-        return node in self._leading_to_executed
 
     @cached_property
     def uncorrectable(self) -> frozenset[str]:
@@ -233,6 +232,10 @@ class RecoveryGraph(KeepsResults):
         """Return the cost of a set of charges, each once, given as a bit mask over ``charges``."""
         return math.fsum(self.charges[i].cost for i in bits(mask))
 
+    def charged_each(self, masks: Iterable[int]) -> Floats:
+        """Return the cost of each of several sets of charges, shape ``(n_masks,)``."""
+        return np.array([self.charged(mask) for mask in masks], dtype=float)
+
     def rollback_cost(self, actions: Iterable[str]) -> float:
         """Return C_R of undoing these actions and doing them again: distinct operations once, planned ones free."""
         charges: set[int] = set()
@@ -247,10 +250,15 @@ class RecoveryGraph(KeepsResults):
     def _planned(self) -> frozenset[str]:
         return frozenset(action.name for action in self.actions if not action.executed)
 
+    def correcting(self, beliefs: Iterable[str]) -> tuple[tuple[str, ...], float]:
+        """Return the minimal upper closure of a set of beliefs, and B(S), the cost of undoing it."""
+        names = tuple(beliefs)
+        undone = self.closure(names)
+        return undone, math.inf if any(name in self.fixed for name in names) else self.rollback_cost(undone)
+
     def correction_cost(self, beliefs: Iterable[str]) -> float:
         """Return B(S), the cost of undoing the minimal upper closure of a set of beliefs."""
-        names = tuple(beliefs)
-        return math.inf if any(name in self.fixed for name in names) else self.rollback_cost(self.closure(names))
+        return self.correcting(beliefs)[1]
 
     @cached_property
     def direct_probes(self) -> dict[str, tuple[str, ...]]:

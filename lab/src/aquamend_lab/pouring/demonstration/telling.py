@@ -15,9 +15,8 @@ from aquamend.decision.steps import Reprobe, Step
 from aquamend.policies import AlwaysRestart, LinearChain, Policy
 from aquamend.policies.decision_report import decision_report
 from aquamend.policies.policy import CertifyingPolicy
-from aquamend.recovery import Act, Charge, Ending, Judged, Measure, Receipt, Recovery, Verdict, recovered
+from aquamend.recovery import Act, Charge, Ending, Judged, Measure, MemoryLog, Receipt, Recovery, Verdict, recovered
 from aquamend.recovery.events import Alarmed, Entry, Event
-from aquamend.recovery.log import MemoryLog
 from aquamend.story.believed import edges_of, likeliest, nodes_of, statements_of, update_of
 from aquamend.story.comparing import in_hindsight, needless
 from aquamend.story.of_decision import choice_of

@@ -16,7 +16,7 @@ from aquamend.problem.model.kernels.kernel import Channel
 class NoisyOr:
     """A probe with two outcomes, the second of which each cause that is present may bring about by itself.
 
-    As it is written down: ``modelling.joint_model`` makes a table of it, once it is known which causes there are.
+    As it is written down: ``aquamend.joint_model`` makes a table of it, once it is known which causes there are.
     """
 
     noisy_or: Mapping[Name, Probability]

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
 from aquamend.arrays import Floats, Indices
-from aquamend.codec import UNREAD, FaultReport, Form, Key, Number, by_condition
-from aquamend.codec.forms import NUMBER, list_of, number_in, read_name, row, write_numbers
+from aquamend.codec import Key, Number, by_condition
+from aquamend.codec.forms import NUMBER, list_of, row, row_with_name, whole
 from aquamend.deadline import check_deadline
 from aquamend.errors import Fault
 from aquamend.problem.model.kernels.kernel import (
@@ -73,37 +73,11 @@ FARTHEST = 1e100
 """Widths from the centre beyond which one reading is like another; their squares would overflow."""
 
 
-def _mean_row(position: int) -> Form:
-    """Return the form of a row of numbers of which the one at a position, a mean, may follow a belief."""
-    numbers = row(NUMBER)
-
-    def read(value: Any, where: str, report: FaultReport) -> Any:
-        mean = value[position] if type(value) is list and len(value) > position else 0.0
-        if not isinstance(mean, str) or mean == "inf" or number_in(mean) is not None:
-            return numbers.read(value, where, report)
-        mean = read_name(mean, f"{where}[{position}]", report)
-        rest = numbers.read([0.0 if i == position else x for i, x in enumerate(value)], where, report)
-        return UNREAD if UNREAD in (mean, rest) else (*rest[:position], mean, *rest[position + 1 :])
-
-    mean = {"anyOf": [{"type": "number"}, {"type": "string"}]}
-    return Form(read, lambda: {"type": "array", "items": mean}, write_numbers)
-
-
-def _whole(form: Form) -> Form:
-    """Return the form of a list that is unreadable as soon as one entry is."""
-
-    def read(value: Any, where: str, report: FaultReport) -> Any:
-        before, found = report.count, form.read(value, where, report)
-        return found if report.count == before else UNREAD
-
-    return Form(read, form.schema, write_numbers)
-
-
 @dataclass(frozen=True, eq=False)
 class Gaussian:
     """A probe whose reading is normally distributed."""
 
-    mean_sd: Annotated[Rows, Key("gaussian"), by_condition(_mean_row(0))]
+    mean_sd: Annotated[Rows, Key("gaussian"), by_condition(row_with_name(0))]
     """For every hypothesis, the mean, or a belief that it follows, and the standard deviation."""
     outliers: Number = DEFAULT_OUTLIERS
     """Share of readings that are glitches, drawn from one broad law whatever is true."""
@@ -133,7 +107,7 @@ class Mixture:
     """A probe whose reading follows a mixture of normal distributions: two ways of reading wrongly, say."""
 
     components: Annotated[
-        Mapping[str, Sequence[Sequence[float]]], Key("mixture"), by_condition(_whole(list_of(_mean_row(1))))
+        Mapping[str, Sequence[Sequence[float]]], Key("mixture"), by_condition(whole(list_of(row_with_name(1))))
     ]
     """For every hypothesis, rows of weight, mean and standard deviation; the weights sum to one."""
     outliers: Number = DEFAULT_OUTLIERS

@@ -17,7 +17,7 @@ from aquamend.problem.model.kernels.kernel import Channel
 class ValueOf:
     """A probe whose outcomes are the values of a belief, and, where it may not answer, ``none``.
 
-    As it is written down: ``modelling.joint_model`` makes a table of it, once it is known what may be true.
+    As it is written down: ``aquamend.joint_model`` makes a table of it, once it is known what may be true.
     """
 
     of: Name

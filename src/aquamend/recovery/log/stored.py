@@ -17,7 +17,7 @@ from aquamend.files import parse_problem
 from aquamend.problem import Problem
 from aquamend.recovery.events import Alarmed, Approved, Asked, Decided, Done, Ended, Event, Intended, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import Log
+from aquamend.recovery.log.log import Log
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
 from aquamend.recovery.receipts import charged
 

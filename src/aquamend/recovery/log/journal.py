@@ -24,7 +24,6 @@ from typing import Any, Self
 
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
 from aquamend.problem import Problem
-from aquamend.recovery import journal_file, seals
 from aquamend.recovery.clock import EARLIEST, LATEST
 from aquamend.recovery.events import (
     Alarmed,
@@ -32,9 +31,9 @@ from aquamend.recovery.events import (
     Event,
 )
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.plain import event_from_data, from_json
-from aquamend.recovery.seals import Mark
-from aquamend.recovery.stored import (
+from aquamend.recovery.log import journal_file, seals
+from aquamend.recovery.log.seals import Mark
+from aquamend.recovery.log.stored import (
     READ_AT_ONCE,
     Problems,
     SessionLine,
@@ -44,6 +43,7 @@ from aquamend.recovery.stored import (
     status_after,
     storable,
 )
+from aquamend.recovery.plain import event_from_data, from_json
 
 
 @dataclass(slots=True)
