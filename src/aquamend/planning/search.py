@@ -199,6 +199,10 @@ class ReadingsBound:
     few_cuts = 24
     for_one_step = 0.1
     """Cuts of all probes together where the one-step policy is followed, and the part of time and room for that."""
+    fewer_cuts = (5, 7, 10, 14)
+    for_fewer = 1e8
+    """Where there are rules of support, cuts of trees that are searched first, with so much work for each: who rounds a
+    reading more may conclude more from it."""
     first_cuts = 56
     """Cuts of all probes together, to begin with, in the tree that learns less."""
     more_below = 1.5
@@ -209,6 +213,7 @@ class ReadingsBound:
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
     enough = 0.1
     """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts."""
+    enough_with_rules = 0.025
     done = 0.02
     """And so near that it ends, where the cuts are the finest."""
 
@@ -227,15 +232,27 @@ class ReadingsBound:
             int(self.more_below * self.first_cuts),
             self.finest,
         )
-        above = _Side(lambda n: SearchedPlan(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
+        first = self.few_cuts if ruled else self.first_cuts
+        above = _Side(lambda n: SearchedPlan(state, less_informed(state, n)), first, self.finest, self.slack)
         yield CertifiedPlan(above.tree.best_probe(), Bounds(below.tree.bounds.lower, above.tree.bounds.upper))
-        yield self._one_step(state, limits)
-        reached = Bounds(-math.inf, math.inf)
+        yield self._one_step(state, limits, above.tree if ruled else None)
+        least = last = math.inf
+        for cuts in self.fewer_cuts if ruled else ():
+            plan = self._coarse(state, limits, cuts)
+            last = plan.bounds.upper
+            least = min(least, last)
+            yield plan
+        reached, enough = (
+            Bounds(-math.inf, least if ruled else math.inf),
+            self.enough_with_rules if ruled else self.enough,
+        )
         while below.open or above.open:
-            gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
+            gap = max(reached.gap, limits.gap) if math.isfinite(reached.gap) else 0.0
             side = max((s for s in (below, above) if s.open), key=lambda own: own.off)
             coarse = [s for s in (below, above) if s.open and s.doublings]
-            if coarse and side.off <= self.enough * gap:
+            if coarse and side.off <= enough * gap:
+                if ruled and above.gain == math.inf:  # what so many cuts have brought beside fewer
+                    above.gain = max(last - above.tree.bounds.upper, 0.0)
                 max(coarse, key=lambda own: (own.gain, -own.cuts)).refine()
             elif side.tree.bounds.gap <= self.done * gap or below.tree.memory + above.tree.memory > limits.memory:
                 side.open = False
@@ -246,10 +263,18 @@ class ReadingsBound:
             below.best, above.best = max(below.best, reached.lower), max(above.best, -reached.upper)
             yield CertifiedPlan(above.tree.best_probe(), reached)
 
-    def _one_step(self, state: InformationState, limits: Limits) -> CertifiedPlan:
+    def _coarse(self, state: InformationState, limits: Limits, cuts: int) -> CertifiedPlan:
+        """Return what a plan costs at most that knows very few intervals of readings."""
+        tree, pace = SearchedPlan(state, less_informed(state, cuts)), Pace()
+        while tree.bounds.gap > self.done * tree.bounds.upper and tree.work < self.for_fewer:
+            if tree.memory > self.for_one_step * limits.memory or not tree.grow(pace.affords(tree.work, limits.left_s)):
+                break
+        return CertifiedPlan(tree.best_probe(), Bounds(-math.inf, tree.bounds.upper))
+
+    def _one_step(self, state: InformationState, limits: Limits, tree: SearchedPlan | None) -> CertifiedPlan:
         """Return what one step ahead costs at most, knowing the intervals of readings, of which there are few."""
         begun, most = limits.left_s, self.for_one_step * limits.memory
-        tree = SearchedPlan(state, less_informed(state, self.few_cuts))
+        tree = SearchedPlan(state, less_informed(state, self.few_cuts)) if tree is None else tree
         tree.cover(lambda own: own.memory > most or limits.left_s < (1.0 - self.for_one_step) * begun)
         return CertifiedPlan(tree.best_probe(), Bounds(-math.inf, tree.bounds.upper))
 
