@@ -104,6 +104,16 @@ class SupportPrices:
         self._serving = [distinct(self._support.probe[self._belief[self._support.option] == i]) for i in beliefs]
         self._serving = [own[own < len(state.problem.graph.probes)] for own in self._serving]
 
+    @property
+    def n_lists(self) -> int:
+        """How many lists of endings are told apart."""
+        return len(self._lists)
+
+    @property
+    def doubts_something(self) -> bool:
+        """Whether something that is probably wrong now has to be paid for."""
+        return bool(self._doubt.any())
+
     def _shares(self) -> Floats:
         """Return what of each probe's cost is charged to each belief, ``(n_priced, n_probes)``.
 
