@@ -43,6 +43,8 @@ MOST_SOURCES = 3
 """Sources of which it is told apart whether they are usable: each doubles the lists."""
 MOST_CHARGED = 3
 """Probes whose cost may be charged to a belief; of one with more, ruling out is taken to be free."""
+DOUBTS = (0.0, 1.0, 0.5, 0.25)
+"""Shares that are tried of what makes something that is probably wrong not pay now."""
 MOST_KEPT = 10_000
 """Results that are kept."""
 MOST_PAIRS = 100_000
@@ -97,12 +99,38 @@ class SupportPrices:
         beliefs = range(len(losses.beliefs))
         self._lists = [*self._all_lists()]
         self._exempt = [*self._exemptions(_told_apart(state, tables))]
-        self._doubt = np.zeros(len(self._option))
-        self._doubt = self._doubts()
-        self._known, self._plain = dict[bytes, Floats](), dict[int, Floats]()
-        self._locals = dict[tuple[int, int, bytes, bytes], Floats]()
         self._serving = [distinct(self._support.probe[self._belief[self._support.option] == i]) for i in beliefs]
         self._serving = [own[own < len(state.problem.graph.probes)] for own in self._serving]
+        self._doubt = np.zeros(len(self._option))
+        """μ of each option that needs support."""
+        self._forget()
+        self._choose_doubts()
+
+    def _forget(self) -> None:
+        self._known, self._plain = dict[bytes, Floats](), dict[int, Floats]()
+        self._locals = dict[tuple[int, int, bytes, bytes], Floats]()
+
+    def _choose_doubts(self) -> None:
+        """Choose the μ with which the bound at the state itself is highest: what there is a use for, less, or none."""
+        most = self._doubts()
+        if not most.any():
+            return
+        best, chosen = -math.inf, most
+        for share in DOUBTS:
+            self._doubt = share * most
+            self._forget()
+            bound = self._bound_here()
+            if bound > best:
+                best, chosen = bound, self._doubt
+        self._doubt = chosen
+        self._forget()
+
+    def _bound_here(self) -> float:
+        state, may = self._state, np.zeros_like(self._state.answered)
+        may[self._legal] = True
+        cheapest = min(view.cost for view in state.legal)
+        on = float(state.posterior @ np.maximum(self.known(state.answered, may), self.free() + cheapest))
+        return min(float(self.stop(state.posterior[None, :], state.answered[None, :])[0]), on)
 
     @property
     def n_lists(self) -> int:
