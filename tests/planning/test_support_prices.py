@@ -74,7 +74,7 @@ def listed_state(seed: int) -> InformationState | None:
 
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_no_tree_has_a_lower_bound_above_the_optimum(relaxed):
-    compared = told = doubted = 0
+    compared = listed = doubted = 0
     for seed in range(cases(300, 2000)):
         state = listed_state(seed)
         table = None if state is None else exact.solve(state)
@@ -90,9 +90,9 @@ def test_no_tree_has_a_lower_bound_above_the_optimum(relaxed):
                 break
         assert relaxed or tree.bounds.gap <= 1e-7, seed
         prices = SupportPrices(state)
-        compared, told, doubted = compared + 1, told + (prices.n_lists > 1), doubted + prices.doubts_something
+        compared, listed, doubted = compared + 1, listed + (prices.n_lists > 1), doubted + prices.doubts_something
     assert compared > cases(150, 1000)
-    assert told > compared / 5
+    assert listed > compared / 5
     assert doubted > 2
 
 

@@ -159,14 +159,14 @@ class SupportPrices:
 
     def _all_lists(self) -> Iterator[_List]:
         """Yield lists of endings that together leave none out."""
-        support, told = self._support, list[tuple[int, Bools, Bools]]()
+        support, doubtful = self._support, list[tuple[int, Bools, Bools]]()
         for source in support.sources.tolist():
             sound, broken = self._forbidden(source)
-            if sound.any() and len(told) < MOST_SOURCES:
-                told.append((source, sound, broken))
-        for usable in itertools.product((True, False), repeat=len(told)):
+            if sound.any() and len(doubtful) < MOST_SOURCES:
+                doubtful.append((source, sound, broken))
+        for usable in itertools.product((True, False), repeat=len(doubtful)):
             counts, forbidden = np.ones(len(support.probe), dtype=bool), np.zeros(len(self._owner), dtype=bool)
-            for works, (source, sound, broken) in zip(usable, told, strict=True):
+            for works, (source, sound, broken) in zip(usable, doubtful, strict=True):
                 forbidden |= sound if works else broken
                 counts &= (support.source != source) | works
             yield _List(counts, forbidden)
@@ -268,8 +268,8 @@ class SupportPrices:
 
     def _is_exempt(self, exempt: _Exempt, posterior: Floats, answered: Bools) -> Bools:
         """Return where its options need no evidence any more, ``(n_options, n_rows)``."""
-        told = answered[:, list(exempt.probes)].all(axis=1)
-        return np.asarray(told & ~(posterior @ exempt.wanting > 0.0).T)
+        ready = answered[:, list(exempt.probes)].all(axis=1)
+        return np.asarray(ready & ~(posterior @ exempt.wanting > 0.0).T)
 
     def known(self, answered: Bools, may: Bools) -> Floats:
         """Return what each hypothesis costs at least from now on if it is known, sensing for evidence included.
