@@ -158,6 +158,20 @@ class Endings:
         correct[self.losses.valued] = self.losses.least(new)
         return BeliefPrices(keep, correct, new, barred)
 
+    def priced_values(self, sums: Floats, keep: Floats, correct: Floats) -> Floats:
+        """Return the least loss of every branch if keeping and correcting beliefs cost so much, ``(n_branches,)``.
+
+        Both prices are ``(n_priced, n_branches)``, joint with the branch as the sums are. Last resorts are admitted.
+        """
+        check_deadline()
+        value = np.full(len(sums), math.inf)
+        if self.corrections:
+            local = BeliefPrices(keep, correct, np.zeros((0, len(sums))), np.zeros((0, len(sums)), dtype=bool))
+            value = np.asarray(local.base.sum(axis=0) + self._covering_values(sums[:, 0], local.gain))
+        for last in (False, True):
+            value = np.minimum(value, self.others.least(sums, self.columns, last=last))
+        return np.where(sums[:, 0] > 0.0, value, 0.0)
+
     def values(self, sums: Floats, speaks: Bools, *, relaxed: bool = False) -> Floats:
         """Return V_stop of every branch times the branch's weight, shape ``(n_branches,)``.
 

@@ -22,9 +22,9 @@ the better informed channel says "about −2", "about 1" or "about 4" in 76 % of
 with cuts half apart from −4 to 6 it tells the truth in 0.6 %. Of the first two labels alone, the same three cuts leave
 1.6 % over, most of it beyond them.
 
-The lower bound needs a loss that is concave in the posterior: the conditions of support are left out there. The upper
-one holds a policy to them by the evidence that it goes by, the interval; so where there are such rules, the optimum
-that is bounded is that over policies which may round what they read.
+The lower bound needs a loss that is concave in the posterior: most conditions of support are left out there (see
+``support_prices``). The upper one holds a policy to them by the evidence that it goes by, the interval; so where there
+are such rules, the optimum that is bounded is that over policies which may round what they read.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ from aquamend.deadline import check_deadline
 from aquamend.decision.endings import endings_of
 from aquamend.planning.bounds import Bounds, informed_losses
 from aquamend.planning.finite_probes import Answers
+from aquamend.planning.support_prices import SupportPrices
 from aquamend.planning.work_count import A_NODE, A_ROUND, stop_work
 from aquamend.problem.building.left_out import worst_loss
 from aquamend.problem.model.kernels.kernel import labels_of
@@ -57,6 +58,10 @@ FEW_USES = 3
 """Uses up to which evidence is told apart by its answers; with more, by the posterior that it leads to."""
 MOST_STORIES = 8
 """Of the stories a probe may tell, those most probable to begin with are looked at."""
+BITS = 3
+"""Uses of one probe that have room in a code of all of them, where the probes are few."""
+MOST_KEPT = 2000
+"""Combinations of uses for which it is kept what follows from them alone."""
 LARGEST = 1e200
 """A gap between a finite and an infinite bound counts as this."""
 STOP, LOWER, UPPER = range(3)
@@ -141,17 +146,31 @@ class EvidenceTree:
     """The nodes expanded so far, and their bounds. Rows of node arrays are nodes, the root first."""
 
     def __init__(
-        self, state: InformationState, answers: Sequence[Answers], *, relaxed: bool = False, apart: bool = False
+        self,
+        state: InformationState,
+        answers: Sequence[Answers],
+        *,
+        relaxed: bool = False,
+        apart: bool = False,
+        priced: bool = True,
     ) -> None:
         """Begin with the root.
 
-        ``relaxed`` prices stopping with the conditions of support left out; with ``apart``, no answers stay together.
+        ``relaxed`` leaves conditions of support out of what stopping costs, so that it is concave in the posterior;
+        with ``apart``, no answers stay together; ``priced`` has lower bounds pay for evidence, which takes a little
+        time and is worth it where they count.
         """
         self.state, self.endings, self.answers = state, endings_of(state.problem), answers
         self.cost = np.array([view.cost for view in state.legal])
         self.uses = np.array([view.most_runs for view in state.legal], dtype=float)
         self._index = np.array([view.index for view in state.legal], dtype=np.intp)
         self.relaxed, self._informed = relaxed, informed_losses(state)
+        self._prices: SupportPrices | None = None
+        if priced and SupportPrices.accepts(state):
+            self._prices = SupportPrices(state, None if relaxed else [own.likelihood for own in answers])
+            self._informed = self._prices.free()
+        self._here, self._after = dict[bytes, Floats](), dict[bytes, Floats]()
+        """What each hypothesis costs at least where one more probe is run, or a certain one, by the uses so far."""
         self._all_apart = apart or (not relaxed and self.endings.ruled)
         self._a_node = A_NODE + stop_work(self.endings) + self.endings.features.size
         n_hypotheses, n_probes = len(state.posterior), len(answers)
@@ -296,7 +315,7 @@ class EvidenceTree:
     def _expand(self, leaves: Indices, rare: Floats) -> None:
         """Ask all probes that may be worth while at these leaves, sorted by depth; answers so rare stay together."""
         posterior = self._posteriors_of_leaves(leaves)
-        least = (posterior @ self._informed)[:, None] + self.cost
+        least = self._least_of_probes(posterior, self.used[leaves])
         worth = self._legal(self.used[leaves]) & (least < self._values.rows[leaves, UPPER][:, None])
         for m, outside in self._outside.items():
             worth[:, m] &= (posterior @ outside).min(axis=1) * self._at_stake > self.cost[m]
@@ -385,7 +404,7 @@ class EvidenceTree:
         weight = self.joint(posterior[some], likelihood)
         mass, used = weight.sum(axis=1), self.used[nodes[some]]
         used[np.arange(len(some)), asked] += 1
-        stop = self._stop(weight / mass[:, None], self._answered(used))
+        stop = self._stop(weight / mass[:, None], used, self._answered(used))
         return some, mass, np.column_stack([weight @ self._informed, mass * stop])
 
     def _posteriors_of_leaves(self, leaves: Indices) -> Floats:
@@ -405,30 +424,88 @@ class EvidenceTree:
             legal = legal & ((used @ self.cost)[:, None] + self.cost <= self.state.budget_left)
         return np.asarray(legal)
 
-    def _stop(self, posterior: Floats, speaks: Bools) -> Floats:
+    def _stop(self, posterior: Floats, used: Counts, speaks: Bools) -> Floats:
         """Return the loss of stopping in each evidence state."""
+        if self.relaxed and self._prices is not None:
+            return self._prices.stop(posterior, self._heard(used))
         return np.asarray(self.endings.values(posterior @ self.endings.features, speaks, relaxed=self.relaxed))
+
+    def _heard(self, used: Counts) -> Bools:
+        """Return who has answered in each evidence state, ``(n, n_probes)``."""
+        answered = np.repeat(self.state.answered[None, :], len(used), axis=0)
+        answered[:, self._index] |= used > 0
+        return answered
+
+    def _least_of_probes(self, posterior: Floats, used: Counts) -> Floats:
+        """Return what running each probe costs at least, ``(n, n_probes)``."""
+        if self._prices is None:
+            return np.asarray((posterior @ self._informed)[:, None] + self.cost)
+        least = np.empty((len(used), len(self.cost)))
+        for row, own in _alike(used):
+            key = used[row].tobytes()
+            if key not in self._after:
+                then = used[row] + np.eye(len(self.cost), dtype=np.int32)
+                _keep(
+                    self._after, key, np.column_stack([self._once_known(self._prices, one) for one in then]) + self.cost
+                )
+            least[own] = posterior[own] @ self._after[key]
+        return least
+
+    def _least_of_going_on(self, posterior: Floats, used: Counts) -> Floats:
+        """Return what running at least one more probe costs at least, ``(n,)``."""
+        cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
+        if self._prices is None:
+            return np.asarray(posterior @ self._informed + cheapest)
+        least = np.empty(len(used))
+        for row, own in _alike(used):
+            key = used[row].tobytes()
+            if key not in self._here:
+                known = self._once_known(self._prices, used[row])
+                _keep(self._here, key, np.maximum(known, self._informed + min(float(cheapest[row]), LARGEST)))
+            least[own] = posterior[own] @ self._here[key]
+        return least
+
+    def _once_known(self, prices: SupportPrices, used: Counts) -> Floats:
+        """Return what each hypothesis costs at least after these uses once it is known, ``(n_hypotheses,)``."""
+        may = np.zeros_like(self.state.answered)
+        may[self._index] = self._legal(used[None, :])[0]
+        return prices.known(self._heard(used[None, :])[0], may)
 
     def _answered(self, used: Counts) -> Bools:
         """Return who has answered in each evidence state, as if all of them spoke for everything."""
-        support, answered = self.endings.support, self.state.answered
-        if len(support):
-            answered = np.repeat(answered[None, :], len(used), axis=0)
-            answered[:, self._index] |= used > 0
-        return support.once_answered(answered)
+        support = self.endings.support
+        return support.once_answered(self._heard(used) if len(support) else self.state.answered)
 
     def add(self, parent: Indices, answer: Indices, posterior: Floats, used: Counts) -> None:
         """Add leaves with their first bounds; each follows an answer at its parent."""
         speaks = self._answered(used) if self._said is None else self._said.add(parent, answer)
         self.work += len(posterior) * self._a_node
-        stop = self._stop(posterior, speaks)
-        cheapest = np.where(self._legal(used), self.cost, math.inf).min(axis=1, initial=math.inf)
-        lower = np.minimum(stop, posterior @ self._informed + cheapest)
+        stop = self._stop(posterior, used, speaks)
+        lower = np.minimum(stop, self._least_of_going_on(posterior, used))
         self._parent.add(parent)
         self._answer.add(answer)
         self._used.add(used)
         self._values.add(np.column_stack([stop, lower, stop]))
         self._row.add(np.full(len(stop), -1, dtype=np.intp))
+
+
+def _alike(used: Counts) -> Iterator[tuple[int, Indices]]:
+    """Yield for each different row of uses where it first stands, and all its places."""
+    if used.shape[1] * BITS < 63 and int(used.max(initial=0)) < 2**BITS:
+        codes = used.astype(np.int64) @ (1 << (BITS * np.arange(used.shape[1], dtype=np.int64)))
+        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    else:
+        _, first, which = np.unique(used, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(which.ravel()))[:-1]
+    return zip(first.tolist(), np.split(order, ends), strict=True)
+
+
+def _keep(kept: dict[bytes, Floats], key: bytes, value: Floats) -> None:
+    """Keep a result, and forget all others where they have become many."""
+    if len(kept) >= MOST_KEPT:
+        kept.clear()
+    kept[key] = value
 
 
 class _Said:

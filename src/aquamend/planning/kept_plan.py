@@ -117,7 +117,7 @@ def planned(state: InformationState, limits: Limits, *, stops: bool, work: float
         return WholePlan(table)
     if not stops and state.problem.coverage is not None:
         return None  # a screen may apply, and then a search does not know where the one-step policy goes
-    tree = SearchedPlan(state, discrete_answers(state), apart=True)
+    tree = SearchedPlan(state, discrete_answers(state), apart=True, priced=False)
     covered = tree.cover(lambda own: own.work > FOR_ONE_STEP * work or limits.reached(own.bounds))
     if not (stops or covered):
         return None
@@ -136,7 +136,7 @@ def orders_meet(state: InformationState) -> bool:
 
 def _for_readings(state: InformationState, limits: Limits, work: float) -> PartPlan | None:
     """Return a plan that goes by intervals of readings, if it costs less than stopping."""
-    tree = SearchedPlan(state, less_informed(state, READING_CUTS))
+    tree = SearchedPlan(state, less_informed(state, READING_CUTS), priced=False)
     _search(tree, limits, READING_SHARE * work)
     return PartPlan(tree) if tree.bounds.upper < best_terminal(state).loss - TIE else None
 

@@ -207,8 +207,8 @@ class ReadingsBound:
     """About which part of a tree's gap is due to its upper bound: it finds good plans before it knows that they are."""
     finest = 5
     """How many times the cuts may be doubled: then what they leave over is rounding to most."""
-    enough = 0.1
-    """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts."""
+    enough, enough_with_rules = 0.1, 0.025
+    """A tree is near enough to its own optimum with this part of the gap; the rest is due to the cuts, or to rules."""
     done = 0.02
     """And so near that it ends, where the cuts are the finest."""
 
@@ -227,16 +227,17 @@ class ReadingsBound:
             int(self.more_below * self.first_cuts),
             self.finest,
         )
-        above = _Side(lambda n: SearchedPlan(state, less_informed(state, n)), self.first_cuts, self.finest, self.slack)
+        first = self.few_cuts if ruled else self.first_cuts  # more gain little with rules, and no answers stay together
+        above = _Side(lambda n: SearchedPlan(state, less_informed(state, n)), first, self.finest, self.slack)
         yield CertifiedPlan(above.tree.best_probe(), Bounds(below.tree.bounds.lower, above.tree.bounds.upper))
-        yield self._one_step(state, limits)
-        reached = Bounds(-math.inf, math.inf)
+        yield self._one_step(state, limits, above.tree if ruled else None)
+        enough, reached = self.enough_with_rules if ruled else self.enough, Bounds(-math.inf, math.inf)
         while below.open or above.open:
-            gap = max(reached.gap, limits.gap) if reached.gap < math.inf else 0.0
+            gap = max(reached.gap, limits.gap) if math.isfinite(reached.gap) else 0.0
             side = max((s for s in (below, above) if s.open), key=lambda own: own.off)
             coarse = [s for s in (below, above) if s.open and s.doublings]
-            if coarse and side.off <= self.enough * gap:
-                max(coarse, key=lambda own: (own.gain, -own.cuts)).refine()
+            if coarse and side.off <= enough * gap:
+                max(coarse, key=lambda own: (own.moved if ruled else own.gain, -own.cuts)).refine()
             elif side.tree.bounds.gap <= self.done * gap or below.tree.memory + above.tree.memory > limits.memory:
                 side.open = False
             else:
@@ -246,10 +247,10 @@ class ReadingsBound:
             below.best, above.best = max(below.best, reached.lower), max(above.best, -reached.upper)
             yield CertifiedPlan(above.tree.best_probe(), reached)
 
-    def _one_step(self, state: InformationState, limits: Limits) -> CertifiedPlan:
+    def _one_step(self, state: InformationState, limits: Limits, tree: SearchedPlan | None) -> CertifiedPlan:
         """Return what one step ahead costs at most, knowing the intervals of readings, of which there are few."""
         begun, most = limits.left_s, self.for_one_step * limits.memory
-        tree = SearchedPlan(state, less_informed(state, self.few_cuts))
+        tree = SearchedPlan(state, less_informed(state, self.few_cuts)) if tree is None else tree
         tree.cover(lambda own: own.memory > most or limits.left_s < (1.0 - self.for_one_step) * begun)
         return CertifiedPlan(tree.best_probe(), Bounds(-math.inf, tree.bounds.upper))
 
@@ -265,7 +266,7 @@ class _Side:
     """About which part of its own gap is due to the bound that counts."""
     open: bool = True
     gain: float = math.inf
-    """By how much its bound moved when the cuts were last doubled."""
+    """By how much its bound moved before the cuts were last doubled."""
     best: float = -math.inf
     """Its bound; with the sign turned for an upper one."""
     before: float = -math.inf
@@ -285,10 +286,15 @@ class _Side:
         """How far the bound that counts is from what these cuts allow, about."""
         return self.slack * self.tree.bounds.gap
 
+    @property
+    def moved(self) -> float:
+        """By how much its bound has moved since then; endlessly far where they never were."""
+        return self.best - self.before if self.before > -math.inf else math.inf
+
     def refine(self) -> None:
         """Begin again with twice the cuts."""
         self.cuts, self.doublings = 2 * self.cuts, self.doublings - 1
-        self.gain = self.best - self.before if self.before > -math.inf else math.inf
+        self.gain = self.moved
         self.before, self.past = self.best, self.done
         self.tree = self.planted(self.cuts)
 
