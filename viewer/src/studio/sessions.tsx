@@ -93,7 +93,7 @@ function One({ name, choosable }: { name: string; choosable: Choosable }) {
       <h2>{name}</h2>
       {wrong && <p class="wrong" role="alert">{wrong}</p>}
       {view?.asked && <Question key={view.asked.token} path={path} view={view} by={by} setBy={setBy} />}
-      {view?.in_doubt && <p class="verdict bad">In doubt: {view.in_doubt}. Once nothing moves any more, say what became of it with <code>aquamend session settle</code>.</p>}
+      {view?.in_doubt && <p class="verdict">Begun, and no receipt yet: {view.in_doubt}. Where the program that had it done has ended, and nothing moves any more, say what became of it with <code>aquamend session settle</code>.</p>}
       {story ? <p class="verdict">{story.verdict}</p> : !wrong && <p class="hint" role="status">Its story is being told …</p>}
       <Recorded name={name} />
       <Replay path={path} choosable={choosable} unit={view?.unit ?? ""} />

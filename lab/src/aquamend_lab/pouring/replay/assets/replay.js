@@ -1,5 +1,5 @@
 /*!
-Built from viewer/ by `npm run build`; sources edb0e13d59e66c885cd7c5a8397864b0559557a33a642f00c253f99a0690e738.
+Built from viewer/ by `npm run build`; sources fa3dee6fb8f300beb050df07bdfd709e9ed03e09de2a010d49004137e87a00e6.
 Contains
 
 three 0.187.0 (MIT):
