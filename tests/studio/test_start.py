@@ -110,3 +110,11 @@ def test_the_command_writes_a_page_and_refuses_what_is_wrong(tmp_path):
     refused = runner.invoke(app, ["studio", str(file), "--out", str(tmp_path / "other.html")])
     assert refused.exit_code == 2
     assert not (tmp_path / "other.html").exists()
+
+
+def test_a_folder_without_anything_to_show_is_refused_in_one_line(tmp_path):
+    result = CliRunner().invoke(app, ["studio", str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.stderr.strip() == (
+        f"{tmp_path}: no journal and no benchmark's run is in this folder; name a problem file, a journal or a run"
+    )

@@ -30,7 +30,7 @@ COMMANDS = {
 }
 
 SQLITE = b"SQLite format 3"
-HERE = "aquamend studio"
+HERE, MANIFEST = "aquamend studio", "manifest.json"
 PROCESSES = 2
 """How many wait for questions from the start: one decides while another looks for what would flip the decision."""
 
@@ -84,6 +84,10 @@ def _run_pages(folder: Path) -> Callable[[Service], Pages]:
     """Return the pages of a benchmark's run, which an installed package knows how to make."""
     from aquamend.plugins import RUNS, added, found_at
 
+    if not (folder / MANIFEST).is_file():
+        raise AquaMendError(
+            "no journal and no benchmark's run is in this folder; name a problem file, a journal or a run"
+        )
     found = list(added(RUNS).values())
     if not found:
         raise AquaMendError(f"{folder} is a folder; install aquamend-lab to look at a run, or name a problem file")
