@@ -333,7 +333,7 @@ def test_a_check_whose_answer_cannot_be_other_than_to_go_on_decides_nothing(monk
     tracker = quiet(ageing=ageing)
     assert tracker.check("wave").report is None
     monkeypatch.setattr("aquamend.recovery.tracker.problem_at", None)
-    monkeypatch.setattr("aquamend.recovery.tracker.checked", None)
+    monkeypatch.setattr("aquamend.recovery.tracker.check_action", None)
     assert tracker.check("wave")
     assert str(tracker.check("wave")) == "before 'wave': go on; nothing that it rests on costs anything"
 

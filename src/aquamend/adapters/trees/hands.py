@@ -115,10 +115,10 @@ class Calls:
 
     def _answered(self, request: Do | About, answer: Future[Any]) -> Future[Any]:
         self._begun.add(request.number)
-        answer.add_done_callback(partial(self._came, self._session, request.number))
+        answer.add_done_callback(partial(self._came, self._session, self._say, request.number))
         return answer
 
-    def _came(self, session: Session, number: int, answer: Future[Any]) -> None:
+    def _came(self, session: Session, say: Say, number: int, answer: Future[Any]) -> None:
         """Pass on what a robot has returned or raised; to stop or verify may come next, and begins nothing."""
         error = answer.exception()
 
@@ -127,7 +127,7 @@ class Calls:
             if isinstance(following, Stop | Verify) and session is self._session:
                 self.attend(following)
 
-        self._say(reply)
+        say(reply)
 
 
 class Subtrees:

@@ -17,7 +17,7 @@ from py_trees.behaviour import Behaviour
 from py_trees.common import Status
 
 from aquamend.adapters.trees.board import QUESTION, Board, client_of
-from aquamend.adapters.trees.hands import Calls, Hands, Subtrees, check_complete, redone, thought
+from aquamend.adapters.trees.hands import Calls, Hands, Subtrees, check_complete, redone
 from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies import Policy
@@ -92,6 +92,8 @@ class RecoverBeliefs(Behaviour):
         self._aside = ThreadPoolExecutor(1, thread_name_prefix=name)
         """Says everything to the session, one thing after another, so that no tick waits for its log."""
         self._said: deque[Future[None]] = deque()
+        self._listening: Session | None = None
+        """The session that hears what is said; one that another has taken the place of writes nothing any more."""
         self._looked = -math.inf
         self._lost = False
         """Whether the session cannot go on here."""
@@ -135,10 +137,11 @@ class RecoverBeliefs(Behaviour):
         if self._lost or not self.under_way:
             self.session, self._thinking, self._lost = None, None, False
             self._said.clear()
-            self._beginning = thought(self._begun)
+            self._beginning = self._aside.submit(self._begun)  # after all that was said to the session before
 
     def _begun(self) -> Session:
         """Begin or resume a session, which tells the tracker of what it does."""
+        self._listening = None
         if self._resume is not None and self.log is not None:
             policy = None if isinstance(self.policy, str) else self.policy
             session = Session.resume(self.log, self._resume, policy=policy, decide_apart=True)
@@ -151,6 +154,7 @@ class RecoverBeliefs(Behaviour):
                 start, self.policy, log=self.log, rules=self.rules, attended=self.attended, decide_apart=True
             )
         session.tracker = cast("Tracker", TellsTracker(self.tracker, frozenset(self._leaves_redo)))
+        self._listening = session
         return session
 
     def update(self) -> Status:
@@ -165,7 +169,7 @@ class RecoverBeliefs(Behaviour):
                 self._says(f"it cannot begin: {fault}")
                 return Status.FAILURE
             self._thinking = Thinking(self.session)
-            self._hands.serve(self.session, self._say)
+            self._hands.serve(self.session, partial(self._say, to=self.session))
         session = self._thinking.session
         self._hands.poll()
         while self._said and self._said[0].done():
@@ -212,10 +216,13 @@ class RecoverBeliefs(Behaviour):
         if isinstance(request, Stop | Verify):
             self._hands.attend(request)
 
-    def _say(self, call: Callable[[], object]) -> None:
+    def _say(self, call: Callable[[], object], *, to: Session | None = None) -> None:
+        session = to or self.session
+
         def said() -> None:
-            with suppress(StaleReply):  # settled meanwhile
-                call()
+            if session is self._listening:
+                with suppress(StaleReply):  # settled meanwhile
+                    call()
 
         self._said.append(self._aside.submit(said))
 
