@@ -289,15 +289,14 @@ PARTS: dict[str, Callable[[], Table]] = {
 }
 
 
-def kept(table: Table) -> dict[str, object]:
+def kept(table: Table, commit: str) -> dict[str, object]:
     """Return a table as JSON keeps it, with what it was measured with."""
     columns = {str(column.header): [str(cell) for cell in column.cells] for column in table.columns}
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
     return {
         "title": str(table.title),
         "columns": list(columns),
         "rows": [list(row) for row in zip(*columns.values(), strict=True)],
-        "commit": commit.stdout.strip(),
+        "commit": commit,
         "day": time.strftime("%Y-%m-%d", time.gmtime()),
         "processor": processor(),
     }
@@ -314,6 +313,8 @@ def main() -> None:
     if unknown := [name for name in asked.parts if name not in PARTS]:
         options.error(f"no part is called {', '.join(unknown)}; there are {', '.join(PARTS)}")
     console, names = Console(), asked.parts or list(PARTS)
+    # Asked before anything is kept, which changes the tree.
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
     console.width = max(console.width, 112)
     for number, name in enumerate(names, start=1):
         console.print(f"{number} of {len(names)}: {name} …")
@@ -321,7 +322,7 @@ def main() -> None:
         console.print(table)
         if asked.keep:
             found = json.loads(asked.keep.read_text(encoding="utf-8")) if asked.keep.is_file() else {}
-            found[name] = kept(table)
+            found[name] = kept(table, commit.stdout.strip())
             in_order = {part: found[part] for part in PARTS if part in found}
             write_atomically(asked.keep, (json.dumps(in_order, indent=1, ensure_ascii=False) + "\n").encode())
 
