@@ -315,10 +315,6 @@ class InformationState(KeepsResults):
         imagined = (*self.imagined, (len(self.evidence), likelihood))
         return replace(self, posterior=posterior, evidence=evidence, origin=self.origin or self, imagined=imagined)
 
-    def imagine_each(self, probe: str, likelihoods: Floats) -> list[InformationState | None]:
-        """Return the same for several answers, one in each row of the likelihoods."""
-        return [self.imagine(probe, likelihood) for likelihood in likelihoods]
-
     @property
     def at_alarm(self) -> Floats:
         """p₀, shape ``(n_hypotheses,)``: the posterior before the first of the answers since the alarm."""
@@ -397,10 +393,6 @@ class InformationState(KeepsResults):
         if name not in self._views:
             raise UnknownName("probe", name, self._views)
         return self._views[name]
-
-    def views(self, names: Iterable[str]) -> list[ProbeView]:
-        """Return several probes as they stand here."""
-        return [self.probe(name) for name in names]
 
     @cached_property
     def _views(self) -> dict[str, ProbeView]:

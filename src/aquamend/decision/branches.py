@@ -70,7 +70,7 @@ def branches_of(
 
     With ``verdicts``, also where a declaration in force comes to be rejected; without ``decisions``, only there.
     """
-    views = state.views(probes)
+    views = [state.probe(name) for name in probes]
     if all(isinstance(view.channel, Outcomes) for view in views):
         stacked, first = _stacks(state.problem, tuple(probes))
         cuts: list[Floats | None] = [None] * len(views)

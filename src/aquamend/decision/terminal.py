@@ -152,7 +152,7 @@ def decided_after(state: InformationState, probe: str) -> tuple[tuple[float, Pri
     branches = probe_values(state).branches
     likelihood = branches.likelihood[branches.of(probe)]
     probability = np.maximum(likelihood @ state.posterior, TINY).tolist()
-    imagined = state.imagine_each(probe, likelihood)
+    imagined = [state.imagine(probe, own) for own in likelihood]
     return tuple(
         None if after is None else (p, best_terminal(after)) for after, p in zip(imagined, probability, strict=True)
     )
