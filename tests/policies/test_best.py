@@ -30,9 +30,11 @@ from aquamend import (
     load_problem,
 )
 from aquamend.files import parse_problem
-from aquamend.planning.kept_plan import WORK
+from aquamend.planning.kept_plan import WORK, KeptPlan, planned
+from aquamend.planning.limits import Limits
 from aquamend.policies import DEFAULT, AquaMend, Best, Exact, Policy, evaluate, policy_named
 from aquamend.policies.sampling import paired_difference, sampled_value
+from aquamend.recovery import Session
 
 LITTLE = (0.0, 1e6, 1e7)
 """Work with which no table is made: at the alarm alone, for a search of one round, and for some."""
@@ -220,6 +222,30 @@ def test_an_answer_that_came_by_itself_starts_a_plan_of_its_own() -> None:
     state = two_looks()
     heard = state.after(Observation("read 1", "1", unasked=True))
     assert Best().next_step(heard) == Reprobe("read 0")
+
+
+def test_no_plan_is_made_among_answers_that_were_there_before_a_policy_was_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned_at = list[int]()
+
+    def listening(state: InformationState, limits: Limits, *, stops: bool, work: float) -> KeptPlan | None:
+        planned_at.append(len(state.evidence))
+        return planned(state, limits, stops=stops, work=work)
+
+    monkeypatch.setattr("aquamend.policies.best.planned", listening)
+    before = two_looks(reads_numbers=True).after(Observation("read 1", 0.3))
+    begun = before.deciding_from_here()
+    written = InformationState.from_data(begun.problem, begun.to_data())
+    for state, places in ((before, [0, 1]), (pickle.loads(pickle.dumps(begun)), [1]), (written, [1])):
+        planned_at.clear()
+        assert Best().next_step(state) == Reprobe("read 0")
+        assert planned_at == places
+
+
+def test_a_recovery_begins_its_plans_where_it_begins() -> None:
+    state = two_looks().after(Observation("read 1", "1"))
+    assert Session.begin(state).recovery.state.decided_from == 1
 
 
 def test_a_deadline_of_nothing_leaves_one_step_ahead_and_says_so() -> None:

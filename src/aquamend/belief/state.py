@@ -141,6 +141,8 @@ class InformationState(KeepsResults):
     """The state from which this one follows by observations alone; None where it is that state itself."""
     imagined: tuple[tuple[int, Floats], ...] = ()
     """Answers that were not heard but thought of: places in the evidence, and likelihoods ``(n_hypotheses,)``."""
+    decided_from: int = 0
+    """How many answers there were before a policy was first asked: what a robot measures for the alarm itself."""
 
     def __repr__(self) -> str:
         doubts = ", ".join(f"{name} {q}" for name, q in self._doubts(3)) or "nothing in doubt"
@@ -231,6 +233,10 @@ class InformationState(KeepsResults):
         # Silence is part of what was known when the alarm rang; only an alarm begins a new account of answers.
         origin = None if rang or self.origin is None else self.origin._monitored(name, likelihood, rang=False)
         return replace(self, posterior=posterior, monitored=heard, origin=origin)
+
+    def deciding_from_here(self) -> InformationState:
+        """Return the state as one before which no policy was asked: a plan begins here, not among earlier answers."""
+        return replace(self, decided_from=len(self.evidence))
 
     @property
     def alarms(self) -> int:
@@ -468,7 +474,8 @@ class InformationState(KeepsResults):
     def _written(self) -> _Written:
         position = None if self.contradiction is None else self.evidence.index(self.contradiction)
         origin = None if self.origin is None else self.origin._written
-        return _Written(FORMAT, tuple(self.posterior.tolist()), self.monitored, self.evidence, position, origin)
+        posterior = tuple(self.posterior.tolist())
+        return _Written(FORMAT, posterior, self.monitored, self.evidence, position, origin, self.decided_from)
 
     @classmethod
     def from_data(cls, problem: Problem, data: object, *, where: str = "state") -> InformationState:
@@ -497,7 +504,8 @@ class InformationState(KeepsResults):
                 raise InvalidData(f"{where}.origin", "it has an origin of its own")
         contradiction = None if position is None else written.evidence[position]
         posterior = _posterior(problem, written.posterior, f"{where}.posterior")
-        return cls(problem, posterior, written.evidence, written.monitored, contradiction, origin)
+        evidence, decided_from = written.evidence, written.decided_from
+        return cls(problem, posterior, evidence, written.monitored, contradiction, origin, decided_from=decided_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,6 +518,7 @@ class _Written:
     evidence: tuple[Observation, ...]
     contradiction: Whole | None
     origin: _Written | None
+    decided_from: Whole = 0
 
 
 def _posterior(problem: Problem, numbers: Sequence[float], where: str) -> Floats:

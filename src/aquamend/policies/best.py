@@ -125,8 +125,8 @@ def _here(state: InformationState, settings: Best) -> _Here:
         return _planned_at(state, state, (), settings)
     start, evidence = state.origin or state, state.evidence
     first = len(start.evidence)
-    unasked = [k for k in range(first, len(evidence)) if evidence[k].unasked]
-    made_at = unasked[-1] + 1 if unasked else first  # no plan knows of answers that came by themselves
+    unasked = [k + 1 for k in range(first, len(evidence)) if evidence[k].unasked]
+    made_at = max([first, state.decided_from, *unasked])  # no plan knows of answers that no policy has asked for
     here = _planned_at(start, state, evidence[first:made_at], settings)
     if isinstance(here.made.plan, WholePlan) or orders_meet(start):
         return here

@@ -124,7 +124,7 @@ class Recovery:
     @classmethod
     def begun(cls, alarmed: Alarmed, session: str = "") -> Recovery:
         """Return the recovery at its alarm; what was measured for the alarm itself is paid for."""
-        state = alarmed.state
+        state = alarmed.state.deciding_from_here()
         paid = tuple(Measure(o.probe, cost=state.probe(o.probe).cost).done(o.outcome) for o in state.evidence)
         return cls(
             state, alarmed.policy, alarmed.rules, state, alarmed.began, alarmed.attended, receipts=paid, session=session

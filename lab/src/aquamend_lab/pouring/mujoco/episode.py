@@ -167,7 +167,7 @@ class AtTheAlarm:
         state = Tracker.from_data(template, self.tracker.to_data()).alarm()
         for said in self.heard.measured:
             state = state.after(said)
-        return state
+        return state.deciding_from_here()
 
     def posed(self, *, restarts: bool = False, linear_chain: bool = False) -> AtTheAlarm:
         """Return the same alarm as others face it: who only starts over, or who knows the order of things alone."""
