@@ -400,6 +400,10 @@ class InformationState(KeepsResults):
             raise UnknownName("probe", name, self._views)
         return self._views[name]
 
+    def views(self, names: Iterable[str]) -> list[ProbeView]:
+        """Return several probes as they stand here."""
+        return [self.probe(name) for name in names]
+
     @cached_property
     def _views(self) -> dict[str, ProbeView]:
         graph, channels, budget_left = self.problem.graph, self.problem.model.channels, self.budget_left
@@ -538,14 +542,8 @@ def _posterior(problem: Problem, numbers: Sequence[float], where: str) -> Floats
 
 def expected(mass: Floats, loss: Floats) -> float:
     """Return Σ p ℓ with 0 · ∞ = 0."""
-    return expected_losses(mass, [loss])[0]
-
-
-def expected_losses(mass: Floats, losses: Iterable[Floats]) -> list[float]:
-    """Return the same of several losses."""
     possible = mass > 0.0
-    weight = mass[possible]
-    return [float(np.dot(weight, loss[possible])) for loss in losses]
+    return float(np.dot(mass[possible], loss[possible]))
 
 
 def joint(posterior: Floats, likelihood: Floats) -> Floats:
@@ -563,6 +561,11 @@ def conditioned(posterior: Floats, likelihood: Floats) -> Floats | None:
             log = np.log(posterior) + np.log(likelihood)
         mass = np.where(mass > 0.0, np.maximum(np.exp(log - log.max()), TINY), 0.0)
     return normalised(mass) if mass.sum() > 0.0 else None
+
+
+def conditioned_each(posterior: Floats, likelihoods: Floats) -> list[Floats | None]:
+    """Return the same for each of several answers, whose likelihoods are ``(n_answers, n_hypotheses)``."""
+    return [conditioned(posterior, own) for own in likelihoods]
 
 
 def normalised(mass: Floats) -> Floats:

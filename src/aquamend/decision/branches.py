@@ -70,14 +70,14 @@ def branches_of(
 
     With ``verdicts``, also where a declaration in force comes to be rejected; without ``decisions``, only there.
     """
-    views = [state.probe(name) for name in probes]
+    views = state.views(probes)
     if all(isinstance(view.channel, Outcomes) for view in views):
         stacked, first = _stacks(state.problem, tuple(probes))
         cuts: list[Floats | None] = [None] * len(views)
     else:
         cuts = decision_cuts(state, views, decisions=decisions, verdicts=verdicts)
         stacked, first = _stacked(_likelihoods(views, cuts))
-    cost, support = np.array([view.cost for view in views]), endings_of(state.problem).support
+    cost, support = np.array([view.spec.cost for view in views]), endings_of(state.problem).support
     speaks = np.zeros((len(stacked), len(support.probe)), dtype=bool)
     if len(support):
         speaks[:] = spoken(support, state)

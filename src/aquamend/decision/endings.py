@@ -73,6 +73,11 @@ class BeliefPrices:
         """What not covering it costs beyond that; nothing where it is hopeless either way."""
         return np.subtract(self.keep, self.base, out=np.zeros_like(self.keep), where=np.isfinite(self.base))
 
+    def of(self, branch: int) -> BeliefPrices:
+        """Return those of one branch."""
+        own = slice(branch, branch + 1)
+        return BeliefPrices(self.keep[:, own], self.correct[:, own], self.new[:, own], self.barred[:, own])
+
 
 @dataclass(frozen=True, eq=False)
 class Slopes:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 
 from aquamend.arrays import Bools, Floats, Indices
 from aquamend.belief import InformationState, expected
-from aquamend.belief.state import REJECT_AT, TINY, expected_losses
+from aquamend.belief.state import REJECT_AT, TINY, conditioned_each
 from aquamend.belief.support import spoken
 from aquamend.caching import computed_once
 from aquamend.decision.closures import CutGroup
@@ -23,7 +24,7 @@ from aquamend.decision.endings import TIE, BeliefPrices, Endings, endings_of, wo
 from aquamend.decision.other_endings import LinearEnding
 from aquamend.decision.probe_value import probe_values
 from aquamend.decision.steps import Continue, Decision, Escalate, NewDeclaration, Restart, RollBack
-from aquamend.problem import NewValue
+from aquamend.problem import NewValue, Problem
 from aquamend.problem.graph import RecoveryGraph
 from aquamend.problem.graph.recovery_graph import unions
 
@@ -51,13 +52,14 @@ class PricedEnding:
 
 @dataclass(frozen=True, eq=False)
 class _Here:
-    """One state as the endings see it: a single branch."""
+    """One state, or one branch of it that is only thought of, as the endings see it."""
 
+    problem: Problem
+    posterior: Floats | None
+    """None once evidence contradicts the model: then everything is priced as in its worst case."""
     endings: Endings
-    sums: Floats
-    """Shape ``(1, n_features)``."""
     local: BeliefPrices
-
+    """Of this one branch."""
     others: Sequence[float]
     """What the endings cost that are no correction sets: the usual ones, then the last resorts."""
 
@@ -66,19 +68,115 @@ class _Here:
         """Shape ``(n_priced,)``."""
         return self.local.gain[:, 0]
 
+    @cached_property
+    def barred(self) -> Indices:
+        """The features of the options that may not be taken, by the rules of support."""
+        return self.endings.support.column[self.local.barred[:, 0]]
+
+    def best(self) -> PricedEnding:
+        """Return the ending of least expected loss."""
+        every = zip(self.endings.others.every, self.others, strict=True)
+        others = [PricedEnding(ending.decision, loss, 0.0) for ending, loss in every]
+        usual = len(self.endings.others.usual)
+        candidates = [*([self.best_correction()] if self.endings.corrections else []), *others[:usual]]
+        if not any(math.isfinite(stop.loss) for stop in candidates):
+            candidates = others[usual:]
+        best = min((stop.loss for stop in candidates), default=math.inf)
+        if math.isinf(best):
+            return PricedEnding(Escalate(), math.inf, 0.0)
+        return next(stop for stop in candidates if stop.loss <= best + TIE)
+
+    def best_correction(self) -> PricedEnding:
+        """Return the correction set of least expected loss, the smallest of those that tie."""
+        groups, gain = self.endings.groups, self.gain
+        corrected = [int(i) for i, cost in zip(groups.solo, groups.solo_cost, strict=True) if cost + TIE < gain[i]]
+        # A free correction changes no loss unless the belief is at risk; the tie rule leaves it out.
+        for group in groups.listed:
+            losses = group.losses(np.ones(1), gain[:, None])[:, 0]
+            if math.isfinite(losses.min()):
+                tied = np.flatnonzero(losses <= losses.min() + TIE)
+                sets = [_smallest(group.members, group.keep[:, u] > 0, gain[group.members] - group.own) for u in tied]
+                corrected += sorted(sets, key=lambda members: (len(members), members))[0]
+        for cut in groups.cuts:
+            corrected += _smallest_cut(cut, gain[cut.members])
+        return self.correcting(sorted(self.endings.losses.beliefs[corrected].tolist()))
+
+    def correcting(self, beliefs: Sequence[int]) -> PricedEnding:
+        """Return the decision that corrects these beliefs and no others, with its price; none: to continue."""
+        graph = self.problem.graph
+        names = tuple(graph.beliefs[i].name for i in beliefs)
+        undone, cost = graph.correcting(names)
+        decision = RollBack(names, undone, self.declared_by(beliefs))
+        if not self.endings.corrections:
+            return PricedEnding(decision if names else Continue(), math.inf, 0.0)
+        return PricedEnding(decision if names else Continue(), cost, self.residual(decision))
+
+    def residual(self, decision: RollBack) -> float:
+        """Return the expected loss of what a correction set leaves wrong."""
+        index, own = self.problem.graph.belief_index, self.endings.losses
+        corrected = {index[name] for name in decision.correct}
+        said = {index[new.belief]: new.value for new in decision.declare}
+        new = {(v.belief, v.value): float(loss) for v, loss in zip(own.values, self.local.new[:, 0], strict=True)}
+        losses = []
+        for belief, keep, correct in zip(
+            own.beliefs.tolist(), self.local.keep[:, 0], self.local.correct[:, 0], strict=True
+        ):
+            if belief in said:
+                losses.append(new.get((belief, said[belief]), math.inf))
+            else:
+                losses.append(float(correct if belief in corrected else keep))
+        return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
+
+    def declarable(self, belief: int) -> list[tuple[NewValue, float]]:
+        """Return what a corrected belief may be now, and how probably each is wrong; in file order."""
+        own, start = self.endings.losses.values, self.endings.columns.new.start
+        barred = [own[c - start] for c in self.barred if c >= start]
+        closed = {value.value for value in barred if value.belief == belief}
+        values = [v for v in self.problem.new_values[belief] if v.value is None or v.value not in closed]
+        return [(value, self.wrong_probability(value)) for value in values]
+
+    def wrong_probability(self, value: NewValue) -> float:
+        """Return Σ_s p(s) e(s); without a posterior, the worst that is possible."""
+        if self.posterior is not None:
+            return float(self.posterior @ value.wrong)
+        return 1.0 if value.value is not None else float(value.wrong.max(initial=0.0))
+
+    def best_value(self, belief: int) -> tuple[NewValue, float] | None:
+        """Return the value least probably wrong, and how probably that is; None if none may be declared."""
+        options = self.declarable(belief)
+        least = min((wrong for _, wrong in options), default=math.inf)
+        return next((option for option in options if option[1] <= least * (1.0 + SAME_PROBABILITY)), None)
+
+    def declared_by(self, beliefs: Iterable[int]) -> tuple[NewDeclaration, ...]:
+        """Return the best new values of those corrected beliefs that declare one and may declare another."""
+        found = []
+        for belief in beliefs:
+            best = self.best_value(belief)
+            if best is not None and best[0].value is not None:
+                found.append(NewDeclaration(self.problem.graph.beliefs[belief].name, best[0].value))
+        return tuple(found)
+
 
 @computed_once
 def _here(state: InformationState) -> _Here:
-    """Return the state's local losses; once no posterior is left, those of its worst case."""
+    """Return the state as the endings see it; once no posterior is left, its worst case."""
+    problem = state.problem
     if state.contradiction is None:
-        endings = endings_of(state.problem)
-        sums = (state.posterior @ endings.features)[None, :]
-        others = expected_losses(state.posterior, [ending.loss for ending in endings.others.every])
-    else:
-        endings = worst_case_endings(state.problem)
-        sums = endings.features.max(axis=0, keepdims=True)
-        others = [float(ending.loss.max()) for ending in endings.others.every]
-    return _Here(endings, sums, endings.by_belief(sums, spoken(endings.support, state)), others)
+        return _branches(problem, state.posterior[None, :], spoken(endings_of(problem).support, state))[0]
+    endings = worst_case_endings(problem)
+    local = endings.by_belief(endings.features.max(axis=0, keepdims=True), spoken(endings.support, state))
+    return _Here(problem, None, endings, local, [float(ending.loss.max()) for ending in endings.others.every])
+
+
+def _branches(problem: Problem, posteriors: Floats, speaks: Bools) -> list[_Here]:
+    """Return what the endings see with each of these posteriors, ``(n_branches, n_hypotheses)``, all at once."""
+    endings, possible = endings_of(problem), posteriors > 0.0
+    prices = endings.by_belief(posteriors @ endings.features, speaks)
+    others = [(posteriors * np.where(possible, ending.loss, 0.0)).sum(axis=1) for ending in endings.others.every]
+    return [
+        _Here(problem, posterior, endings, prices.of(k), [float(losses[k]) for losses in others])
+        for k, posterior in enumerate(posteriors)
+    ]
 
 
 @computed_once
@@ -89,18 +187,26 @@ def best_terminal(state: InformationState) -> PricedEnding:
     to average over: every belief is then taken to have failed, and the same minimum is the decision that is best in the
     worst case.
     """
-    here = _here(state)
-    others = [
-        PricedEnding(e.decision, loss, 0.0) for e, loss in zip(here.endings.others.every, here.others, strict=True)
-    ]
-    usual = len(here.endings.others.usual)
-    candidates = [*([_best_correction(state, here)] if here.endings.corrections else []), *others[:usual]]
-    if not any(math.isfinite(stop.loss) for stop in candidates):
-        candidates = others[usual:]
-    best = min((stop.loss for stop in candidates), default=math.inf)
-    if math.isinf(best):
-        return PricedEnding(Escalate(), math.inf, 0.0)
-    return next(stop for stop in candidates if stop.loss <= best + TIE)
+    return _here(state).best()
+
+
+@computed_once
+def decided_after(state: InformationState, probe: str) -> tuple[tuple[float, PricedEnding] | None, ...]:
+    """Return how probable each answer of a legal probe is, and the best terminal decision after it.
+
+    The answers are those of `probe_values`; None for one that cannot come.
+    """
+    branches = probe_values(state).branches
+    own = branches.of(probe)
+    probability = np.maximum(branches.likelihood[own] @ state.posterior, TINY)
+    after = conditioned_each(state.posterior, branches.likelihood[own])
+    come = [k for k, posterior in enumerate(after) if posterior is not None]
+    found: list[tuple[float, PricedEnding] | None] = [None] * len(after)
+    if come:
+        posteriors = np.array([after[k] for k in come])
+        for k, here in zip(come, _branches(state.problem, posteriors, branches.speaks[own][come]), strict=True):
+            found[k] = float(probability[k]), here.best()
+    return tuple(found)
 
 
 def price(state: InformationState, decision: Decision) -> PricedEnding:
@@ -109,15 +215,18 @@ def price(state: InformationState, decision: Decision) -> PricedEnding:
     A rollback pays for all that it undoes, the closure of what it corrects included. Where its values are not said, the
     best ones are declared.
     """
-    here = _here(state)
+    here, graph = _here(state), state.problem.graph
     match decision:
         case Continue() | RollBack(plan=None) if not here.endings.corrections:  # correcting nothing is a set, too
             return PricedEnding(decision, math.inf, 0.0)
         case Continue():
-            return PricedEnding(decision, 0.0, _residual(state, here, RollBack(())))
+            return PricedEnding(decision, 0.0, here.residual(RollBack(())))
         case RollBack(correct, undo, declare, None):
-            state.problem.graph.positions([new.belief for new in declare])  # or an error that names one that is none
-            return _price_of_set(state, decision, {*state.problem.graph.closure(correct), *undo})
+            graph.positions([new.belief for new in declare])  # or an error that names one that is none
+            undone = {*graph.closure(correct), *undo}
+            recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
+            recovery = math.inf if any(name in graph.fixed for name in decision.correct) else recovery
+            return PricedEnding(decision, recovery, here.residual(decision))
         case RollBack():
             state.problem.plan_named(str(decision.plan))
         case Restart() | Escalate():
@@ -130,83 +239,24 @@ def price(state: InformationState, decision: Decision) -> PricedEnding:
     return PricedEnding(decision, here.others[at[0]] if at else math.inf, 0.0)
 
 
-def _price_of_set(state: InformationState, decision: RollBack, undone: set[str]) -> PricedEnding:
-    """Return what a correction set costs of which it is known what is undone for it."""
-    graph = state.problem.graph
-    recovery = graph.rollback_cost([action.name for action in graph.executed if action.name in undone])
-    recovery = math.inf if any(name in graph.fixed for name in decision.correct) else recovery
-    return PricedEnding(decision, recovery, _residual(state, _here(state), decision))
-
-
 def expected_loss(state: InformationState, loss: Floats) -> float:
     """Return the expectation of a loss under each hypothesis; the worst case once no posterior is left."""
     return float(loss.max()) if state.contradiction is not None else expected(state.posterior, loss)
 
 
-@computed_once
-def decided_after(state: InformationState, probe: str) -> tuple[tuple[float, PricedEnding] | None, ...]:
-    """Return how probable each answer of a legal probe is, and the best terminal decision after it.
-
-    The answers are those of `probe_values`; None for one that cannot come.
-    """
-    branches = probe_values(state).branches
-    likelihood = branches.likelihood[branches.of(probe)]
-    probability = np.maximum(likelihood @ state.posterior, TINY).tolist()
-    imagined = [state.imagine(probe, own) for own in likelihood]
-    return tuple(
-        None if after is None else (p, best_terminal(after)) for after, p in zip(imagined, probability, strict=True)
-    )
-
-
-def _residual(state: InformationState, here: _Here, decision: RollBack) -> float:
-    """Return the expected loss of what a correction set leaves wrong."""
-    index, own = state.problem.graph.belief_index, here.endings.losses
-    corrected = {index[name] for name in decision.correct}
-    said = {index[new.belief]: new.value for new in decision.declare}
-    new = {(v.belief, v.value): float(loss) for v, loss in zip(own.values, here.local.new[:, 0], strict=True)}
-    losses = []
-    for belief, keep, correct in zip(
-        own.beliefs.tolist(), here.local.keep[:, 0], here.local.correct[:, 0], strict=True
-    ):
-        if belief in said:
-            losses.append(new.get((belief, said[belief]), math.inf))
-        else:
-            losses.append(float(correct if belief in corrected else keep))
-    return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
-
-
 def correction(state: InformationState, beliefs: Iterable[str]) -> PricedEnding:
     """Return the decision that corrects these beliefs and no others, with its price; correcting none is to continue."""
-    return _corrected(state, sorted(set(state.problem.graph.positions(beliefs))))
-
-
-def _corrected(state: InformationState, beliefs: Sequence[int]) -> PricedEnding:
-    graph = state.problem.graph
-    names = tuple(graph.beliefs[i].name for i in beliefs)
-    if not names:
-        return price(state, Continue())
-    undone, cost = graph.correcting(names)
-    decision = RollBack(names, undone, new_declarations(state, names))
-    if not _here(state).endings.corrections:
-        return PricedEnding(decision, math.inf, 0.0)
-    return PricedEnding(decision, cost, _residual(state, _here(state), decision))
+    return _here(state).correcting(sorted(set(state.problem.graph.positions(beliefs))))
 
 
 def declarable(state: InformationState, belief: int) -> list[tuple[NewValue, float]]:
     """Return what a corrected belief may be now, and how probably each is wrong; in file order."""
-    here = _here(state)
-    own, start = here.endings.losses.values, here.endings.columns.new.start
-    barred = [own[c - start] for c in here.endings.support.column[here.local.barred[:, 0]] if c >= start]
-    closed = {value.value for value in barred if value.belief == belief}
-    values = [value for value in state.problem.new_values[belief] if value.value is None or value.value not in closed]
-    return [(value, wrong_probability(state, value)) for value in values]
+    return _here(state).declarable(belief)
 
 
 def wrong_probability(state: InformationState, value: NewValue) -> float:
-    """Return Σ_s p(s) e(s); without a posterior, the worst that is possible."""
-    if state.contradiction is None:
-        return float(state.posterior @ value.wrong)
-    return 1.0 if value.value is not None else float(value.wrong.max(initial=0.0))
+    """Return how probably a new value is wrong; without a posterior, the worst that is possible."""
+    return _here(state).wrong_probability(value)
 
 
 def best_value(state: InformationState, belief: int) -> tuple[NewValue, float] | None:
@@ -214,20 +264,7 @@ def best_value(state: InformationState, belief: int) -> tuple[NewValue, float] |
 
     Of values that are wrong with the same probability, the first.
     """
-    options = declarable(state, belief)
-    least = min((wrong for _, wrong in options), default=math.inf)
-    return next((option for option in options if option[1] <= least * (1.0 + SAME_PROBABILITY)), None)
-
-
-def new_declarations(state: InformationState, beliefs: Iterable[str]) -> tuple[NewDeclaration, ...]:
-    """Return the best new values of those corrected beliefs that declare one and may declare another."""
-    index = state.problem.graph.belief_index
-    found = []
-    for name in beliefs:
-        best = best_value(state, index[name])
-        if best is not None and best[0].value is not None:
-            found.append(NewDeclaration(name, best[0].value))
-    return tuple(found)
+    return _here(state).best_value(belief)
 
 
 def mean_truth(state: InformationState, belief: int, value: float) -> float | None:
@@ -245,7 +282,8 @@ def completed(state: InformationState, step: RollBack) -> RollBack:
     """Return a correction with all that it undoes and declares said, in the graph's order."""
     graph, said = state.problem.graph, {new.belief for new in step.declare}
     undone = {*graph.closure(step.correct), *step.undo}
-    declare = (*step.declare, *new_declarations(state, [belief for belief in step.correct if belief not in said]))
+    unsaid = graph.positions([belief for belief in step.correct if belief not in said])
+    declare = (*step.declare, *_here(state).declared_by(unsaid))
     return replace(
         step,
         undo=tuple(action.name for action in graph.executed if action.name in undone),
@@ -257,7 +295,7 @@ def may_be_kept(state: InformationState, belief: int) -> bool:
     """Whether support allows a belief to be kept; what a possible failure would cost is not asked here."""
     here = _here(state)
     at = np.flatnonzero(here.endings.losses.beliefs == belief) + here.endings.columns.kept.start
-    return not np.isin(at, here.endings.support.column[here.local.barred[:, 0]]).any()
+    return not np.isin(at, here.barred).any()
 
 
 def left_by_correcting(state: InformationState, belief: int) -> float:
@@ -265,21 +303,6 @@ def left_by_correcting(state: InformationState, belief: int) -> float:
     here = _here(state)
     at = np.flatnonzero(here.endings.losses.beliefs == belief)
     return float(here.local.correct[at[0], 0]) if len(at) else 0.0
-
-
-def _best_correction(state: InformationState, here: _Here) -> PricedEnding:
-    groups, gain = here.endings.groups, here.gain
-    corrected = [int(i) for i, cost in zip(groups.solo, groups.solo_cost, strict=True) if cost + TIE < gain[i]]
-    # A free correction changes no loss unless the belief is at risk; the tie rule leaves it out.
-    for group in groups.listed:
-        losses = group.losses(np.ones(1), gain[:, None])[:, 0]
-        if math.isfinite(losses.min()):
-            tied = np.flatnonzero(losses <= losses.min() + TIE)
-            candidates = [_smallest(group.members, group.keep[:, u] > 0, gain[group.members] - group.own) for u in tied]
-            corrected += sorted(candidates, key=lambda members: (len(members), members))[0]
-    for cut in groups.cuts:
-        corrected += _smallest_cut(cut, gain[cut.members])
-    return _corrected(state, sorted(here.endings.losses.beliefs[corrected].tolist()))
 
 
 def _smallest(members: Indices, keep: Bools, gain: Floats, slack: float = TIE) -> list[int]:
@@ -316,7 +339,7 @@ def correction_stops(state: InformationState, *, most: int = 16) -> list[PricedE
         return []
     graph = state.problem.graph
     gaining = here.endings.losses.beliefs[here.gain > 0].tolist()
-    best = _best_correction(state, here).decision
+    best = here.best_correction().decision
     chosen = frozenset(best.correct) if isinstance(best, RollBack) else frozenset[str]()
     masks = {b: graph.belief_charges[b] for b in gaining}
     found = unions(masks.values(), MOST_SHOWN)
