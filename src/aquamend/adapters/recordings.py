@@ -19,10 +19,10 @@ from aquamend.codec import json_number
 from aquamend.errors import AquaMendError, InvalidData, MissingLibrary
 from aquamend.files.atomic import write_atomically
 from aquamend.recovery import Log
+from aquamend.recovery.acts import Charge, charged
 from aquamend.recovery.events import Entry
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, session_schema, to_json
-from aquamend.recovery.receipts import Charge, charged
 from aquamend.story.of_session import with_moments
 from aquamend.story.story import Moment
 

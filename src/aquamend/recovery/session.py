@@ -32,9 +32,8 @@ from aquamend.decision.steps import Escalate
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, LostLease, StaleReply, UnknownName
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
-from aquamend.recovery.acts import Act, HandOver, Measure
-from aquamend.recovery.automatic import closing, lapsed, time_limit, token_of
-from aquamend.recovery.clock import Instant, as_instant
+from aquamend.recovery.acts import Act, HandOver, Measure, Receipt
+from aquamend.recovery.clock import Instant, Time, as_instant
 from aquamend.recovery.events import (
     Alarmed,
     AlarmedAgain,
@@ -44,6 +43,7 @@ from aquamend.recovery.events import (
     Decided,
     Done,
     Ended,
+    Ending,
     Event,
     Expired,
     Intended,
@@ -55,24 +55,29 @@ from aquamend.recovery.events import (
     Stopping,
     Unknown,
 )
-from aquamend.recovery.history import Phase, Recovery
+from aquamend.recovery.history import Phase, Recovery, closing, lapsed, time_limit, token_of
 from aquamend.recovery.log.log import Log, SharedLog
-from aquamend.recovery.receipts import Receipt
-from aquamend.recovery.replies import AlarmRaised, Answer, Cancel, Message, Observe, Reply, Settle, Time, understood_as
 from aquamend.recovery.requests import (
+    AlarmRaised,
+    Answer,
+    Cancel,
     Decide,
+    Deliberation,
     End,
-    Ending,
+    Message,
     NoReceipt,
+    Observe,
     Perform,
+    Reply,
     Request,
     RunProbe,
+    Settle,
     Stop,
     Verify,
     Wait,
+    understood_as,
 )
 from aquamend.recovery.safety_rules import Rules
-from aquamend.recovery.thinking import Deliberation
 from aquamend.recovery.tracker import Tracker
 
 GONE = "the program that had begun it ended before its receipt came"

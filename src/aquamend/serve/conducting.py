@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +16,9 @@ from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError, ForeignSession, StaleReply, UsedName
 from aquamend.policies.registry import registered
 from aquamend.recovery import Recovery, Rules, Session, Store
-from aquamend.recovery.drivers import let_go
+from aquamend.recovery.drivers import in_a_thread, let_go
 from aquamend.recovery.events import Alarmed
 from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
-from aquamend.recovery.thinking import settled
 from aquamend.serve.problem_details import Refused
 from aquamend.serve.questions import in_time
 
@@ -65,11 +63,9 @@ class Conducted:
 
     async def _decide(self, number: int) -> None:
         """Reply with what the policy decides; where that takes too long, the session calls a person."""
-        thought: Future[Any] = Future()
-        threading.Thread(target=settled, args=(self._deliberated, thought), daemon=True).start()
         try:
             async with asyncio.timeout(self._seconds + GRACE_S):
-                answer: Any = await asyncio.wrap_future(thought)
+                answer: Any = await asyncio.wrap_future(in_a_thread(self._deliberated))
         except TimeoutError:
             answer = NoReceipt(f"it has not decided within {self._seconds:g} s")
         except Exception as error:  # noqa: BLE001 - whatever a policy does, the session goes on with a person

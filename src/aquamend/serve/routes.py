@@ -21,7 +21,7 @@ from aquamend.policies.registry import FAMILIES
 from aquamend.recovery import Session, approve, settle
 from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import line_to_data, session_schema, to_json
-from aquamend.recovery.replies import Cancel
+from aquamend.recovery.requests import Cancel
 from aquamend.serve import sessions
 from aquamend.serve.conducting import Begin, Conducted
 from aquamend.serve.problem_details import Refused, refusal_of

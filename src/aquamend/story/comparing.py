@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from aquamend.recovery.receipts import Charge, charged
+from aquamend.recovery.acts import Charge, charged
 from aquamend.story.story import Hindsight, Kind, Story
 
 Row = tuple[str, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from aquamend.recovery.receipts import Charge, charged
+from aquamend.recovery.acts import Charge, charged
 from aquamend.story.story import Kind
 from aquamend.text import WIDEST, quantity, shown
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from aquamend.recovery.events import Entry
     from aquamend.recovery.history import Recovery
-    from aquamend.recovery.log.stored import SessionLine
+    from aquamend.recovery.log.log import SessionLine
     from aquamend.story.story import Choice, Moment, Story
 
 STYLES = {

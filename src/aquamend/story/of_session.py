@@ -11,7 +11,7 @@ from typing import Any
 from aquamend.belief import InformationState
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import step_from_data
-from aquamend.recovery.acts import Act, HandOver, Measure
+from aquamend.recovery.acts import Act, Charge, HandOver, Measure
 from aquamend.recovery.events import (
     Alarmed,
     AlarmedAgain,
@@ -35,7 +35,6 @@ from aquamend.recovery.events import (
 )
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import line_to_data
-from aquamend.recovery.receipts import Charge
 from aquamend.story.believed import alarm_updates, edges_of, likeliest, nodes_of, statements_of, update_of
 from aquamend.story.of_decision import recorded_choice
 from aquamend.story.story import Kind, Moment, Story, Update

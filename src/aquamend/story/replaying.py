@@ -13,8 +13,8 @@ from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Continue, Decision, Reprobe, Step, step_to_data
 from aquamend.decision.terminal import expected_loss, price
 from aquamend.policies.policy import Policy
+from aquamend.recovery.events import Ending
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.requests import Ending
 from aquamend.text import quantity, shown
 
 

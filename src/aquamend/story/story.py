@@ -13,7 +13,7 @@ from typing import Any
 
 from aquamend.codec import Loss, form_of, write
 from aquamend.codec.forms import SHARED, Schema
-from aquamend.recovery.receipts import Receipt
+from aquamend.recovery.acts import Receipt
 
 FORMAT = "aquamend-story/1"
 

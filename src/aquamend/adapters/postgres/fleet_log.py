@@ -20,7 +20,7 @@ from aquamend.problem import Problem
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Approved, Asked, Ended, Entry, Event, Resumed, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log.stored import (
+from aquamend.recovery.log.log import (
     READ_AT_ONCE,
     Problems,
     SessionLine,

@@ -11,11 +11,11 @@ from py_trees.common import Status
 from py_trees.decorators import Decorator
 
 from aquamend.adapters.trees.board import Board
-from aquamend.adapters.trees.hands import thought
 from aquamend.adapters.trees.recovering import RECOVERIES, RecoverBeliefs
 from aquamend.policies import Policy
 from aquamend.recovery import ActionStatus, Check, Tracker
-from aquamend.recovery.guard import check_action
+from aquamend.recovery.drivers import in_a_thread
+from aquamend.recovery.tracker import check_action
 from aquamend.text import listed
 
 
@@ -131,7 +131,7 @@ class Guarded(Tracked):
 
     def _before(self) -> Generator[Behaviour, None, Status | None]:
         if self.check is None:
-            self._checking = self._checking or thought(self._checked)
+            self._checking = self._checking or in_a_thread(self._checked)
             if not self._checking.done():
                 self.feedback_message = f"checking what {self.action} rests on"
                 return Status.RUNNING

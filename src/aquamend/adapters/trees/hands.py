@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from py_trees.behaviour import Behaviour
 from py_trees.common import Access, Status
@@ -16,11 +16,8 @@ from aquamend.errors import BadArgument
 from aquamend.problem import RESTART, Problem
 from aquamend.recovery import NoReceipt, Perform, Receipt, Robot, RunProbe, Session, Stop, Stoppable, Verify, Verifying
 from aquamend.recovery.acts import Act, Finish, Redo
-from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY
-from aquamend.recovery.thinking import settled
+from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY, in_a_thread
 from aquamend.text import listed
-
-T = TypeVar("T")
 
 Do = RunProbe | Perform
 About = Stop | Verify
@@ -86,19 +83,19 @@ class Calls:
         elif request.number not in self._begun:
             self._halting, self._halted = None, False
             method = self._robot.measure if isinstance(request, RunProbe) else self._robot.perform
-            self._doing = self._answered(request, thought(partial(method, request.act), name=str(request.act)))
+            self._doing = self._answered(request, in_a_thread(partial(method, request.act), name=str(request.act)))
 
     def halt(self, act: Act) -> None:
         """Have the robot stop an act, where it can."""
         with self._lock:
             if self.moving and not self._halted and isinstance(self._robot, Stoppable):
-                self._halting, self._halted = (act, thought(partial(self._robot.stop, act))), True
+                self._halting, self._halted = (act, in_a_thread(partial(self._robot.stop, act))), True
 
     def _stopped(self, act: Act) -> Future[Any]:
         """Have the robot stop an act, unless it does so already."""
         with self._lock:
             begun, self._halting, self._halted = self._halting, None, True
-            return begun[1] if begun and begun[0] == act else thought(partial(self._robot.stop, act))
+            return begun[1] if begun and begun[0] == act else in_a_thread(partial(self._robot.stop, act))
 
     def attend(self, request: About) -> None:
         """Have the robot stop or verify an act, where it can."""
@@ -107,11 +104,11 @@ class Calls:
         if isinstance(request, Verify):
             able = isinstance(self._robot, Verifying)
             method = self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY)
-            self._answered(request, thought(partial(method, request.act)))
+            self._answered(request, in_a_thread(partial(method, request.act)))
         elif isinstance(self._robot, Stoppable):
             self._answered(request, self._stopped(request.act))
         else:
-            self._answered(request, thought(lambda: NoReceipt(CANNOT_STOP)))
+            self._answered(request, in_a_thread(lambda: NoReceipt(CANNOT_STOP)))
 
     def _answered(self, request: Do | About, answer: Future[Any]) -> Future[Any]:
         self._begun.add(request.number)
@@ -229,10 +226,3 @@ def check_complete(problem: Problem, acts: Mapping[str, Behaviour]) -> None:
 def redone(problem: Problem) -> set[str]:
     """Return the texts of the acts that do actions again."""
     return {f"{Redo.kind}: {action.name}" for action in problem.graph.actions}
-
-
-def thought(call: Callable[[], T], name: str | None = None) -> Future[T]:
-    """Call in a thread of its own."""
-    answer: Future[T] = Future()
-    threading.Thread(target=settled, args=(call, answer), name=name, daemon=True).start()
-    return answer

@@ -39,8 +39,8 @@ from aquamend.recovery import (
     Wait,
 )
 from aquamend.recovery.acts import Act, Declare, Finish, HandOver, Redo
+from aquamend.recovery.clock import Time
 from aquamend.recovery.drivers import POLL_S
-from aquamend.recovery.replies import Time
 from aquamend.text import quantity
 
 PREEMPTED: Final = "the tree has gone elsewhere"

@@ -32,8 +32,7 @@ from aquamend.recovery.events import (
 )
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import journal_file, seals
-from aquamend.recovery.log.seals import Mark
-from aquamend.recovery.log.stored import (
+from aquamend.recovery.log.log import (
     READ_AT_ONCE,
     Problems,
     SessionLine,
@@ -43,6 +42,7 @@ from aquamend.recovery.log.stored import (
     status_after,
     storable,
 )
+from aquamend.recovery.log.seals import Mark
 from aquamend.recovery.plain import event_from_data, from_json
 
 
