@@ -15,8 +15,8 @@ from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.log.log import SessionLine
 from aquamend.recovery.plain import request_to_data, to_json
 from aquamend.recovery.requests import AlarmRaised, Answer, Observe, Settle
-from aquamend.serve.conducting import Conducted, Conductor
 from aquamend.serve.questions import Situation
+from aquamend.serve.service import Conducted, Conductor
 from aquamend.story.of_session import Telling, moment_line
 
 POLL_S = 0.25
@@ -146,20 +146,16 @@ class Followed:
         """Return how the session stands, with what it wants where it is conducted here."""
         if self.telling.now is None or self.first is None or self.last is None:
             raise AquaMendError(f"session {self.name!r} has no events")
-        return {**_view(self.telling.now, self.name, here), **_times(self.first, self.last)}
+        return _view(self.telling.now, self.name, here, self.first, self.last)
 
 
 def session_view(entries: list[Entry], name: str, here: Conducted | None) -> dict[str, Any]:
     """Return how a session of these events stands."""
     now = Recovery.of([entry.event for entry in entries], name)
-    return {**_view(now, name, here), **_times(entries[0], entries[-1])}
+    return _view(now, name, here, entries[0], entries[-1])
 
 
-def _times(first: Entry, last: Entry) -> dict[str, Any]:
-    return {"started": first.time, "updated": last.time, "events": last.number}
-
-
-def _view(now: Recovery, name: str, here: Conducted | None) -> dict[str, Any]:
+def _view(now: Recovery, name: str, here: Conducted | None, first: Entry, last: Entry) -> dict[str, Any]:
     beliefs = zip(now.state.problem.graph.beliefs, now.state.failure_probabilities.tolist(), strict=True)
     asked = now.asked
     return {
@@ -176,6 +172,9 @@ def _view(now: Recovery, name: str, here: Conducted | None) -> dict[str, Any]:
         "beliefs": {belief.name: json_number(q) for belief, q in beliefs},
         "ending": None if now.ending is None else now.ending.value,
         "reason": now.reason,
+        "started": first.time,
+        "updated": last.time,
+        "events": last.number,
     }
 
 
