@@ -36,9 +36,8 @@ from aquamend.recovery.events import Entry
 from aquamend.recovery.plain import line_from_data
 from aquamend.serve.problem_details import refusal_of
 from aquamend.story.of_decision import brief
-from aquamend.story.of_session import session_story
+from aquamend.story.of_session import replayed, replayed_data, session_story
 from aquamend.story.reasons import certificate, flips, reasons
-from aquamend.story.replaying import replayed, replayed_data
 from aquamend.story.view import view_of
 
 KEPT = 8

@@ -123,7 +123,7 @@ class StoryPrinter:
         """Print recoveries from the same alarm side by side."""
         from rich.table import Table
 
-        from aquamend.story.comparing import comparison
+        from aquamend.story.story import comparison
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
         table.add_column("")

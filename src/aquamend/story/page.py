@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from aquamend.recovery.acts import charged
-from aquamend.story.comparing import comparison
-from aquamend.story.story import Story
+from aquamend.story.story import Story, comparison
 from aquamend.text import percent, quantity, shown
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from aquamend.codec import Loss, write
 from aquamend.decision.sensitivity.knobs import Knob, knobs_of
 from aquamend.policies.decision_report import DecisionReport, why_illegal
 from aquamend.problem.model.kernels import Outcomes, Readings
-from aquamend.story.believed import edges_of, hypotheses, nodes_of
-from aquamend.story.of_decision import choice_of
+from aquamend.story.of_decision import choice_of, edges_of, hypotheses, nodes_of
 from aquamend.story.story import Choice, Node
 
 FORMAT = "aquamend-view/1"

@@ -7,14 +7,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from aquamend.codec import json_number
-from aquamend.errors import AquaMendError, ForeignSession, UnknownName, UsedName
+from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UnknownName, UsedName
 from aquamend.files import parse_problem
 from aquamend.problem import Problem
 from aquamend.recovery.acts import charged
@@ -246,6 +247,80 @@ class Problems:
                 event_from_data(data, problem=self.of(data["problem"], problem))
             texts.append(to_json(data))
         return texts, problem
+
+
+class SqlStore:
+    """What stores in SQL databases do alike: each problem is kept once, and what cannot be read again is damage."""
+
+    _TABLES: ClassVar[str] = ""
+    """What stands before the names of tables."""
+    _VALUE: ClassVar[str] = "?"
+    """Where a value stands in a query."""
+
+    def __init__(self, where: Path | str, *, read_only: bool) -> None:
+        self._where, self._problems = where, Problems()
+        self.read_only = read_only
+        """Whether nothing can be written through it."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words that may be shown."""
+        return str(self._where)
+
+    def close(self) -> None:
+        """Close it; nothing is lost without that."""
+        raise NotImplementedError
+
+    def _query(self, sql: str, *values: object) -> list[Any]:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _must_write(self) -> None:
+        if self.read_only:
+            raise BadJournal(self._where, "was opened to read only", "open it to write")
+
+    def _may_delete(self, session: str, status: str, force: bool) -> None:
+        if not (force or Status(status).ended):
+            raise AquaMendError(f"session {session!r} has not ended ({status}); resume it, or delete it by force")
+
+    def _event(self, session: str, number: int, text: str, missing: Callable[[str], AquaMendError]) -> Event:
+        """Return the event of a text; ``missing`` says what it means where its problem is not there."""
+        with self._sound(session, number):
+            data = from_json(text)
+        digest = data.get("problem") if isinstance(data, dict) else None
+        problem = self._problem(digest, missing) if isinstance(digest, str) else None
+        with self._sound(session, number):
+            return event_from_data(data, problem=problem)
+
+    @contextmanager
+    def _sound(self, session: str, number: int) -> Iterator[None]:
+        try:
+            yield
+        except AquaMendError as error:
+            raise self._damaged(f"event {number} of session {session!r}: {error}") from error
+
+    def _problem(self, digest: str, missing: Callable[[str], AquaMendError]) -> Problem:
+        if (known := self._problems.known(digest)) is not None:
+            return known
+        sql = f"SELECT data FROM {self._TABLES}problems WHERE digest = {self._VALUE}"
+        for (text,) in self._query(sql, storable(digest)):
+            if isinstance(text, str) and digest_of(text) == digest:
+                return self._problems.of(digest, text)
+        raise missing(f"the problem {digest[:12]} is not what was written")
+
+    def _unknown(self, session: str) -> UnknownName:
+        names = self._query(f"SELECT name FROM {self._TABLES}sessions ORDER BY id DESC LIMIT 21")
+        return UnknownName("session", str(session), [str(name) for (name,) in names])
+
+    def _damaged(self, what: str) -> BadJournal:
+        return BadJournal(self._where, f"is damaged ({what})", "restore it from a copy")
 
 
 def digest_of(text: str) -> str:
