@@ -8,7 +8,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 from tests.fleet.conftest import ALONE
-from tests.recovery.log.test_journal import HandsOver, in_child, logged
+from tests.recovery.test_journal import HandsOver, in_child, logged
 from tests.waiting import PATIENCE_S
 
 from aquamend.adapters.postgres import PostgresLog, database

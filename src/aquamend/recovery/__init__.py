@@ -28,8 +28,8 @@ from aquamend.recovery.drivers import (
 )
 from aquamend.recovery.events import Ending
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log.journal import Journal
-from aquamend.recovery.log.log import Log, MemoryLog, SessionLine, SharedLog, Status, Store, approve, followed, settle
+from aquamend.recovery.journal import Journal
+from aquamend.recovery.log import Log, MemoryLog, SessionLine, SharedLog, Status, Store, approve, followed, settle
 from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.recovery.robot import (
     AsyncRobot,

@@ -22,7 +22,7 @@ from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies.policy import Policy
 from aquamend.recovery.acts import Act, Measure
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log.log import Log, SharedLog
+from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import Decide, End, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.recovery.robot import AsyncRobot, Judged, Robot, Simulated, Stoppable, Verifying
 from aquamend.recovery.safety_rules import UNATTENDED, Rules

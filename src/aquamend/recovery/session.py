@@ -56,7 +56,7 @@ from aquamend.recovery.events import (
     Unknown,
 )
 from aquamend.recovery.history import Phase, Recovery, closing, lapsed, time_limit, token_of
-from aquamend.recovery.log.log import Log, SharedLog
+from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import (
     AlarmRaised,
     Answer,

@@ -12,7 +12,7 @@ from aquamend.codec import Amount, Name, Whole, json_number
 from aquamend.errors import AquaMendError, InvalidData, StaleReply
 from aquamend.recovery import NoReceipt, Receipt, Recovery, Rules, Session, Status, Store
 from aquamend.recovery.events import Ended, Entry
-from aquamend.recovery.log.log import SessionLine
+from aquamend.recovery.log import SessionLine
 from aquamend.recovery.plain import request_to_data, to_json
 from aquamend.recovery.requests import AlarmRaised, Answer, Observe, Settle
 from aquamend.serve.questions import Situation

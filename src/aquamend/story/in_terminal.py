@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from aquamend.recovery.events import Entry
     from aquamend.recovery.history import Recovery
-    from aquamend.recovery.log.log import SessionLine
+    from aquamend.recovery.log import SessionLine
     from aquamend.story.story import Choice, Moment, Story
 
 STYLES = {

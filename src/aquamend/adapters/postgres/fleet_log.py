@@ -16,7 +16,7 @@ from aquamend.errors import AquaMendError, BadArgument, ForeignSession, HeldSess
 from aquamend.recovery.clock import Instant
 from aquamend.recovery.events import Alarmed, Approved, Asked, Ended, Entry, Event, Resumed, Settled
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log.log import (
+from aquamend.recovery.log import (
     READ_AT_ONCE,
     SessionLine,
     SqlStore,

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UsedName
+from aquamend.recovery import journal_file, seals
 from aquamend.recovery.clock import EARLIEST, LATEST
 from aquamend.recovery.events import (
     Alarmed,
@@ -29,8 +30,7 @@ from aquamend.recovery.events import (
     Event,
 )
 from aquamend.recovery.history import Recovery
-from aquamend.recovery.log import journal_file, seals
-from aquamend.recovery.log.log import (
+from aquamend.recovery.log import (
     READ_AT_ONCE,
     SessionLine,
     SqlStore,
@@ -40,7 +40,7 @@ from aquamend.recovery.log.log import (
     status_after,
     storable,
 )
-from aquamend.recovery.log.seals import Mark
+from aquamend.recovery.seals import Mark
 
 
 @dataclass(slots=True)
