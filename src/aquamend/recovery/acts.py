@@ -110,8 +110,6 @@ def in_plain_types(receipt: Receipt) -> Receipt:
 
     A finding that is neither a text nor a finite number is written in words.
     """
-    if _is_plain(receipt):
-        return receipt
     finding = receipt.finding
     if finding is not None and not isinstance(finding, str):
         finding = float(finding) if math.isfinite(finding) and not isinstance(finding, bool) else str(finding)
@@ -126,21 +124,6 @@ def in_plain_types(receipt: Receipt) -> Receipt:
         finding=finding,
         alarm=bool(receipt.alarm),
         parts=tuple(in_plain_types(part) for part in receipt.parts),
-    )
-
-
-def _is_plain(receipt: Any) -> bool:
-    """Whether a receipt is in plain types as it stands, as those of our own robots are."""
-    finding = receipt.finding
-    return (
-        type(receipt.charge) is Charge
-        and type(receipt.what) is str
-        and type(receipt.cost) is float
-        and all(moment is None or type(moment) is float for moment in (receipt.start_s, receipt.end_s))
-        and type(receipt.succeeded) is type(receipt.alarm) is bool
-        and (finding is None or type(finding) is str or (type(finding) is float and math.isfinite(finding)))
-        and type(receipt.parts) is tuple
-        and all(map(_is_plain, receipt.parts))
     )
 
 

@@ -187,10 +187,10 @@ def _called(robot: Robot, request: _ToCall) -> Future[Any]:
     return answer
 
 
-def _reply(session: Session, number: int, answer: Future[Any]) -> None:
+def _reply(session: Session, number: int, answer: Future[Any] | asyncio.Future[Any]) -> None:
     """Hand over what a robot returned or raised; what ends the program ends it here."""
-    error = answer.exception()
-    if error is not None and not isinstance(error, Exception):
+    error = NoReceipt("it was cancelled") if answer.cancelled() else answer.exception()
+    if isinstance(error, BaseException) and not isinstance(error, Exception):
         raise error
     with contextlib.suppress(StaleReply):  # stopped, verified or settled meanwhile
         session.reply(answer.result() if error is None else error, to=number)
@@ -258,7 +258,7 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
                 if isinstance(request, Decide):
                     session.decide()
                 elif (answered := next((n for n, one in tasks.items() if one.done()), None)) is not None:
-                    _reply_async(session, answered, tasks.pop(answered))
+                    _reply(session, answered, tasks.pop(answered))
                 elif isinstance(request, Stop) and not isinstance(robot, Stoppable):
                     await _cancelled(session, request, tasks, robot)
                 elif isinstance(request, _ToCall) and request.number not in started:
@@ -284,14 +284,6 @@ def _begun(call: _Call, act: Act) -> asyncio.Future[Any]:
         return asyncio.ensure_future(call(act))
     answer = in_a_thread(partial(call, act), name=str(act))
     return asyncio.ensure_future(_awaited(asyncio.wrap_future(answer)))
-
-
-def _reply_async(session: Session, number: int, task: asyncio.Future[Any]) -> None:
-    error = NoReceipt("it was cancelled") if task.cancelled() else task.exception()
-    if isinstance(error, BaseException) and not isinstance(error, Exception):
-        raise error
-    with contextlib.suppress(StaleReply):
-        session.reply(task.result() if error is None else error, to=number)
 
 
 async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.Future[Any]], robot: Any) -> None:
@@ -342,7 +334,7 @@ async def _stop_before_leaving_async(
     await asyncio.wait([stopping], timeout=request.timeout_s if math.isfinite(request.timeout_s) else None)
     if stopping.done():
         with contextlib.suppress(Exception):  # what led here matters more
-            _reply_async(session, number, stopping)
+            _reply(session, number, stopping)
     else:
         stopping.cancel()
 

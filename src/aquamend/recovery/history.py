@@ -440,15 +440,9 @@ SLACK_S = 1.0
 
 def time_limit(now: Recovery) -> float:
     """Return how long what is asked of the act under way may take, in seconds."""
-    if now.act is None:
+    if now.act is None or now.phase is Phase.UNKNOWN:
         return math.inf
-    match now.phase:
-        case Phase.UNDER_WAY | Phase.AWAITED:
-            return now.rules.timeout(now.act)
-        case Phase.STOPPING | Phase.LOST:
-            return now.rules.stop_s
-        case Phase.UNKNOWN:
-            return math.inf
+    return now.rules.timeout(now.act) if now.phase in (Phase.UNDER_WAY, Phase.AWAITED) else now.rules.stop_s
 
 
 def closing(now: Recovery, clock: Instant) -> Ended | Decided | None:

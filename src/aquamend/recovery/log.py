@@ -170,11 +170,13 @@ class Store(Log, Protocol):
 
     def __enter__(self) -> Self:
         """Return it, to be closed at the end of the block."""
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it."""
+        self.close()
 
 
 def status_after(event: Event, before: Status) -> Status:
@@ -249,7 +251,7 @@ class Problems:
         return texts, problem
 
 
-class SqlStore:
+class SqlStore(Store):
     """What stores in SQL databases do alike: each problem is kept once, and what cannot be read again is damage."""
 
     _TABLES: ClassVar[str] = ""
@@ -267,20 +269,8 @@ class SqlStore:
         """Where it is, in words that may be shown."""
         return str(self._where)
 
-    def close(self) -> None:
-        """Close it; nothing is lost without that."""
-        raise NotImplementedError
-
     def _query(self, sql: str, *values: object) -> list[Any]:
         raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _must_write(self) -> None:
         if self.read_only:

@@ -352,13 +352,7 @@ class Session:
     def decide(self, *, at: Time = None) -> Request:
         """Decide here and now, where a decision is asked for."""
         thought = self.deliberation
-        try:
-            answer: Decided | Exception = thought.compute()
-        except Exception as error:
-            if self.strict:
-                raise
-            answer = error
-        return self.reply(answer, to=thought.number, at=at)
+        return self.reply(self._thought(thought), to=thought.number, at=at)
 
     def _of_another(self, answer: Reply) -> bool:
         """Whether a receipt is of an act that has ended already, and so comes late; nothing else may begin on it."""
@@ -572,7 +566,7 @@ class Session:
             elif self.decide_apart:
                 return Decide(self._count)
             else:
-                self._decide_here()
+                self._choose(self._thought(self._deliberation(self._count)))
 
     @property
     def _count(self) -> int:
@@ -627,16 +621,14 @@ class Session:
             raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
         return last
 
-    def _decide_here(self) -> None:
-        thought = self._deliberation(self._count)
-        if self.strict:
-            self._note(thought.compute())
-            return
+    def _thought(self, thought: Deliberation) -> Decided | NoReceipt:
+        """Let the policy decide; whatever it raises, the robot must not be left standing, unless all is raised."""
         try:
-            choice: Decided | NoReceipt = thought.compute()
-        except Exception as error:  # noqa: BLE001 - whatever a policy does, the robot must not be left standing
-            choice = NoReceipt(f"{type(error).__name__}: {error}")
-        self._choose(choice)
+            return thought.compute()
+        except Exception as error:
+            if self.strict:
+                raise
+            return NoReceipt(f"{type(error).__name__}: {error}")
 
     def _choose(self, choice: Decided | NoReceipt) -> None:
         if isinstance(choice, Decided):

@@ -33,7 +33,6 @@ from aquamend.serve.guarding import MOST_DRAINED, Door, DoorKeeper
 from aquamend.serve.problem_details import MEDIA_TYPE, Refusal, Refused, malformed, refusal, refusal_of
 from aquamend.serve.routes import ROUTES, RequestRead, Route
 from aquamend.serve.service import Service
-from aquamend.serve.worker_pool import NotAnswered
 
 log = logging.getLogger("aquamend.serve")
 
@@ -122,8 +121,6 @@ class _Endpoint:
             return Response(to_json(answer), route.status, media_type="application/json")
         except (ClientDisconnect, asyncio.CancelledError):
             raise
-        except NotAnswered as error:
-            return _refused(error.refusal)
         except Exception as error:
             found = refusal_of(error)
             if found.status >= 500 and not isinstance(error, Refused):
@@ -135,7 +132,7 @@ async def _sent(request: Request, most: int) -> Mapping[str, Any]:
     """Return the JSON object that was sent, if it is no larger than allowed and comes in time."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "wrong-type", f"the body is {kind[:100]!r}; send 'application/json'")
+        raise Refused(refusal(415, "wrong-type", f"the body is {kind[:100]!r}; send 'application/json'"))
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_S):
@@ -146,9 +143,9 @@ async def _sent(request: Request, most: int) -> Mapping[str, Any]:
                 elif size > MOST_DRAINED * most:
                     break
     except TimeoutError:
-        raise Refused(408, "too-slow", f"the request has not come within {BODY_S:g} s") from None
+        raise Refused(refusal(408, "too-slow", f"the request has not come within {BODY_S:g} s")) from None
     if size > most:
-        raise Refused(413, "too-large", f"a request may have at most {most:,} bytes")
+        raise Refused(refusal(413, "too-large", f"a request may have at most {most:,} bytes"))
     data = from_json(b"".join(parts))
     if not isinstance(data, Mapping):
         raise InvalidData("request", "it is no JSON object; give keys and values")

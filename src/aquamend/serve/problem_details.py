@@ -66,9 +66,9 @@ class Refusal:
 class Refused(AquaMendError):
     """A request that is not carried out, and the document that says why."""
 
-    def __init__(self, status: int, kind: str, detail: str, *, retry_after_s: int | None = None) -> None:
-        self.refusal = refusal(status, kind, detail, retry_after_s=retry_after_s)
-        super().__init__(detail)
+    def __init__(self, found: Refusal) -> None:
+        self.refusal = found
+        super().__init__(found.detail)
 
 
 def refusal(

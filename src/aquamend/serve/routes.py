@@ -23,7 +23,7 @@ from aquamend.recovery.events import Ended, Entry
 from aquamend.recovery.plain import line_to_data, session_schema, to_json
 from aquamend.recovery.requests import Cancel
 from aquamend.serve import sessions
-from aquamend.serve.problem_details import Refused, refusal_of
+from aquamend.serve.problem_details import Refused, refusal, refusal_of
 from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
 from aquamend.serve.service import Conducted, Service
 from aquamend.story.story import story_schema
@@ -93,7 +93,9 @@ class RequestRead:
         try:
             await asyncio.wait([doing, *leaving], return_when=asyncio.FIRST_COMPLETED)
             if not doing.done():
-                raise Refused(503, "stopping", "the service is being stopped; ask again later", retry_after_s=5)
+                raise Refused(
+                    refusal(503, "stopping", "the service is being stopped; ask again later", retry_after_s=5)
+                )
             return doing.result()
         finally:
             for one in (doing, *leaving):
@@ -209,7 +211,7 @@ async def keep_problem(asked: RequestRead) -> Answer:
     """Keep a sound problem under a name, for `kept` in other requests."""
     service, name = asked.service, asked.path["name"]
     if asked.body.kept is not None:
-        raise Refused(422, "makes-no-sense", "give the problem itself, under the key 'problem'")
+        raise Refused(refusal(422, "makes-no-sense", "give the problem itself, under the key 'problem'"))
     work = service.workers.ask("check", dict(asked.data), seconds=service.limits.seconds)
     await asked.unless_gone(work)
     service.keep(name, asked.body.problem)
@@ -347,7 +349,7 @@ async def live_sessions(asked: RequestRead) -> Answer:
 def _stream(asked: RequestRead, messages: AsyncIterator[bytes]) -> Response:
     service = asked.service
     if service.streams >= service.limits.streams:
-        raise Refused(503, "too-many-streams", f"{service.streams} follow live already", retry_after_s=5)
+        raise Refused(refusal(503, "too-many-streams", f"{service.streams} follow live already", retry_after_s=5))
     return StreamingResponse(_until_gone(asked, messages), media_type="text/event-stream")
 
 
@@ -388,7 +390,7 @@ def _conducted(asked: RequestRead) -> Conducted:
     if found is None:
         next(asked.service.journal.read(name))  # refused if there is none of that name
         what = f"session {name!r} is not conducted here, or has ended; if nobody conducts it any more, resume it"
-        raise Refused(409, "not-conducted", what)
+        raise Refused(refusal(409, "not-conducted", what))
     return found
 
 

@@ -23,7 +23,7 @@ from aquamend.policies.registry import registered
 from aquamend.recovery import Recovery, Rules, Session, Store
 from aquamend.recovery.drivers import in_a_thread, let_go
 from aquamend.recovery.requests import Decide, End, NoReceipt, Request, Wait
-from aquamend.serve.problem_details import Refused
+from aquamend.serve.problem_details import Refused, refusal
 from aquamend.serve.questions import Situation, in_time, problem_of, state_of
 from aquamend.serve.worker_pool import Workers
 
@@ -192,7 +192,9 @@ class Conductor:
     def _resumed(self, name: str) -> Session:
         now = Recovery.of([entry.event for entry in self.journal.read(name)], name)
         if now.ending is not None:
-            raise Refused(409, "ended", f"session {name!r} has ended ({now.ending}); there is nothing to resume")
+            raise Refused(
+                refusal(409, "ended", f"session {name!r} has ended ({now.ending}); there is nothing to resume")
+            )
         return Session.resume(self.journal, name, policy=registered(now.policy), decide_apart=True)
 
     async def _taken_up(self, name: str | None, make: Callable[[], Session]) -> Conducted:
@@ -200,7 +202,7 @@ class Conductor:
             raise UsedName(name, "it is conducted here")
         if self.count + len(self._beginning) >= self._most:
             what = f"{self._most} sessions are under way here, and no more may be; end some of them"
-            raise Refused(503, "too-many-sessions", what, retry_after_s=5)
+            raise Refused(refusal(503, "too-many-sessions", what, retry_after_s=5))
         mark = name or f"\n{id(make)}"  # no session has such a name
         self._beginning.add(mark)
         try:
@@ -274,7 +276,9 @@ class Service:
         """Keep a sound problem under a name; return whether it is a new one."""
         new = name not in self.problems
         if new and len(self.problems) >= self.limits.problems:
-            raise Refused(409, "too-many-problems", f"{self.limits.problems} problems are kept; delete some of them")
+            raise Refused(
+                refusal(409, "too-many-problems", f"{self.limits.problems} problems are kept; delete some of them")
+            )
         self.problems[name] = written
         return new
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from aquamend import deadline
 from aquamend.codec import load
-from aquamend.errors import AquaMendError
-from aquamend.serve.problem_details import Refusal, Refused, refusal_of
+from aquamend.serve.problem_details import Refusal, Refused, refusal, refusal_of
 from aquamend.serve.questions import QUESTIONS
 
 READY = b"ready\n"
@@ -34,14 +33,6 @@ MEMORY = 4_000_000_000
 """Bytes that one process may hold."""
 LONGEST = 64 * 1024 * 1024
 """Most bytes of an answer."""
-
-
-class NotAnswered(AquaMendError):
-    """A refusal that a process has given."""
-
-    def __init__(self, found: Refusal) -> None:
-        self.refusal = found
-        super().__init__(found.detail)
 
 
 class Workers:
@@ -60,7 +51,7 @@ class Workers:
     async def ask(self, question: str, data: Any, *, seconds: float) -> dict[str, Any]:
         """Return the answer; cancelled, the question is given up, and its process with it unless it ends soon."""
         if self._asked >= self._most:
-            raise Refused(503, "busy", f"{self._asked} questions wait for an answer already", retry_after_s=1)
+            raise Refused(refusal(503, "busy", f"{self._asked} questions wait for an answer already", retry_after_s=1))
         self._asked += 1
         begun = asyncio.Event()
         answering = asyncio.create_task(
@@ -93,7 +84,9 @@ class Workers:
                 said = await _said(process, line)
             finished = said.endswith(b"\n")
         except TimeoutError:
-            raise Refused(504, "out-of-time", f"no answer within {seconds:g} s; make the problem smaller") from None
+            raise Refused(
+                refusal(504, "out-of-time", f"no answer within {seconds:g} s; make the problem smaller")
+            ) from None
         except (ValueError, BrokenPipeError, ConnectionResetError):  # more than may be answered, or it has ended
             said = b""
         finally:
@@ -102,10 +95,12 @@ class Workers:
             else:
                 await self._end(process)
         if not finished:
-            raise Refused(422, "beyond-computing", "it takes more memory than a request may have; make it smaller")
+            raise Refused(
+                refusal(422, "beyond-computing", "it takes more memory than a request may have; make it smaller")
+            )
         answer = json.loads(said)
         if "refusal" in answer:
-            raise NotAnswered(load(Refusal, answer["refusal"]))
+            raise Refused(load(Refusal, answer["refusal"]))
         found: dict[str, Any] = answer["answer"]
         return found
 
@@ -130,7 +125,7 @@ class Workers:
             raise
         if said != READY:
             await self._end(process)
-            raise Refused(500, "broken", "a process that computes could not be started; the log says why")
+            raise Refused(refusal(500, "broken", "a process that computes could not be started; the log says why"))
         return process
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
