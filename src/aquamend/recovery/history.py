@@ -135,6 +135,12 @@ class Recovery:
     """Why it ended so, or why it is handed over."""
     session: str = ""
     """Its name in a journal."""
+    count: int = 1
+    """How many events have made it so, the alarm included."""
+    number: int = 0
+    """That of the event since which the same thing is asked for."""
+    act_number: int = 0
+    """That of the event with which the act began."""
 
     @classmethod
     def begun(cls, alarmed: Alarmed, session: str = "") -> Recovery:
@@ -205,6 +211,18 @@ class Recovery:
 
     def after(self, event: Event) -> Recovery:
         """Return the recovery after one more event; an ``AquaMendError`` where it cannot have come next."""
+        then, count = self._after(event), self.count + 1
+        match event:
+            case Intended():
+                return then._but(count=count, number=count, act_number=count)
+            case Asked() | Stopping() | NotStopped() | Resumed():
+                return then._but(count=count, number=count)
+            case Lost() if then.phase is Phase.LOST:
+                return then._but(count=count, number=count)
+            case _:
+                return then._but(count=count)
+
+    def _after(self, event: Event) -> Recovery:
         if self.ending is not None:
             raise AquaMendError(f"the session has ended ({self.ending}), and then comes {type(event).__name__!r}")
         match event:
@@ -247,7 +265,8 @@ class Recovery:
         """Return the same with other values in these fields: as ``replace`` does, but many times a recovery."""
         other = object.__new__(Recovery)
         other.__dict__.update(self.__dict__, **fields)
-        other.__dict__.pop("state", None)  # it is derived
+        if "decided_at" in fields or "changes" in fields:
+            other.__dict__.pop("state", None)  # it is derived from these
         return other
 
     # What is decided and asked.
@@ -475,13 +494,13 @@ def lapsed(allowed: Approved, rules: Rules, clock: Instant) -> str:
     return ""
 
 
-def token_of(act: Act, now: Recovery, number: int) -> str:
-    """Return a digest of an act and of what it rests on: what was done, heard and declared before event ``number``.
+def token_of(act: Act, now: Recovery) -> str:
+    """Return a digest of an act and of what it rests on: all that was done, heard and declared before it.
 
     A session of the same name, begun at another time, asks other questions.
     """
     rests_on = [
-        now.session, write(now.began, complete=True), number, write(act, Act, complete=True), now.state.alarms,
+        now.session, write(now.began, complete=True), now.count, write(act, Act, complete=True), now.state.alarms,
         [str(o) for o in now.state.evidence], [str(new) for new in now.declared.values()], len(now.receipts),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(rests_on, default=str).encode()).hexdigest()[:12]

@@ -98,7 +98,6 @@ class Session:
         tracker: Tracker | None = None,
         strict: bool = False,
         decide_apart: bool = False,
-        events: int = 0,
     ) -> None:
         """Use ``begin`` or ``resume``."""
         self.policy, self.log, self.tracker = policy, log, tracker
@@ -108,16 +107,14 @@ class Session:
         self._lock = threading.RLock()
         self._now = recovery
         """The recovery as it stands."""
-        self._events, self._waiting = events, list[Event]()
-        """How many events are in the log, and those that are not there yet."""
+        self._waiting = list[Event]()
+        """Events that are not in the log yet."""
         self._taken: list[tuple[Act, Receipt]] = []
         """What the tracker will hear of once it is in the log."""
         self._over: set[str] = set()
         """Acts that have ended here: a receipt of one of them may come twice, or late."""
         self._clock = self._since = self._act_began = recovery.began
         """The time; when what is asked for was first asked for; and when the act under way began."""
-        self._number = self._act_number = 0
-        """Numbers of what is asked for, and of the act under way."""
         self._request: Request = Decide(0)
         self._kept = self._standing
         """All of this as it stands in the log."""
@@ -170,10 +167,7 @@ class Session:
             recovery = Recovery.of([entry.event for entry in log.read(name)], name)
         else:
             recovery = Recovery.begun(first)
-        session = cls(
-            recovery, policy, log=log, tracker=tracker, strict=strict,
-            decide_apart=decide_apart, events=1,
-        )  # fmt: skip
+        session = cls(recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart)
         session.tick(now)
         return session
 
@@ -194,13 +188,10 @@ class Session:
         recovery = Recovery.of([entry.event for entry in entries], name)
         if policy is None:  # what has ended needs nobody to decide
             policy = _by_name(recovery.policy if recovery.ending is None else "best")
-        session = cls(
-            recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart, events=len(entries)
-        )
+        session = cls(recovery, policy, log=log, tracker=tracker, strict=strict, decide_apart=decide_apart)
         session._since = now = as_instant(at)  # whatever is asked for now has its time from now on
         if recovery.act is not None:
-            last = next(entry for entry in reversed(entries) if isinstance(entry.event, Intended))
-            session._act_number, session._act_began = last.number, Instant(last.time)
+            session._act_began = Instant(entries[recovery.act_number - 1].time)
         session._kept = session._standing
         session._call(now, session._take_up)
         return session
@@ -364,9 +355,9 @@ class Session:
         act, request, phase = self._now.act, self._request, self._now.phase
         current = to == request.number
         match answer:
-            case Receipt() if act is not None and self._act_number <= to <= request.number:
+            case Receipt() if act is not None and self._now.act_number <= to <= request.number:
                 self._take(act, self._stamped(answer))
-            case NoReceipt(why) if act is not None and to == self._act_number:
+            case NoReceipt(why) if act is not None and to == self._now.act_number:
                 self._call_ended(act, why)
             case NoReceipt(why) if act is not None and current and (request.kind, phase) == ("stop", Phase.STOPPING):
                 self._not_stopped(act, why)
@@ -384,7 +375,7 @@ class Session:
         if isinstance(act, Measure) and phase in (Phase.UNDER_WAY, Phase.AWAITED):
             self._take(act, self._stamped(act.failed(why)))  # a probe that does not answer does no harm
         elif phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING) or self._now.running:
-            self._lose(why, running=False)
+            self._note(Lost(why, running=False))
 
     def _not_stopped(self, act: Act, why: str) -> None:
         now = self._now
@@ -392,19 +383,9 @@ class Session:
             self._take(act, act.failed(now.why))
         elif now.running and now.preempted:
             self._note(NotStopped(why))
-            self._turn()
             self._since = self._act_began
         else:
-            self._lose(now.why, running=now.running)
-
-    def _lose(self, why: str, *, running: bool) -> None:
-        self._note(Lost(why, running))
-        if self._now.phase is Phase.LOST:
-            self._turn()
-
-    def _turn(self) -> None:
-        """Something else is asked for from now on."""
-        self._since, self._number = self._clock, self._count
+            self._note(Lost(now.why, now.running))
 
     def _give_up(self, act: Act) -> None:
         """Nobody can tell what became of an act: a person is asked, or called, or the recovery stops."""
@@ -461,7 +442,6 @@ class Session:
     def _interrupt(self, why: str) -> None:
         if self._now.act is not None and self._now.phase is Phase.UNDER_WAY:
             self._note(Stopping(why))
-            self._turn()
 
     # Time, and what a person has written.
 
@@ -502,16 +482,14 @@ class Session:
     def _take_up(self) -> None:
         if self._now.ending is None:
             self._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
-            self._turn()
 
     def _overdue(self, act: Act) -> None:
         now, rules = self._now, self._now.rules
         match now.phase:
             case Phase.UNDER_WAY:
                 self._note(Stopping(f"no receipt within {rules.timeout(act):g} s", overdue=True))
-                self._turn()
             case Phase.AWAITED:
-                self._lose(f"no receipt within {rules.timeout(act):g} s", running=True)
+                self._note(Lost(f"no receipt within {rules.timeout(act):g} s", running=True))
             case Phase.STOPPING:
                 self._not_stopped(act, f"the robot has not stopped it within {rules.stop_s:g} s")
             case Phase.LOST:
@@ -523,12 +501,11 @@ class Session:
         """Take in what a person has written into the log meanwhile."""
         if self.log is None or self._now.asked is None:
             return
-        for entry in self.log.read(self.name, after=self._events):
+        for entry in self.log.read(self.name, after=self._written):
             if not isinstance(entry.event, Approved | Settled):
                 self._rival = True
                 raise ForeignSession(self.name)
             self._now = self._now.after(entry.event)
-            self._events = entry.number
             self._kept = self._standing
 
     def _open(self) -> None:
@@ -551,12 +528,12 @@ class Session:
         while True:
             now = self._now
             if now.ending is not None:
-                return End(self._count, now.ending, now.reason)
+                return End(now.count, now.ending, now.reason)
             if now.act is not None:
                 if (wanted := self._about(now.act)) is not None:
                     return wanted
             elif now.asked is not None:
-                return Wait(self._number, now.asked.act, now.asked.reason, now.asked.token)
+                return Wait(now.number, now.asked.act, now.asked.reason, now.asked.token)
             elif now.cancelled is not None:
                 self._note(Ended(Ending.CANCELLED, now.cancelled))
             elif now.acts:
@@ -564,30 +541,31 @@ class Session:
             elif (last := self._closing()) is not None:
                 self._note(last)
             elif self.decide_apart:
-                return Decide(self._count)
+                return Decide(now.count)
             else:
-                self._choose(self._thought(self._deliberation(self._count)))
+                self._choose(self._thought(self._deliberation(now.count)))
 
     @property
-    def _count(self) -> int:
-        return self._events + len(self._waiting)
+    def _written(self) -> int:
+        """How many events are in the log."""
+        return self._now.count - len(self._waiting)
 
     def _about(self, act: Act) -> Request | None:
         """Return what is wanted of the act that has begun; None after asking a person."""
         now, stop_s = self._now, self._now.rules.stop_s
         match now.phase:
             case Phase.UNDER_WAY if isinstance(act, Measure):
-                return RunProbe(self._act_number, act, now.rules.timeout(act))
+                return RunProbe(now.act_number, act, now.rules.timeout(act))
             case Phase.UNDER_WAY:
-                return Perform(self._act_number, act, now.rules.timeout(act))
+                return Perform(now.act_number, act, now.rules.timeout(act))
             case Phase.STOPPING:
-                return Stop(self._number, act, now.why, stop_s)
+                return Stop(now.number, act, now.why, stop_s)
             case Phase.AWAITED:
-                return Wait(self._number, act, f"it cannot be stopped ({now.why}); its receipt is waited for")
+                return Wait(now.number, act, f"it cannot be stopped ({now.why}); its receipt is waited for")
             case Phase.LOST:
-                return Verify(self._number, act, now.why or GONE, stop_s)
+                return Verify(now.number, act, now.why or GONE, stop_s)
             case Phase.UNKNOWN if now.asked is not None:
-                return Wait(self._number, now.asked.act, now.asked.reason, now.asked.token, act)
+                return Wait(now.number, now.asked.act, now.asked.reason, now.asked.token, act)
             case Phase.UNKNOWN:
                 take_over = HandOver(f"nobody knows whether this was done: {act}", cost=now.state.problem.escalate_loss)
                 self._ask(take_over, f"{take_over.reason} ({now.why or GONE})")
@@ -607,12 +585,10 @@ class Session:
             self._note(Ended(Ending.STOPPED, f"{act}: {why}, and there is nobody to ask"))
         else:
             self._note(Intended(act))
-            self._turn()
-            self._act_number, self._act_began = self._number, self._clock
+            self._act_began = self._clock
 
     def _ask(self, act: Act, why: str) -> None:
-        self._note(Asked(act, why, token_of(act, self._now, self._count)))
-        self._turn()
+        self._note(Asked(act, why, token_of(act, self._now)))
 
     def _closing(self) -> Event | None:
         """Return what comes without the policy; None where it has to decide."""
@@ -643,16 +619,18 @@ class Session:
 
     def _note(self, event: Event) -> None:
         """Take an event in, to be written before anything is asked; one that makes no sense is refused."""
-        self._now = self._now.after(event)
+        before, self._now = self._now.number, self._now.after(event)
         self._waiting.append(event)
+        if self._now.number != before:  # something else is asked for from now on
+            self._since = self._clock
 
     def _write(self) -> None:
         if self.log is not None and self._waiting:
             try:
-                self.log.append(self.name, self._events, self._waiting, at=self._clock.wall)
+                self.log.append(self.name, self._written, self._waiting, at=self._clock.wall)
             except ForeignSession:
                 self._take_back()
-                since = [entry.event for entry in self.log.read(self.name, after=self._events)]
+                since = [entry.event for entry in self.log.read(self.name, after=self._written)]
                 if since and all(isinstance(event, Approved | Settled) for event in since):
                     raise _Overtaken from None
                 self._rival = True
@@ -660,7 +638,6 @@ class Session:
             except BaseException:
                 self._take_back()
                 raise
-        self._events += len(self._waiting)
         self._waiting.clear()
         self._kept = self._standing
         if self.tracker is not None:
@@ -669,12 +646,12 @@ class Session:
         self._taken.clear()
 
     @property
-    def _standing(self) -> tuple[Recovery, int, int, Instant, Instant]:
-        return self._now, self._number, self._act_number, self._since, self._act_began
+    def _standing(self) -> tuple[Recovery, Instant, Instant]:
+        return self._now, self._since, self._act_began
 
     def _take_back(self) -> None:
         """Go back to what stands in the log: what could not be written has not happened."""
-        self._now, self._number, self._act_number, self._since, self._act_began = self._kept
+        self._now, self._since, self._act_began = self._kept
         self._waiting.clear()
         self._taken.clear()
 
