@@ -23,6 +23,7 @@ from aquamend.recovery.clock import Time, as_instant
 from aquamend.recovery.events import Alarmed, Approved, Asked, Decided, Done, Ended, Entry, Event, Intended, Settled
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
+from aquamend.recovery.requests import Answer, Settle
 
 
 class Log(Protocol):
@@ -332,15 +333,21 @@ def approve(
     log: Log, session: str, *, token: str, granted: bool = True, by: str, note: str = "", at: Time = None
 ) -> Recovery:
     """Answer a question of a session, from any process; ``token`` names the question."""
-    return _said(log, session, Approved(granted, by, note, token, as_instant(at)))
+    return said_by_a_person(log, session, Answer(granted, by, token, note), at=at)
 
 
 def settle(log: Log, session: str, *, done: bool, by: str, note: str = "", at: Time = None) -> Recovery:
     """Say what became of an act of which the robot could not tell, from any process."""
-    return _said(log, session, Settled(done, by, note), at=at)
+    return said_by_a_person(log, session, Settle(done, by, note), at=at)
 
 
-def _said(log: Log, session: str, event: Approved | Settled, *, at: Time = None) -> Recovery:
+def said_by_a_person(log: Log, session: str, message: Answer | Settle, *, at: Time = None) -> Recovery:
+    """Write down what a person says to a session, from any process, and return what that makes of it."""
+    match message:
+        case Answer(granted, by, token, note):
+            event: Approved | Settled = Approved(granted, by, note, token, as_instant(at))
+        case Settle(done, by, note):
+            event = Settled(done, by, note)
     for last in (False, False, False, True):
         entries = list(log.read(session))
         after = Recovery.of([entry.event for entry in entries], session).after(event)

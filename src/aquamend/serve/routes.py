@@ -18,8 +18,9 @@ from aquamend.files import problem_schema
 from aquamend.policies import POLICIES
 from aquamend.policies.plan_tree import PlanTree, TwoPlans
 from aquamend.policies.registry import FAMILIES
-from aquamend.recovery import Session, approve, settle
+from aquamend.recovery import Session
 from aquamend.recovery.events import Ended, Entry
+from aquamend.recovery.log import said_by_a_person
 from aquamend.recovery.plain import line_to_data, session_schema, to_json
 from aquamend.recovery.requests import Cancel
 from aquamend.serve import sessions
@@ -287,24 +288,17 @@ def _message(name: str, summary: str) -> Handler:
     return _named(name, summary, say)
 
 
-async def answer(asked: RequestRead) -> Answer:
-    """Allow or refuse, as a person, what a session asks."""
-    said, name = asked.body, asked.path["session"]
+def _by_a_person(name: str, summary: str) -> Handler:
+    """Return what takes in what a person says, whichever program conducts the session."""
 
-    def elsewhere() -> object:
-        return approve(asked.service.journal, name, token=said.token, granted=said.granted, by=said.by, note=said.note)
+    async def say(asked: RequestRead) -> Answer:
+        if (found := _here(asked)) is not None:
+            await found.call(lambda session: session.receive(asked.body))
+        else:
+            await asyncio.to_thread(said_by_a_person, asked.service.journal, asked.path["session"], asked.body)
+        return await _standing(asked)
 
-    return await _by_a_person(asked, elsewhere)
-
-
-async def settle_session(asked: RequestRead) -> Answer:
-    """Say, as a person, what became of an act in doubt."""
-    said, name = asked.body, asked.path["session"]
-
-    def elsewhere() -> object:
-        return settle(asked.service.journal, name, done=said.done, by=said.by, note=said.note)
-
-    return await _by_a_person(asked, elsewhere)
+    return _named(name, summary, say)
 
 
 async def replay_session(asked: RequestRead) -> Answer:
@@ -400,15 +394,6 @@ async def _heard(asked: RequestRead, said: Callable[[Session], object]) -> Answe
     return await _after(asked, found, known=None)
 
 
-async def _by_a_person(asked: RequestRead, elsewhere: Callable[[], object]) -> Answer:
-    """Take in what a person says, whichever program conducts the session."""
-    if (found := _here(asked)) is not None:
-        await found.call(lambda session: session.receive(asked.body))
-    else:
-        await asyncio.to_thread(elsewhere)
-    return await _standing(asked)
-
-
 async def _after(asked: RequestRead, found: Conducted, *, known: int | None) -> Answer:
     """Return how a session stands once it wants something of the robot."""
     seconds = min(getattr(asked.query, "wait", 0.0), asked.service.limits.wait_s)
@@ -466,8 +451,11 @@ ROUTES = (
           body=sessions.ToObserve, query=WaitAtMost, faults=(409,)),
     Route("POST", f"{_ONE}/cancel", _message("cancel", "Call a recovery off."), VIEW,
           body=Cancel, query=WaitAtMost, faults=(409,)),
-    Route("POST", f"{_ONE}/answer", answer, VIEW, body=sessions.ToAnswer, faults=(409,)),
-    Route("POST", f"{_ONE}/settle", settle_session, VIEW, body=sessions.ToSettle, faults=(409,)),
+    Route("POST", f"{_ONE}/answer", _by_a_person("answer", "Allow or refuse, as a person, what a session asks."),
+          VIEW, body=sessions.ToAnswer, faults=(409,)),
+    Route("POST", f"{_ONE}/settle",
+          _by_a_person("settle_session", "Say, as a person, what became of an act in doubt."),
+          VIEW, body=sessions.ToSettle, faults=(409,)),
     Route("POST", f"{_ONE}/replay", replay_session, _keys("session", "policy", "steps", "happened"),
           body=sessions.ToReplay, faults=(504,)),
     Route("GET", f"{_ONE}/story", session_as_story, _keys("title", "moments", "updates", "receipts"), faults=(504,)),
