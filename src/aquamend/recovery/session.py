@@ -25,27 +25,24 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Self, assert_never
+from typing import Self
 
 from aquamend.belief import InformationState, Observation
 from aquamend.decision.steps import Escalate
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, LostLease, StaleReply, UnknownName
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
-from aquamend.recovery.acts import Act, HandOver, Measure, Receipt
+from aquamend.recovery.acts import Act, Measure, Receipt
+from aquamend.recovery.automatic import following, given_up, not_stopped, overdue, time_limit, wanted
 from aquamend.recovery.clock import Instant, Time, as_instant
 from aquamend.recovery.events import (
     Alarmed,
     AlarmedAgain,
     Approved,
-    Asked,
     Cancelled,
     Decided,
     Done,
-    Ended,
-    Ending,
     Event,
-    Expired,
     Intended,
     Lost,
     NotStopped,
@@ -53,9 +50,8 @@ from aquamend.recovery.events import (
     Resumed,
     Settled,
     Stopping,
-    Unknown,
 )
-from aquamend.recovery.history import Phase, Recovery, closing, lapsed, time_limit, token_of
+from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import (
     AlarmRaised,
@@ -63,24 +59,16 @@ from aquamend.recovery.requests import (
     Cancel,
     Decide,
     Deliberation,
-    End,
     Message,
     NoReceipt,
     Observe,
-    Perform,
     Reply,
     Request,
-    RunProbe,
     Settle,
-    Stop,
-    Verify,
-    Wait,
     understood_as,
 )
 from aquamend.recovery.safety_rules import Rules
 from aquamend.recovery.tracker import Tracker
-
-GONE = "the program that had begun it ended before its receipt came"
 
 
 class Session:
@@ -360,9 +348,9 @@ class Session:
             case NoReceipt(why) if act is not None and to == self._now.act_number:
                 self._call_ended(act, why)
             case NoReceipt(why) if act is not None and current and (request.kind, phase) == ("stop", Phase.STOPPING):
-                self._not_stopped(act, why)
+                self._happen(not_stopped(self._now, act, why))
             case NoReceipt() if act is not None and current and (request.kind, phase) == ("verify", Phase.LOST):
-                self._give_up(act)
+                self._happen(*given_up(self._now, act))
             case Decided() | NoReceipt() if current and isinstance(request, Decide):
                 self._choose(answer)
             case _:
@@ -377,33 +365,13 @@ class Session:
         elif phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING) or self._now.running:
             self._note(Lost(why, running=False))
 
-    def _not_stopped(self, act: Act, why: str) -> None:
-        now = self._now
-        if not now.running and self._harmless(act):
-            self._take(act, act.failed(now.why))
-        elif now.running and now.preempted:
-            self._note(NotStopped(why))
-            self._since = self._act_began
-        else:
-            self._note(Lost(now.why, now.running))
-
-    def _give_up(self, act: Act) -> None:
-        """Nobody can tell what became of an act: a person is asked, or called, or the recovery stops."""
-        now, rules = self._now, self._now.rules
-        ask = now.attended and (now.running or rules.ask_before_handing_over)
-        if self._harmless(act) and not now.running:
-            self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
-        elif ask and not isinstance(act, HandOver):
-            self._note(Unknown(now.why))
-        else:
-            stands = now.running
-            self._take(act, act.failed(f"in doubt: {now.why}"), known=False)
-            if stands:  # it may still be moving, so not even a hand-over is begun
-                self._note(Ended(Ending.STOPPED, f"nobody knows whether this was done: {act} ({now.why})"))
-
-    def _harmless(self, act: Act) -> bool:
-        """Whether an act of which nobody knows what became may be left at that: nothing can move because of it."""
-        return isinstance(act, Measure) and not self._now.rules.probes_move
+    def _happen(self, *events: Event) -> None:
+        """Take in what follows by itself."""
+        for event in events:
+            if isinstance(event, Done) and self._now.act is not None:
+                self._take(self._now.act, event.receipt, known=event.known)
+            else:
+                self._note(event)
 
     def _take(self, act: Act, receipt: Receipt, *, known: bool = True) -> None:
         """Note a receipt, and what else it brings: an answer that cannot be understood is none."""
@@ -477,25 +445,11 @@ class Session:
         if self._now.ending is None:
             self._hear()
             if self._now.act is not None and self._clock.seconds_since(self._since) >= time_limit(self._now):
-                self._overdue(self._now.act)
+                self._happen(*overdue(self._now, self._now.act))
 
     def _take_up(self) -> None:
         if self._now.ending is None:
             self._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
-
-    def _overdue(self, act: Act) -> None:
-        now, rules = self._now, self._now.rules
-        match now.phase:
-            case Phase.UNDER_WAY:
-                self._note(Stopping(f"no receipt within {rules.timeout(act):g} s", overdue=True))
-            case Phase.AWAITED:
-                self._note(Lost(f"no receipt within {rules.timeout(act):g} s", running=True))
-            case Phase.STOPPING:
-                self._not_stopped(act, f"the robot has not stopped it within {rules.stop_s:g} s")
-            case Phase.LOST:
-                self._give_up(act)
-            case Phase.UNKNOWN:
-                pass
 
     def _hear(self) -> None:
         """Take in what a person has written into the log meanwhile."""
@@ -516,86 +470,35 @@ class Session:
 
     def _go_on(self) -> None:
         """Go on to the next request, and have everything written down before it is shown."""
-        wanted: Request | None = None
-        while wanted is None or self._waiting:
+        request: Request | None = None
+        while request is None or self._waiting:
             try:
-                wanted = self._wanted()
+                request = self._wanted()
             finally:
                 self._write()
-        self._request = wanted
+        self._request = request
 
     def _wanted(self) -> Request:
-        while True:
-            now = self._now
-            if now.ending is not None:
-                return End(now.count, now.ending, now.reason)
-            if now.act is not None:
-                if (wanted := self._about(now.act)) is not None:
-                    return wanted
-            elif now.asked is not None:
-                return Wait(now.number, now.asked.act, now.asked.reason, now.asked.token)
-            elif now.cancelled is not None:
-                self._note(Ended(Ending.CANCELLED, now.cancelled))
-            elif now.acts:
-                self._begin_act(now.acts[0])
-            elif (last := self._closing()) is not None:
-                self._note(last)
+        while (request := wanted(self._now)) is None:
+            if (event := following(self._now, self._clock)) is not None:
+                self._check_budget(event)
+                self._note(event)
             elif self.decide_apart:
-                return Decide(now.count)
+                return Decide(self._now.count)
             else:
-                self._choose(self._thought(self._deliberation(now.count)))
+                self._choose(self._thought(self._deliberation(self._now.count)))
+        return request
+
+    def _check_budget(self, event: Event) -> None:
+        """Raise, where all is raised, that the policy has used up what it may decide."""
+        now, taken = self._now, len(self._now.steps)
+        if self.strict and isinstance(event, Decided) and not now.trouble and taken >= now.rules.decisions:
+            raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
 
     @property
     def _written(self) -> int:
         """How many events are in the log."""
         return self._now.count - len(self._waiting)
-
-    def _about(self, act: Act) -> Request | None:
-        """Return what is wanted of the act that has begun; None after asking a person."""
-        now, stop_s = self._now, self._now.rules.stop_s
-        match now.phase:
-            case Phase.UNDER_WAY if isinstance(act, Measure):
-                return RunProbe(now.act_number, act, now.rules.timeout(act))
-            case Phase.UNDER_WAY:
-                return Perform(now.act_number, act, now.rules.timeout(act))
-            case Phase.STOPPING:
-                return Stop(now.number, act, now.why, stop_s)
-            case Phase.AWAITED:
-                return Wait(now.number, act, f"it cannot be stopped ({now.why}); its receipt is waited for")
-            case Phase.LOST:
-                return Verify(now.number, act, now.why or GONE, stop_s)
-            case Phase.UNKNOWN if now.asked is not None:
-                return Wait(now.number, now.asked.act, now.asked.reason, now.asked.token, act)
-            case Phase.UNKNOWN:
-                take_over = HandOver(f"nobody knows whether this was done: {act}", cost=now.state.problem.escalate_loss)
-                self._ask(take_over, f"{take_over.reason} ({now.why or GONE})")
-                return None
-            case _:
-                assert_never(now.phase)
-
-    def _begin_act(self, act: Act) -> None:
-        now = self._now
-        why = now.rules.why_ask(act, attended=now.attended, surprise=now.surprise if act.irreversible else None)
-        if why and now.allowed is not None and (stale := lapsed(now.allowed, now.rules, self._clock)):
-            self._note(Expired(stale))
-            now = self._now
-        if why and now.allowed is None and now.attended:
-            self._ask(act, why)
-        elif why and now.allowed is None:
-            self._note(Ended(Ending.STOPPED, f"{act}: {why}, and there is nobody to ask"))
-        else:
-            self._note(Intended(act))
-            self._act_began = self._clock
-
-    def _ask(self, act: Act, why: str) -> None:
-        self._note(Asked(act, why, token_of(act, self._now)))
-
-    def _closing(self) -> Event | None:
-        """Return what comes without the policy; None where it has to decide."""
-        last, taken = closing(self._now, self._clock), len(self._now.steps)
-        if self.strict and isinstance(last, Decided) and not self._now.trouble and taken >= self._now.rules.decisions:
-            raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
-        return last
 
     def _thought(self, thought: Deliberation) -> Decided | NoReceipt:
         """Let the policy decide; whatever it raises, the robot must not be left standing, unless all is raised."""
@@ -622,7 +525,9 @@ class Session:
         before, self._now = self._now.number, self._now.after(event)
         self._waiting.append(event)
         if self._now.number != before:  # something else is asked for from now on
-            self._since = self._clock
+            self._since = self._act_began if isinstance(event, NotStopped) else self._clock
+        if isinstance(event, Intended):
+            self._act_began = self._clock
 
     def _write(self) -> None:
         if self.log is not None and self._waiting:
