@@ -129,17 +129,17 @@ class Telling:
     """A session whose story is written event by event, as they come."""
 
     def __init__(self, name: str = "") -> None:
-        self._name = name
+        self.name = name
         self.now: Recovery | None = None
         """What the events so far have come to."""
-        self._since = self._began = 0.0
-        """When the last act or question began, and the session."""
+        self.began = self._since = 0.0
+        """When the session began, and the last act or question."""
 
     def take(self, entry: Entry) -> tuple[Recovery, Moment | None]:
         """Return what the next event has made of the recovery, and its moment in the story; None where it has none."""
         before = self.now
-        self.now = now = Recovery.of([entry.event], self._name) if before is None else before.after(entry.event)
-        self._began = entry.time if before is None else self._began
+        self.now = now = Recovery.of([entry.event], self.name) if before is None else before.after(entry.event)
+        self.began = entry.time if before is None else self.began
         took = _seconds(entry, self._since)
         words = _words(entry.event, before or now, now, took)
         if isinstance(entry.event, Intended | Asked):
@@ -148,7 +148,7 @@ class Telling:
             return now, None
         title, text, bad = words
         kind = _kind(entry.event, bad)
-        return now, Moment(entry.time - self._began, kind, title, text, bad, took, number=entry.number)
+        return now, Moment(entry.time - self.began, kind, title, text, bad, took, number=entry.number)
 
 
 def _kind(event: Event, bad: bool) -> Kind:
