@@ -12,23 +12,10 @@ from typing import assert_never
 
 from aquamend.codec import write
 from aquamend.decision.steps import Escalate
+from aquamend.recovery import events
 from aquamend.recovery.acts import Act, HandOver, Measure
 from aquamend.recovery.clock import Instant
-from aquamend.recovery.events import (
-    Approved,
-    Asked,
-    Decided,
-    Done,
-    Ended,
-    Ending,
-    Event,
-    Expired,
-    Intended,
-    Lost,
-    NotStopped,
-    Stopping,
-    Unknown,
-)
+from aquamend.recovery.events import Ending, Event
 from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.requests import End, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.recovery.safety_rules import Rules
@@ -71,9 +58,9 @@ def following(now: Recovery, clock: Instant) -> Event | None:
     if now.in_doubt is not None:
         doubt = f"nobody knows whether this was done: {now.in_doubt}"
         take_over = HandOver(doubt, cost=now.state.problem.escalate_loss)
-        return Asked(take_over, f"{doubt} ({now.why or GONE})", _token_of(take_over, now))
+        return events.Asked(take_over, f"{doubt} ({now.why or GONE})", _token_of(take_over, now))
     if now.cancelled is not None:
-        return Ended(Ending.CANCELLED, now.cancelled)
+        return events.Ended(Ending.CANCELLED, now.cancelled)
     return _beginning(now, now.acts[0], clock) if now.acts else _closing(now, clock)
 
 
@@ -81,23 +68,23 @@ def _beginning(now: Recovery, act: Act, clock: Instant) -> Event:
     """Return what comes of an act that is to begin: it does, or a person is asked first."""
     why = now.rules.why_ask(act, attended=now.attended, surprise=now.surprise if act.irreversible else None)
     if not why:
-        return Intended(act)
+        return events.Intended(act)
     if now.allowed is not None:
         stale = _lapsed(now.allowed, now.rules, clock)
-        return Expired(stale) if stale else Intended(act)
+        return events.Expired(stale) if stale else events.Intended(act)
     if now.attended:
-        return Asked(act, why, _token_of(act, now))
-    return Ended(Ending.STOPPED, f"{act}: {why}, and there is nobody to ask")
+        return events.Asked(act, why, _token_of(act, now))
+    return events.Ended(Ending.STOPPED, f"{act}: {why}, and there is nobody to ask")
 
 
-def _closing(now: Recovery, clock: Instant) -> Ended | Decided | None:
+def _closing(now: Recovery, clock: Instant) -> events.Ended | events.Decided | None:
     """Return what comes without the policy, where nothing is left to do; None where the policy has to decide."""
     if now.carried_out:
-        return Ended(Ending.HANDED_OVER if now.handed_over else Ending.FINISHED, now.reason)
+        return events.Ended(Ending.HANDED_OVER if now.handed_over else Ending.FINISHED, now.reason)
     if now.trouble and now.steps and isinstance(now.steps[-1], Escalate):
-        return Ended(Ending.STOPPED, now.trouble)
+        return events.Ended(Ending.STOPPED, now.trouble)
     why = now.trouble or _used_up(now, clock)
-    return Decided(Escalate(), why) if why else None
+    return events.Decided(Escalate(), why) if why else None
 
 
 def _used_up(now: Recovery, clock: Instant) -> str:
@@ -110,7 +97,7 @@ def _used_up(now: Recovery, clock: Instant) -> str:
     return ""
 
 
-def _lapsed(allowed: Approved, rules: Rules, clock: Instant) -> str:
+def _lapsed(allowed: events.Approved, rules: Rules, clock: Instant) -> str:
     """Return why the word of a person no longer holds; empty if it does."""
     passed = clock.seconds_since(allowed.at)
     if passed > rules.approval_s:
@@ -132,9 +119,9 @@ def overdue(now: Recovery, act: Act) -> tuple[Event, ...]:
     rules = now.rules
     match now.phase:
         case Phase.UNDER_WAY:
-            return (Stopping(f"no receipt within {rules.timeout(act):g} s", overdue=True),)
+            return (events.Stopping(f"no receipt within {rules.timeout(act):g} s", overdue=True),)
         case Phase.AWAITED:
-            return (Lost(f"no receipt within {rules.timeout(act):g} s", running=True),)
+            return (events.Lost(f"no receipt within {rules.timeout(act):g} s", running=True),)
         case Phase.STOPPING:
             return (not_stopped(now, act, f"the robot has not stopped it within {rules.stop_s:g} s"),)
         case Phase.LOST:
@@ -146,21 +133,21 @@ def overdue(now: Recovery, act: Act) -> tuple[Event, ...]:
 def not_stopped(now: Recovery, act: Act, why: str) -> Event:
     """Return what comes of an act that the robot was to stop, and has not."""
     if not now.running and _harmless(now, act):
-        return Done(act.failed(now.why))
-    return NotStopped(why) if now.running and now.preempted else Lost(now.why, now.running)
+        return events.Done(act.failed(now.why))
+    return events.NotStopped(why) if now.running and now.preempted else events.Lost(now.why, now.running)
 
 
 def given_up(now: Recovery, act: Act) -> tuple[Event, ...]:
     """Return what comes where nobody can tell what became of an act: a person is asked, or called, or it stops."""
-    in_doubt = Done(act.failed(f"in doubt: {now.why}"), known=False)
+    in_doubt = events.Done(act.failed(f"in doubt: {now.why}"), known=False)
     if _harmless(now, act) and not now.running:
         return (in_doubt,)
     if now.attended and (now.running or now.rules.ask_before_handing_over) and not isinstance(act, HandOver):
-        return (Unknown(now.why),)
+        return (events.Unknown(now.why),)
     if not now.running:
         return (in_doubt,)
     # It may still be moving, so not even a hand-over is begun.
-    return (in_doubt, Ended(Ending.STOPPED, f"nobody knows whether this was done: {act} ({now.why})"))
+    return (in_doubt, events.Ended(Ending.STOPPED, f"nobody knows whether this was done: {act} ({now.why})"))
 
 
 def _harmless(now: Recovery, act: Act) -> bool:

@@ -24,11 +24,7 @@ from typing import Any, Self
 from aquamend.errors import AquaMendError, BadJournal, ForeignSession, UsedName
 from aquamend.recovery import journal_file, seals
 from aquamend.recovery.clock import EARLIEST, LATEST
-from aquamend.recovery.events import (
-    Alarmed,
-    Entry,
-    Event,
-)
+from aquamend.recovery.events import Alarmed, Entry, Event
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.log import (
     READ_AT_ONCE,

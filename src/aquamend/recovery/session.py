@@ -32,25 +32,11 @@ from aquamend.decision.steps import Escalate
 from aquamend.errors import AquaMendError, BadStep, ForeignSession, LostLease, StaleReply, UnknownName
 from aquamend.policies.policy import Policy
 from aquamend.policies.registry import name_of, policy_named
+from aquamend.recovery import events
 from aquamend.recovery.acts import Act, Measure, Receipt
 from aquamend.recovery.automatic import following, given_up, not_stopped, overdue, time_limit, wanted
 from aquamend.recovery.clock import Instant, Time, as_instant
-from aquamend.recovery.events import (
-    Alarmed,
-    AlarmedAgain,
-    Approved,
-    Cancelled,
-    Decided,
-    Done,
-    Event,
-    Intended,
-    Lost,
-    NotStopped,
-    Observed,
-    Resumed,
-    Settled,
-    Stopping,
-)
+from aquamend.recovery.events import Event
 from aquamend.recovery.history import Phase, Recovery
 from aquamend.recovery.log import Log, SharedLog
 from aquamend.recovery.requests import (
@@ -147,7 +133,7 @@ class Session:
             title = type(policy).__name__ if log is None else name_of(policy)
         attended = log is not None if attended is None else attended
         now = as_instant(at)
-        first = Alarmed(state, title, Rules() if rules is None else rules, now, attended)
+        first = events.Alarmed(state, title, Rules() if rules is None else rules, now, attended)
         if log is not None:
             name = name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now.wall))}-{secrets.token_hex(3)}"
             log.append(name, 0, [first], at=now.wall)
@@ -245,7 +231,7 @@ class Session:
             outcome = value if isinstance(value, str) else float(value)
             if isinstance(outcome, float) and not math.isfinite(outcome):
                 raise AquaMendError(f"{probe!r} cannot have shown {outcome!r}; give a finite number, or a text")
-            self._note(Observed(Observation(probe, outcome, unasked=True)))
+            self._note(events.Observed(Observation(probe, outcome, unasked=True)))
 
         return self._call(at, take)
 
@@ -255,7 +241,7 @@ class Session:
         def take() -> None:
             self._open()
             if self._now.cancelled is None:
-                self._note(Cancelled(why))
+                self._note(events.Cancelled(why))
                 self._interrupt(why)
 
         return self._call(at, take)
@@ -266,11 +252,11 @@ class Session:
 
     def answer(self, *, granted: bool, by: str, token: str, note: str = "", at: Time = None) -> Request:
         """Take in the answer of a person to the question of this token."""
-        return self._call(at, lambda: self._note(Approved(granted, by, note, token, self._clock)))
+        return self._call(at, lambda: self._note(events.Approved(granted, by, note, token, self._clock)))
 
     def settle(self, *, done: bool, by: str, note: str = "", at: Time = None) -> Request:
         """Take in what a person says of an act of which nobody knew what became: done, or not."""
-        return self._call(at, lambda: self._note(Settled(done, by, note)))
+        return self._call(at, lambda: self._note(events.Settled(done, by, note)))
 
     def receive(self, message: Message | Reply, *, to: int | None = None, at: Time = None) -> Request:
         """Take in whatever was sent as data: a message by its method, and a reply to the request of number ``to``."""
@@ -291,7 +277,11 @@ class Session:
     # What is asked for.
 
     def reply(
-        self, answer: Receipt | NoReceipt | Decided | BaseException | None, *, to: int | None = None, at: Time = None
+        self,
+        answer: Receipt | NoReceipt | events.Decided | BaseException | None,
+        *,
+        to: int | None = None,
+        at: Time = None,
     ) -> Request:
         """Take in what came of a request, and return the next one.
 
@@ -351,7 +341,7 @@ class Session:
                 self._happen(not_stopped(self._now, act, why))
             case NoReceipt() if act is not None and current and (request.kind, phase) == ("verify", Phase.LOST):
                 self._happen(*given_up(self._now, act))
-            case Decided() | NoReceipt() if current and isinstance(request, Decide):
+            case events.Decided() | NoReceipt() if current and isinstance(request, Decide):
                 self._choose(answer)
             case _:
                 return False
@@ -363,12 +353,12 @@ class Session:
         if isinstance(act, Measure) and phase in (Phase.UNDER_WAY, Phase.AWAITED):
             self._take(act, self._stamped(act.failed(why)))  # a probe that does not answer does no harm
         elif phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING) or self._now.running:
-            self._note(Lost(why, running=False))
+            self._note(events.Lost(why, running=False))
 
-    def _happen(self, *events: Event) -> None:
+    def _happen(self, *all_of_it: Event) -> None:
         """Take in what follows by itself."""
-        for event in events:
-            if isinstance(event, Done) and self._now.act is not None:
+        for event in all_of_it:
+            if isinstance(event, events.Done) and self._now.act is not None:
                 self._take(self._now.act, event.receipt, known=event.known)
             else:
                 self._note(event)
@@ -376,10 +366,10 @@ class Session:
     def _take(self, act: Act, receipt: Receipt, *, known: bool = True) -> None:
         """Note a receipt, and what else it brings: an answer that cannot be understood is none."""
         try:
-            self._note(Done(receipt, known))
+            self._note(events.Done(receipt, known))
         except AquaMendError as error:
             receipt = replace(receipt, succeeded=False, finding=f"{receipt.finding!r}: {error}")
-            self._note(Done(receipt, known))
+            self._note(events.Done(receipt, known))
         self._taken.append((act, receipt))
         self._over.add(str(act))
         if receipt.alarm:
@@ -387,7 +377,7 @@ class Session:
 
     def _take_alarm(self, name: str | None, *, interrupt: bool) -> None:
         refused = self._why_refused(name)
-        self._note(AlarmedAgain(refused, name))
+        self._note(events.AlarmedAgain(refused, name))
         if refused is None and interrupt:
             self._interrupt("an alarm rang")
 
@@ -409,7 +399,7 @@ class Session:
 
     def _interrupt(self, why: str) -> None:
         if self._now.act is not None and self._now.phase is Phase.UNDER_WAY:
-            self._note(Stopping(why))
+            self._note(events.Stopping(why))
 
     # Time, and what a person has written.
 
@@ -449,14 +439,14 @@ class Session:
 
     def _take_up(self) -> None:
         if self._now.ending is None:
-            self._note(Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
+            self._note(events.Resumed(f"process {os.getpid()} on {socket.gethostname()}"))
 
     def _hear(self) -> None:
         """Take in what a person has written into the log meanwhile."""
         if self.log is None or self._now.asked is None:
             return
         for entry in self.log.read(self.name, after=self._written):
-            if not isinstance(entry.event, Approved | Settled):
+            if not isinstance(entry.event, events.Approved | events.Settled):
                 self._rival = True
                 raise ForeignSession(self.name)
             self._now = self._now.after(entry.event)
@@ -492,7 +482,7 @@ class Session:
     def _check_budget(self, event: Event) -> None:
         """Raise, where all is raised, that the policy has used up what it may decide."""
         now, taken = self._now, len(self._now.steps)
-        if self.strict and isinstance(event, Decided) and not now.trouble and taken >= now.rules.decisions:
+        if self.strict and isinstance(event, events.Decided) and not now.trouble and taken >= now.rules.decisions:
             raise BadStep(f"the policy has taken {taken:,} steps and does not end; let it end")
 
     @property
@@ -500,7 +490,7 @@ class Session:
         """How many events are in the log."""
         return self._now.count - len(self._waiting)
 
-    def _thought(self, thought: Deliberation) -> Decided | NoReceipt:
+    def _thought(self, thought: Deliberation) -> events.Decided | NoReceipt:
         """Let the policy decide; whatever it raises, the robot must not be left standing, unless all is raised."""
         try:
             return thought.compute()
@@ -509,8 +499,8 @@ class Session:
                 raise
             return NoReceipt(f"{type(error).__name__}: {error}")
 
-    def _choose(self, choice: Decided | NoReceipt) -> None:
-        if isinstance(choice, Decided):
+    def _choose(self, choice: events.Decided | NoReceipt) -> None:
+        if isinstance(choice, events.Decided):
             try:
                 self._note(choice)
             except Exception as error:
@@ -518,15 +508,15 @@ class Session:
                     raise
                 choice = NoReceipt(f"{type(error).__name__}: {error}")
         if isinstance(choice, NoReceipt):
-            self._note(Decided(Escalate(), f"the policy failed: {choice.why}"))
+            self._note(events.Decided(Escalate(), f"the policy failed: {choice.why}"))
 
     def _note(self, event: Event) -> None:
         """Take an event in, to be written before anything is asked; one that makes no sense is refused."""
         before, self._now = self._now.number, self._now.after(event)
         self._waiting.append(event)
         if self._now.number != before:  # something else is asked for from now on
-            self._since = self._act_began if isinstance(event, NotStopped) else self._clock
-        if isinstance(event, Intended):
+            self._since = self._act_began if isinstance(event, events.NotStopped) else self._clock
+        if isinstance(event, events.Intended):
             self._act_began = self._clock
 
     def _write(self) -> None:
@@ -536,7 +526,7 @@ class Session:
             except ForeignSession:
                 self._take_back()
                 since = [entry.event for entry in self.log.read(self.name, after=self._written)]
-                if since and all(isinstance(event, Approved | Settled) for event in since):
+                if since and all(isinstance(event, events.Approved | events.Settled) for event in since):
                     raise _Overtaken from None
                 self._rival = True
                 raise

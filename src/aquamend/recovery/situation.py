@@ -30,7 +30,7 @@ import numpy as np
 from aquamend.arrays import Floats
 from aquamend.belief import InformationState
 from aquamend.belief.support import evidence_on
-from aquamend.errors import AquaMendError, Fault, UnknownValue
+from aquamend.errors import AquaMendError, Fault, InvalidProblem, UnknownValue
 from aquamend.files import with_declared
 from aquamend.problem import RESTART, Plan, Problem, Redeclared
 from aquamend.problem.graph import Action, Belief, Edge, Probe, RecoveryGraph, Value
@@ -104,15 +104,16 @@ def base_problem(template: Template, values: Mapping[str, Value]) -> Problem:
     return problem
 
 
-def check_sets(template: Template, base: Problem) -> None:
-    """Refuse a fixed template that means nothing once an action has set a belief: ``InvalidProblem``."""
+def check_template(template: Template, base: Problem) -> None:
+    """Refuse what cannot be the template of a whole task, or means nothing once an action has set a belief."""
     for action in base.graph.actions if not callable(template) else ():
         for belief, value in action.sets.items():
             with_declared(base, {belief: value})
+    if faults := list(_template_faults(base)):
+        raise InvalidProblem(faults)
 
 
-def template_faults(problem: Problem) -> Iterator[Fault]:
-    """Yield what keeps a problem from being the template of a whole task."""
+def _template_faults(problem: Problem) -> Iterator[Fault]:
     for i, action in enumerate(problem.graph.actions):
         if action.reversible and action.undo is None and not action.operations:
             yield Fault(

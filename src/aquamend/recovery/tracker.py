@@ -22,7 +22,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from aquamend.belief import InformationState
 from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Advice, Continue, Step
-from aquamend.errors import AquaMendError, InvalidProblem
+from aquamend.errors import AquaMendError
 from aquamend.files import with_declared
 from aquamend.files.atomic import write_atomically
 from aquamend.policies import Best, Policy
@@ -38,12 +38,11 @@ from aquamend.recovery.plain import from_json, to_json
 from aquamend.recovery.situation import (
     Template,
     base_problem,
-    check_sets,
+    check_template,
     check_value,
     plain_value,
     problem_at,
     same_names,
-    template_faults,
 )
 from aquamend.recovery.task_record import ActionStatus, Execution, TaskRecord
 from aquamend.text import quantity
@@ -153,9 +152,7 @@ class Tracker:
     def __init__(self, template: Template, *, at: Time = None) -> None:
         self._template = template
         self._base = base_problem(template, {})
-        check_sets(template, self._base)
-        if faults := list(template_faults(self._base)):
-            raise InvalidProblem(faults)
+        check_template(template, self._base)
         self._lock = threading.RLock()
         self._record = TaskRecord(self._base, as_instant(at))
         self._path: Path | None = None

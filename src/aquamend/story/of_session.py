@@ -16,29 +16,9 @@ from aquamend.decision.step_words import Wording
 from aquamend.decision.steps import Continue, Decision, Reprobe, Step, step_from_data, step_to_data
 from aquamend.decision.terminal import expected_loss, price
 from aquamend.policies.policy import Policy
+from aquamend.recovery import events
 from aquamend.recovery.acts import Act, Charge, HandOver, Measure
-from aquamend.recovery.events import (
-    Alarmed,
-    AlarmedAgain,
-    Approved,
-    Asked,
-    Cancelled,
-    Decided,
-    Done,
-    Ended,
-    Ending,
-    Entry,
-    Event,
-    Expired,
-    Intended,
-    Lost,
-    NotStopped,
-    Observed,
-    Resumed,
-    Settled,
-    Stopping,
-    Unknown,
-)
+from aquamend.recovery.events import Ending, Entry, Event
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import line_to_data
 from aquamend.story.of_decision import (
@@ -65,7 +45,7 @@ def with_moments(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Moment | Non
 
 def act_begins(entry: Entry, began: float) -> Moment | None:
     """Return a moment for an act that begins, which matters only to somebody who waits for its end."""
-    if not isinstance(entry.event, Intended):
+    if not isinstance(entry.event, events.Intended):
         return None
     return Moment(entry.time - began, Kind.ACTED, "begins", f"{entry.event.act}.", number=entry.number)
 
@@ -85,12 +65,12 @@ def session_story(entries: Iterable[Entry], name: str = "") -> Story:
         every.append((entry, now))
         event, time = entry.event, entry.time - every[0][0].time
         if moment is not None:
-            if isinstance(event, Decided):
+            if isinstance(event, events.Decided):
                 choice = recorded_choice(before.state, now.policy, event.step)
                 because = f"Because: {event.reason}." if event.reason else ""
                 moment = replace(moment, title=capital(choice.step), text=because, choice=choice)
             moments.append(moment)
-        if isinstance(event, Alarmed):
+        if isinstance(event, events.Alarmed):
             updates += alarm_updates(event.state, time)
         elif now.state.evidence != before.state.evidence or now.state.rung != before.state.rung:
             heard = now.state.evidence[-1:] if now.state.evidence != before.state.evidence else ()
@@ -142,7 +122,7 @@ class Telling:
         self.began = entry.time if before is None else self.began
         took = _seconds(entry, self._since)
         words = _words(entry.event, before or now, now, took)
-        if isinstance(entry.event, Intended | Asked):
+        if isinstance(entry.event, events.Intended | events.Asked):
             self._since = entry.time
         if words is None:
             return now, None
@@ -153,17 +133,17 @@ class Telling:
 
 def _kind(event: Event, bad: bool) -> Kind:
     match event:
-        case Alarmed() | AlarmedAgain():
+        case events.Alarmed() | events.AlarmedAgain():
             return Kind.ALARM
-        case Decided():
+        case events.Decided():
             return Kind.DECIDED
-        case Asked() | Approved() | Settled():
+        case events.Asked() | events.Approved() | events.Settled():
             return Kind.ASKED
-        case Ended():
+        case events.Ended():
             return Kind.ENDED
-        case Observed():
+        case events.Observed():
             return Kind.MEASURED
-        case Done(receipt) if not bad:
+        case events.Done(receipt) if not bad:
             return Kind.MEASURED if receipt.charge is Charge.SENSING else Kind.ACTED
         case _:
             return Kind.TROUBLE if bad else Kind.ACTED
@@ -207,9 +187,9 @@ def how_it_stands(now: Recovery, where: str = "") -> Iterator[str]:
 
 def _seconds(entry: Entry, since: float) -> float | None:
     match entry.event:
-        case Done(receipt):
+        case events.Done(receipt):
             return entry.time - since if receipt.seconds is None else receipt.seconds
-        case Approved():
+        case events.Approved():
             return entry.time - since
         case _:
             return None
@@ -231,54 +211,54 @@ def lasting(seconds: float) -> str:
 def _words(event: Event, before: Recovery, now: Recovery, took: float | None) -> tuple[str, str, bool] | None:
     """Return title and text of an event, and whether something went wrong."""
     match event:
-        case Alarmed(state, policy, rules):
+        case events.Alarmed(state, policy, rules):
             begun = f"{state.problem.name}; {policy} decides.{_monitors(state)} In doubt: {_doubts(state)}."
             return "alarm", f"{begun} Rules: {rules.in_words}.", True
-        case AlarmedAgain(refused, name):
+        case events.AlarmedAgain(refused, name):
             which = "" if name is None else f"{name} rang. "
             if refused is not None:
                 return "alarm again", f"{which}Not counted: {refused}.", True
             if now.act is not None:
                 return "alarm again", f"{which}Counts once this has ended: {now.act}.", True
             return "alarm again", f"{which}In doubt: {_doubts(now.state)}.", True
-        case Observed(observation):
+        case events.Observed(observation):
             return "observed", f"{observation}, unasked. In doubt: {_doubts(now.state)}.", False
-        case Decided():
+        case events.Decided():
             return "decision", " ".join(_decision(before, event)), bool(event.reason)
-        case Asked(act, reason, token):
+        case events.Asked(act, reason, token):
             return "asked", f"A person has to allow this: {act} ({reason}). Question {token}.", True
-        case Approved(granted, by, note):
+        case events.Approved(granted, by, note):
             after = "" if took is None else f", after {lasting(took)}"
             said = f"{by} {'allows' if granted else 'does not allow'} it{after}: {before.asked}. {capital(note)}"
             return "allowed" if granted else "refused", said.strip(), not granted
-        case Expired(why):
+        case events.Expired(why):
             return "expired", f"{capital(why)}.", True
-        case Intended():
+        case events.Intended():
             return None  # its receipt tells; where there is none, the program that resumes does
-        case Stopping(why):
+        case events.Stopping(why):
             return "stopping", f"{now.act}: {why}.", True
-        case NotStopped(why):
+        case events.NotStopped(why):
             return "not stopped", f"{now.act} ({why}); its receipt is waited for.", True
-        case Lost(why, running):
+        case events.Lost(why, running):
             still = " It may still be under way." if running else ""
             return "no receipt", f"{now.act}: {why}.{still}", True
-        case Unknown():
+        case events.Unknown():
             return "in doubt", f"Nobody knows whether this was done: {now.act}.", True
-        case Settled(done, by, note):
+        case events.Settled(done, by, note):
             said = f"{by} says that this was {'done' if done else 'not done'}: {before.act}. {capital(note)}"
             return "settled", said.strip(), not done
-        case Done():
+        case events.Done():
             return _receipt(event, before.act, now, took)
-        case Cancelled(why):
+        case events.Cancelled(why):
             return "called off", f"{capital(why)}.", True
-        case Resumed(by):
+        case events.Resumed(by):
             doubt = "" if now.act is None else f" In doubt is: {now.act}."
             return "resumed", f"By {by}.{doubt}", bool(doubt)
-        case Ended(ending, reason):
+        case events.Ended(ending, reason):
             return str(ending), f"{capital(reason)}. " * bool(reason) + f"It cost {_cost(now, now.cost)}.", False
 
 
-def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
+def _decision(before: Recovery, decided: events.Decided) -> Iterator[str]:
     words = Wording(before.state)
     yield f"{capital(words.full(decided.step))}."
     if decided.reason:
@@ -292,7 +272,7 @@ def _decision(before: Recovery, decided: Decided) -> Iterator[str]:
         yield f"Expected loss: {', '.join(weighed)}."
 
 
-def _receipt(done: Done, act: Act | None, now: Recovery, took: float | None) -> tuple[str, str, bool]:
+def _receipt(done: events.Done, act: Act | None, now: Recovery, took: float | None) -> tuple[str, str, bool]:
     receipt = done.receipt
     cost = _cost(now, receipt.cost) + ("" if took is None else f", took {lasting(took)}")
     if not receipt.succeeded:

@@ -18,28 +18,10 @@ from aquamend.errors import AquaMendError, BadArgument, ForeignSession, StaleRep
 from aquamend.files import parse_problem
 from aquamend.policies import Policy
 from aquamend.problem import Problem
-from aquamend.recovery import (
-    Decide,
-    End,
-    Log,
-    NoReceipt,
-    Perform,
-    Recovery,
-    Request,
-    Robot,
-    Rules,
-    RunProbe,
-    Session,
-    Stop,
-    Stoppable,
-    Tracker,
-    Verify,
-    Verifying,
-    Wait,
-)
+from aquamend.recovery import Log, Recovery, Robot, Rules, Session, Stoppable, Tracker, Verifying
 from aquamend.recovery.acts import Act, Declare, Finish, Follow, HandOver, Measure, Redo, Undo
 from aquamend.recovery.events import Decided
-from aquamend.recovery.requests import Message
+from aquamend.recovery.requests import Decide, End, Message, NoReceipt, Perform, Request, RunProbe, Stop, Verify, Wait
 from aquamend.text import listed, quantity
 
 MOST_CHARACTERS = 200_000

@@ -17,21 +17,10 @@ from py_trees.common import Access, Status
 
 from aquamend.errors import BadArgument
 from aquamend.problem import RESTART, Problem
-from aquamend.recovery import (
-    NoReceipt,
-    Perform,
-    Receipt,
-    Robot,
-    RunProbe,
-    Session,
-    Stop,
-    Stoppable,
-    Tracker,
-    Verify,
-    Verifying,
-)
+from aquamend.recovery import Receipt, Robot, Session, Stoppable, Tracker, Verifying
 from aquamend.recovery.acts import Act, Finish, Redo
 from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY, in_a_thread
+from aquamend.recovery.requests import NoReceipt, Perform, RunProbe, Stop, Verify
 from aquamend.text import listed
 
 BELIEFS: Final = "/beliefs/"

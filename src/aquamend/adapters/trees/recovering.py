@@ -21,28 +21,12 @@ from aquamend.adapters.trees.hands import QUESTION, Board, Calls, Hands, Subtree
 from aquamend.belief import InformationState
 from aquamend.errors import AquaMendError, StaleReply
 from aquamend.policies import Policy
-from aquamend.recovery import (
-    ActionStatus,
-    Check,
-    Decide,
-    End,
-    Ending,
-    Log,
-    Perform,
-    Receipt,
-    Robot,
-    Rules,
-    RunProbe,
-    Session,
-    Stop,
-    Thinking,
-    Tracker,
-    Verify,
-    Wait,
-)
+from aquamend.recovery import ActionStatus, Check, Log, Receipt, Robot, Rules, Session, Thinking, Tracker
 from aquamend.recovery.acts import Act, Declare, Finish, HandOver, Redo
 from aquamend.recovery.clock import Time
 from aquamend.recovery.drivers import POLL_S, in_a_thread
+from aquamend.recovery.events import Ending
+from aquamend.recovery.requests import Decide, End, Perform, RunProbe, Stop, Verify, Wait
 from aquamend.recovery.tracker import check_action
 from aquamend.text import listed, quantity
 
