@@ -164,7 +164,7 @@ def _pause(session: Session, request: Request, patience: float) -> float:
     return session.due
 
 
-def _call(robot: Any, request: _ToCall) -> Any:
+def method_for(robot: Any, request: _ToCall) -> Any:
     """Return the method of a robot that a request is for."""
     match request:
         case RunProbe():
@@ -179,7 +179,7 @@ def _call(robot: Any, request: _ToCall) -> Any:
 
 def _called(robot: Robot, request: _ToCall) -> Future[Any]:
     """Call a method of a robot: here, unless the session may have something else to ask before it returns."""
-    call = partial(_call(robot, request), request.act)
+    call = partial(method_for(robot, request), request.act)
     if math.isfinite(request.timeout_s) or isinstance(robot, Stoppable):
         return in_a_thread(call, name=str(request.act))
     answer: Future[Any] = Future()
@@ -263,7 +263,7 @@ async def drive_async(session: Session, robot: AsyncRobot | Robot, *, wait_s: fl
                     await _cancelled(session, request, tasks, robot)
                 elif isinstance(request, _ToCall) and request.number not in started:
                     started.add(request.number)
-                    tasks[request.number] = _begun(_call(robot, request), request.act)
+                    tasks[request.number] = _begun(method_for(robot, request), request.act)
                 elif _waits_for_a_person(request) and time.monotonic() >= patience:
                     return session.recovery
                 else:

@@ -76,7 +76,7 @@ class Session:
         """Use ``begin`` or ``resume``."""
         self.policy, self.log, self.tracker = policy, log, tracker
         self.strict, self.decide_apart = strict, decide_apart
-        self.on_change: Callable[[], None] | None = None
+        self.on_change: Callable[[], object] | None = None
         """Called after every call that may have changed the request."""
         self._lock = threading.RLock()
         self._now = recovery

@@ -51,11 +51,8 @@ class Conducted:
         self.lost = False
         """Whether somebody else conducts it now."""
         self._troubled = False
-        session.on_change = self._changes
+        session.on_change = partial(self._loop.call_soon_threadsafe, self._follow)
         self._follow()
-
-    def _changes(self) -> None:
-        self._loop.call_soon_threadsafe(self._follow)
 
     def _follow(self) -> None:
         """Wake what waits, and let the policy decide where that is asked for."""
@@ -272,15 +269,13 @@ class Service:
         await self.workers.close()
         await self.conductor.close()
 
-    def keep(self, name: str, written: Any) -> bool:
-        """Keep a sound problem under a name; return whether it is a new one."""
-        new = name not in self.problems
-        if new and len(self.problems) >= self.limits.problems:
+    def keep(self, name: str, written: Any) -> None:
+        """Keep a sound problem under a name."""
+        if name not in self.problems and len(self.problems) >= self.limits.problems:
             raise Refused(
                 refusal(409, "too-many-problems", f"{self.limits.problems} problems are kept; delete some of them")
             )
         self.problems[name] = written
-        return new
 
     def kept(self, name: str) -> Any:
         """Return a problem that is kept, as it was given."""

@@ -40,7 +40,8 @@ DOUBTFUL = 0.005
 
 def with_moments(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Moment | None]]:
     """Yield every event of a session with its moment in the story; None where it has none."""
-    return ((entry, moment) for entry, _, _, moment in _followed(entries))
+    telling = Telling()
+    return ((entry, telling.take(entry)[1]) for entry in entries)
 
 
 def act_begins(entry: Entry, began: float) -> Moment | None:
@@ -60,10 +61,12 @@ def moment_line(name: str, entry: Entry, moment: Moment | None) -> dict[str, Any
 
 def session_story(entries: Iterable[Entry], name: str = "") -> Story:
     """Return the whole story of a session, as far as its log goes."""
-    every, moments, updates = [], list[Moment](), list[Update]()
-    for entry, before, now, moment in _followed(entries, name):
-        every.append((entry, now))
-        event, time = entry.event, entry.time - every[0][0].time
+    telling, moments, updates = Telling(name), list[Moment](), list[Update]()
+    for entry in entries:
+        earlier = telling.now
+        now, moment = telling.take(entry)
+        before = now if earlier is None else earlier
+        event, time = entry.event, entry.time - telling.began
         if moment is not None:
             if isinstance(event, events.Decided):
                 choice = recorded_choice(before.state, now.policy, event.step)
@@ -76,14 +79,13 @@ def session_story(entries: Iterable[Entry], name: str = "") -> Story:
             heard = now.state.evidence[-1:] if now.state.evidence != before.state.evidence else ()
             when = f"after {shown(heard[0])}" if heard else "after another alarm"
             updates.append(update_of(now.state, when, time))
-    now, began = every[-1][1], every[0][0].time
     return Story(
         title=now.start.problem.name,
         lead=_lead(now),
-        facts=_facts(now, began),
+        facts=_facts(now, telling.began),
         unit=now.start.problem.unit,
         policy=now.policy,
-        began=began,
+        began=telling.began,
         moments=tuple(moments),
         updates=likeliest(updates),
         statements=statements_of(now.start),
@@ -94,15 +96,6 @@ def session_story(entries: Iterable[Entry], name: str = "") -> Story:
         verdict=_verdict(now),
         notes=tuple(how_it_stands(now)),
     )
-
-
-def _followed(entries: Iterable[Entry], name: str = "") -> Iterator[tuple[Entry, Recovery, Recovery, Moment | None]]:
-    """Yield every event with the recovery before and after it, and its moment."""
-    telling = Telling(name)
-    for entry in entries:
-        before = telling.now
-        now, moment = telling.take(entry)
-        yield entry, before or now, now, moment
 
 
 class Telling:

@@ -17,10 +17,10 @@ from py_trees.common import Access, Status
 
 from aquamend.errors import BadArgument
 from aquamend.problem import RESTART, Problem
-from aquamend.recovery import Receipt, Robot, Session, Stoppable, Tracker, Verifying
+from aquamend.recovery import Receipt, Robot, Session, Stoppable, Tracker
 from aquamend.recovery.acts import Act, Finish, Redo
-from aquamend.recovery.drivers import CANNOT_STOP, CANNOT_VERIFY, in_a_thread
-from aquamend.recovery.requests import NoReceipt, Perform, RunProbe, Stop, Verify
+from aquamend.recovery.drivers import in_a_thread, method_for
+from aquamend.recovery.requests import Perform, RunProbe, Stop, Verify
 from aquamend.text import listed
 
 BELIEFS: Final = "/beliefs/"
@@ -113,8 +113,7 @@ class Calls:
             self._say(partial(self._session.reply, request.act.done(), to=request.number))
         elif request.number not in self._begun:
             self._halting, self._halted = None, False
-            method = self._robot.measure if isinstance(request, RunProbe) else self._robot.perform
-            self._doing = self._answered(request, in_a_thread(partial(method, request.act), name=str(request.act)))
+            self._doing = self._answered(request, self._called(request))
 
     def halt(self, act: Act) -> None:
         """Have the robot stop an act, where it can."""
@@ -132,14 +131,11 @@ class Calls:
         """Have the robot stop or verify an act, where it can."""
         if request.number in self._begun:
             return
-        if isinstance(request, Verify):
-            able = isinstance(self._robot, Verifying)
-            method = self._robot.verify if able else lambda act: NoReceipt(CANNOT_VERIFY)
-            self._answered(request, in_a_thread(partial(method, request.act)))
-        elif isinstance(self._robot, Stoppable):
-            self._answered(request, self._stopped(request.act))
-        else:
-            self._answered(request, in_a_thread(lambda: NoReceipt(CANNOT_STOP)))
+        stops = isinstance(request, Stop) and isinstance(self._robot, Stoppable)
+        self._answered(request, self._stopped(request.act) if stops else self._called(request))
+
+    def _called(self, request: Do | About) -> Future[Any]:
+        return in_a_thread(partial(method_for(self._robot, request), request.act), name=str(request.act))
 
     def _answered(self, request: Do | About, answer: Future[Any]) -> Future[Any]:
         self._begun.add(request.number)
