@@ -305,11 +305,7 @@ async def _cancelled(session: Session, request: Stop, tasks: dict[int, asyncio.F
 
 
 async def _wait_async(
-    session: Session,
-    request: Request,
-    tasks: dict[int, asyncio.Future[Any]],
-    changed: asyncio.Event,
-    patience: float,
+    session: Session, request: Request, tasks: dict[int, asyncio.Future[Any]], changed: asyncio.Event, patience: float
 ) -> None:
     pause = _pause(session, request, patience)
     woken = asyncio.ensure_future(changed.wait())

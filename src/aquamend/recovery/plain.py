@@ -130,11 +130,7 @@ def session_schema() -> Schema:
         "description": "What a session asks for (request), is answered (reply), may hear at any time (message), "
         "keeps (event) and exports (line).",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in schemas],
-        "$defs": {
-            **SHARED,
-            **schemas,
-            "Receipt": form_of(Receipt).schema(),
-        },
+        "$defs": {**SHARED, **schemas, "Receipt": form_of(Receipt).schema()},
     }
 
 

@@ -123,9 +123,7 @@ def _template_faults(problem: Problem) -> Iterator[Fault]:
             )
     for belief in problem.redeclared:
         yield Fault(
-            f"redeclared.{belief}",
-            "the problem is that of a recovery under way",
-            "give the one that it began with",
+            f"redeclared.{belief}", "the problem is that of a recovery under way", "give the one that it began with"
         )
 
 

@@ -145,13 +145,7 @@ def choice_of(report: DecisionReport, *, name: Named = brief, with_flips: bool =
     scope = words.scope if name is brief else lambda step: ""  # another name says it all
     options = tuple(
         Option(
-            name(row.step, report.state),
-            scope(row.step),
-            row.loss,
-            row.sensing,
-            row.recovery,
-            row.residual,
-            row.chosen,
+            name(row.step, report.state), scope(row.step), row.loss, row.sensing, row.recovery, row.residual, row.chosen
         )
         for row in table.rows
     )

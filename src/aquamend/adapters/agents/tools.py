@@ -78,10 +78,7 @@ def server(recoveries: Recoveries) -> MCPServer[Any]:
 
     @tool(title="Describe a situation")
     def describe_situation(
-        problem: Annotated[
-            str | dict[str, Any],
-            Field(description=known),
-        ],
+        problem: Annotated[str | dict[str, Any], Field(description=known)],
         session: Annotated[str, Field(description="A new name for this recovery, in one line.")],
         believed: Annotated[
             dict[str, Value | None] | None,
