@@ -130,7 +130,7 @@ class Journal(SqlStore):
         """Add events behind number ``after`` of a session, all or none, and have them on disk."""
         if not events:
             return
-        texts, problem = self._problems.texts(session, after, events)
+        texts, problem = self._texts(session, after, events)
         when = time.time() if at is None else float(at)
         with self._lock:
             with self._transaction() as connection:

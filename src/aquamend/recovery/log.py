@@ -1,4 +1,7 @@
-"""Logs of recoveries: an append-only list of events for each session, in memory or on disk."""
+"""Logs of recoveries: an append-only list of events for each session, in memory or on disk.
+
+And what every store of sessions keeps, wherever it is: events as JSON, each problem once, and a session in short.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,11 @@ from aquamend.recovery.events import Alarmed, Approved, Asked, Decided, Done, En
 from aquamend.recovery.history import Recovery
 from aquamend.recovery.plain import event_from_data, event_to_data, from_json, to_json
 from aquamend.recovery.requests import Answer, Settle
+
+KEPT_PROBLEMS = 8
+"""Problems that are kept as they were last read, with all that was computed from them."""
+READ_AT_ONCE = 500
+LONGEST_NAME = 200
 
 
 class Log(Protocol):
@@ -97,10 +105,36 @@ def followed(log: Log, session: str, *, poll_s: float = 0.2) -> Iterator[Entry]:
             spoken.clear()
 
 
-KEPT_PROBLEMS = 8
-"""Problems that are kept as they were last read, with all that was computed from them."""
-READ_AT_ONCE = 500
-LONGEST_NAME = 200
+def approve(
+    log: Log, session: str, *, token: str, granted: bool = True, by: str, note: str = "", at: Time = None
+) -> Recovery:
+    """Answer a question of a session, from any process; ``token`` names the question."""
+    return said_by_a_person(log, session, Answer(granted, by, token, note), at=at)
+
+
+def settle(log: Log, session: str, *, done: bool, by: str, note: str = "", at: Time = None) -> Recovery:
+    """Say what became of an act of which the robot could not tell, from any process."""
+    return said_by_a_person(log, session, Settle(done, by, note), at=at)
+
+
+def said_by_a_person(log: Log, session: str, message: Answer | Settle, *, at: Time = None) -> Recovery:
+    """Write down what a person says to a session, from any process, and return what that makes of it."""
+    match message:
+        case Answer(granted, by, token, note):
+            event: Approved | Settled = Approved(granted, by, note, token, as_instant(at))
+        case Settle(done, by, note):
+            event = Settled(done, by, note)
+    for last in (False, False, False, True):
+        entries = list(log.read(session))
+        after = Recovery.of([entry.event for entry in entries], session).after(event)
+        try:
+            log.append(session, len(entries), [event], at=as_instant(at).wall)
+        except ForeignSession:  # the session has gone on meanwhile: see whether it still asks
+            if last:
+                raise
+        else:
+            return after
+    raise AssertionError("not reached")
 
 
 class Status(StrEnum):
@@ -205,53 +239,6 @@ def cost_after(cost: float, events: Sequence[Event], earlier: Callable[[], Itera
     return cost
 
 
-class Problems:
-    """The problems of sessions, by the digest of their text; the last few as they were read."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._read: OrderedDict[str, Problem] = OrderedDict()
-
-    def known(self, digest: str) -> Problem | None:
-        """Return a problem that is among the last few."""
-        with self._lock:
-            if digest in self._read:
-                self._read.move_to_end(digest)
-            return self._read.get(digest)
-
-    def of(self, digest: str, text: str) -> Problem:
-        """Return the problem of a text, read once for as long as it is among the last few."""
-        problem = self.known(digest)
-        if problem is not None:
-            return problem
-        problem = parse_problem(from_json(text))
-        with self._lock:
-            problem = self._read.setdefault(digest, problem)
-            while len(self._read) > KEPT_PROBLEMS:
-                self._read.popitem(last=False)
-        return problem
-
-    def texts(self, session: str, after: int, events: Sequence[Event]) -> tuple[list[str], str]:
-        """Return events as JSON, and the problem that the first of a session brings, which is kept apart."""
-        texts, problem = [], ""
-        for number, event in enumerate(events, start=after + 1):
-            if (number == 1) != isinstance(event, Alarmed):
-                raise AquaMendError(
-                    f"a session begins with its alarm, not with {type(event).__name__!r}"
-                    if number == 1
-                    else "a session begins with its alarm; a second one needs a session of its own"
-                )
-            data = event_to_data(event)
-            if isinstance(event, Alarmed):
-                _check_name(session)
-                problem = to_json(data["problem"])
-                data["problem"] = digest_of(problem)
-                # What could not be read again must not be begun.
-                event_from_data(data, problem=self.of(data["problem"], problem))
-            texts.append(to_json(data))
-        return texts, problem
-
-
 class SqlStore(Store):
     """What stores in SQL databases do alike: each problem is kept once, and what cannot be read again is damage."""
 
@@ -261,9 +248,12 @@ class SqlStore(Store):
     """Where a value stands in a query."""
 
     def __init__(self, where: Path | str, *, read_only: bool) -> None:
-        self._where, self._problems = where, Problems()
+        self._where = where
         self.read_only = read_only
         """Whether nothing can be written through it."""
+        self._recent: OrderedDict[str, Problem] = OrderedDict()
+        """The last few problems as they were read, by the digest of their text."""
+        self._reading = threading.Lock()
 
     @property
     def place(self) -> str:
@@ -280,6 +270,26 @@ class SqlStore(Store):
     def _may_delete(self, session: str, status: str, force: bool) -> None:
         if not (force or Status(status).ended):
             raise AquaMendError(f"session {session!r} has not ended ({status}); resume it, or delete it by force")
+
+    def _texts(self, session: str, after: int, events: Sequence[Event]) -> tuple[list[str], str]:
+        """Return events as JSON, and the problem that the first of a session brings, which is kept apart."""
+        texts, problem = [], ""
+        for number, event in enumerate(events, start=after + 1):
+            if (number == 1) != isinstance(event, Alarmed):
+                raise AquaMendError(
+                    f"a session begins with its alarm, not with {type(event).__name__!r}"
+                    if number == 1
+                    else "a session begins with its alarm; a second one needs a session of its own"
+                )
+            data = event_to_data(event)
+            if isinstance(event, Alarmed):
+                _check_name(session)
+                problem = to_json(data["problem"])
+                data["problem"] = digest_of(problem)
+                # What could not be read again must not be begun.
+                event_from_data(data, problem=self._read(data["problem"], problem))
+            texts.append(to_json(data))
+        return texts, problem
 
     def _event(self, session: str, number: int, text: str, missing: Callable[[str], AquaMendError]) -> Event:
         """Return the event of a text; ``missing`` says what it means where its problem is not there."""
@@ -298,13 +308,31 @@ class SqlStore(Store):
             raise self._damaged(f"event {number} of session {session!r}: {error}") from error
 
     def _problem(self, digest: str, missing: Callable[[str], AquaMendError]) -> Problem:
-        if (known := self._problems.known(digest)) is not None:
+        if (known := self._known(digest)) is not None:
             return known
         sql = f"SELECT data FROM {self._TABLES}problems WHERE digest = {self._VALUE}"
         for (text,) in self._query(sql, storable(digest)):
             if isinstance(text, str) and digest_of(text) == digest:
-                return self._problems.of(digest, text)
+                return self._read(digest, text)
         raise missing(f"the problem {digest[:12]} is not what was written")
+
+    def _known(self, digest: str) -> Problem | None:
+        """Return a problem that is among the last few."""
+        with self._reading:
+            if digest in self._recent:
+                self._recent.move_to_end(digest)
+            return self._recent.get(digest)
+
+    def _read(self, digest: str, text: str) -> Problem:
+        """Return the problem of a text, read once for as long as it is among the last few."""
+        if (known := self._known(digest)) is not None:
+            return known
+        problem = parse_problem(from_json(text))
+        with self._reading:
+            problem = self._recent.setdefault(digest, problem)
+            while len(self._recent) > KEPT_PROBLEMS:
+                self._recent.popitem(last=False)
+        return problem
 
     def _unknown(self, session: str) -> UnknownName:
         names = self._query(f"SELECT name FROM {self._TABLES}sessions ORDER BY id DESC LIMIT 21")
@@ -327,35 +355,3 @@ def storable(text: str) -> str:
 def _check_name(session: str) -> None:
     if not 0 < len(session) <= LONGEST_NAME or not session.isprintable():
         raise AquaMendError(f"a session is named in one line of at most {LONGEST_NAME} letters, not {session!r}")
-
-
-def approve(
-    log: Log, session: str, *, token: str, granted: bool = True, by: str, note: str = "", at: Time = None
-) -> Recovery:
-    """Answer a question of a session, from any process; ``token`` names the question."""
-    return said_by_a_person(log, session, Answer(granted, by, token, note), at=at)
-
-
-def settle(log: Log, session: str, *, done: bool, by: str, note: str = "", at: Time = None) -> Recovery:
-    """Say what became of an act of which the robot could not tell, from any process."""
-    return said_by_a_person(log, session, Settle(done, by, note), at=at)
-
-
-def said_by_a_person(log: Log, session: str, message: Answer | Settle, *, at: Time = None) -> Recovery:
-    """Write down what a person says to a session, from any process, and return what that makes of it."""
-    match message:
-        case Answer(granted, by, token, note):
-            event: Approved | Settled = Approved(granted, by, note, token, as_instant(at))
-        case Settle(done, by, note):
-            event = Settled(done, by, note)
-    for last in (False, False, False, True):
-        entries = list(log.read(session))
-        after = Recovery.of([entry.event for entry in entries], session).after(event)
-        try:
-            log.append(session, len(entries), [event], at=as_instant(at).wall)
-        except ForeignSession:  # the session has gone on meanwhile: see whether it still asks
-            if last:
-                raise
-        else:
-            return after
-    raise AssertionError("not reached")

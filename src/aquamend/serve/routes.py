@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -28,6 +28,8 @@ from aquamend.serve.problem_details import Refused, refusal, refusal_of
 from aquamend.serve.questions import Situation, ToDecide, ToPlan, ToTurn, ToView, WhatIf
 from aquamend.serve.service import Conducted, Service
 from aquamend.story.story import story_schema
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class RequestRead:
     query: Any
     path: Mapping[str, str]
 
-    async def unless_gone(self, work: Awaitable[Any]) -> Any:
+    async def unless_gone(self, work: Awaitable[T]) -> T:
         """Return what comes of work that ends when the caller has left, or the service has to stop."""
         doing = asyncio.ensure_future(work)
         leaving = [asyncio.ensure_future(self._gone()), asyncio.ensure_future(self.service.stopping.wait())]
@@ -186,8 +188,7 @@ def _question(name: str, summary: str) -> Handler:
         service = asked.service
         seconds = service.seconds(getattr(asked.body, "seconds", None))
         work = service.workers.ask(name, service.resolved(asked.body, asked.data), seconds=seconds)
-        found: Answer = await asked.unless_gone(work)
-        return found
+        return await asked.unless_gone(work)
 
     return _named(name, summary, ask)
 
@@ -315,8 +316,7 @@ async def _recorded(question: str, asked: RequestRead, policy: str) -> Answer:
     entries, name, seconds = await _entries(asked), asked.path["session"], asked.service.limits.seconds
     lines = await asyncio.to_thread(lambda: [line_to_data(name, entry) for entry in entries])
     work = asked.service.workers.ask(question, {"lines": lines, "policy": policy}, seconds=seconds)
-    found: Mapping[str, Any] = await asked.unless_gone(work)
-    return found
+    return await asked.unless_gone(work)
 
 
 async def events(asked: RequestRead) -> Answer:

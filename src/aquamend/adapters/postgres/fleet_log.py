@@ -120,7 +120,7 @@ class PostgresLog(SqlStore):
         if not events:
             return
         self._must_write()
-        texts, problem = self._problems.texts(session, after, events)
+        texts, problem = self._texts(session, after, events)
         when = time.time() if at is None else float(at)
         batch = _Batch(session, after, events, texts, problem, when, secrets.token_hex(8))
         end = time.monotonic() + 1.2 * self.lease_s if isinstance(events[0], Resumed) else 0.0

@@ -169,7 +169,7 @@ class RecoverBeliefs(Behaviour):
         if not asks or time.monotonic() - self._looked >= POLL_S:  # whether a person has answered, the log says
             self._looked = time.monotonic()
             self._say(self._thinking.tick)
-        self._ask(request if isinstance(request, Wait) and request.token else None)
+        self._question.set(QUESTION, request if asks else None)
         match request:
             case Decide():
                 return self._says("deciding")
@@ -227,9 +227,6 @@ class RecoverBeliefs(Behaviour):
         self.feedback_message = text
         self._board.write()
         return Status.RUNNING
-
-    def _ask(self, question: Wait | None) -> None:
-        self._question.set(QUESTION, question)
 
 
 class Still(Behaviour):
