@@ -2,6 +2,8 @@
 
 A decision to roll back is: undo, operation by operation, the latest action first; declare what is believed from now on;
 do again what was undone; finish the task. Undoing by itself corrects nothing: the declaration does.
+
+Every act is answered with a receipt, which says what it cost; totals are derived from receipts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a session asks for, one thing at a time. Requests of the same number are the same request: act on each once."""
+"""What a session asks for, one thing at a time, and what it is answered: by robots and policies, and by people.
+
+Requests of the same number are the same request: act on each once.
+"""
 
 from __future__ import annotations
 

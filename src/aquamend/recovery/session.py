@@ -355,9 +355,9 @@ class Session:
         elif phase in (Phase.UNDER_WAY, Phase.AWAITED, Phase.STOPPING) or self._now.running:
             self._note(events.Lost(why, running=False))
 
-    def _happen(self, *all_of_it: Event) -> None:
+    def _happen(self, *one_after_another: Event) -> None:
         """Take in what follows by itself."""
-        for event in all_of_it:
+        for event in one_after_another:
             if isinstance(event, events.Done) and self._now.act is not None:
                 self._take(self._now.act, event.receipt, known=event.known)
             else:

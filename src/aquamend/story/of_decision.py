@@ -29,6 +29,9 @@ from aquamend.story.reasons import certificate, flips, reasons
 from aquamend.story.story import AfterAnswer, Choice, Flip, Kind, Moment, Node, Option, Statement, Story, Update
 from aquamend.text import capital, percent, quantity, shown
 
+VIEW_FORMAT = "aquamend-view/1"
+DENSITY_POINTS = 121
+MOST_CURVES, MOST_LISTED = 6, 12
 MOST_EXPLANATIONS = 11
 """Explanations shown by themselves; what is left is counted together."""
 UNLIKELY = 0.01
@@ -222,11 +225,6 @@ def decision_story(report: DecisionReport, *, file: str) -> Story:
         edges=edges_of(problem),
         verdict=f"{verb}{next_step}.",
     )
-
-
-VIEW_FORMAT = "aquamend-view/1"
-DENSITY_POINTS = 121
-MOST_CURVES, MOST_LISTED = 6, 12
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""A session read as a story: what was believed, why each step was taken, what it cost, and what is in doubt."""
+"""A session read as a story: what was believed, why each step was taken, what it cost, and what is in doubt.
+
+And what another policy would have done with the same answers: the session followed again, as far as its record goes.
+"""
 
 from __future__ import annotations
 
