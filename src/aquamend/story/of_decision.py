@@ -32,12 +32,15 @@ from aquamend.text import capital, percent, quantity, shown
 VIEW_FORMAT = "aquamend-view/1"
 DENSITY_POINTS = 121
 MOST_CURVES, MOST_LISTED = 6, 12
+MOST_OPTIONS, MOST_ANSWERS = 10, 24
 MOST_EXPLANATIONS = 11
 """Explanations shown by themselves; what is left is counted together."""
 UNLIKELY = 0.01
 """Explanations that never get above this are not shown by themselves."""
 
 Explained = Callable[[InformationState], Mapping[str, float]]
+Named = Callable[[Step, InformationState], str]
+"""Returns what a step is called."""
 
 
 def hypotheses(state: InformationState) -> Mapping[str, float]:
@@ -126,12 +129,6 @@ def nodes_of(
             yield Node(action.name, "action", note, marks=("undone",) if action.name in undone else ())
         else:
             yield Node(action.name, "action", "planned", marks=("planned",))
-
-
-MOST_OPTIONS, MOST_ANSWERS = 10, 24
-
-Named = Callable[[Step, InformationState], str]
-"""Returns what a step is called."""
 
 
 def brief(step: Step, state: InformationState) -> str:

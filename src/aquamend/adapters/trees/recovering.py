@@ -1,4 +1,4 @@
-"""A recovery as a behaviour, and the subtrees beside it that are actions: tracked, and run only where that is allowed."""
+"""A recovery as a behaviour, and subtrees beside it that are actions: tracked, and run only where that is allowed."""
 
 from __future__ import annotations
 
