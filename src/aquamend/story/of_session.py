@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -128,21 +128,18 @@ class Telling:
 
 
 def _kind(event: Event, bad: bool) -> Kind:
-    match event:
-        case events.Alarmed() | events.AlarmedAgain():
-            return Kind.ALARM
-        case events.Decided():
-            return Kind.DECIDED
-        case events.Asked() | events.Approved() | events.Settled():
-            return Kind.ASKED
-        case events.Ended():
-            return Kind.ENDED
-        case events.Observed():
-            return Kind.MEASURED
-        case events.Done(receipt) if not bad:
-            return Kind.MEASURED if receipt.charge is Charge.SENSING else Kind.ACTED
-        case _:
-            return Kind.TROUBLE if bad else Kind.ACTED
+    if isinstance(event, events.Done) and not bad:
+        return Kind.MEASURED if event.receipt.charge is Charge.SENSING else Kind.ACTED
+    return _KINDS.get(type(event), Kind.TROUBLE if bad else Kind.ACTED)
+
+
+_KINDS: Mapping[type[Event], Kind] = {
+    **dict.fromkeys((events.Alarmed, events.AlarmedAgain), Kind.ALARM),
+    **dict.fromkeys((events.Asked, events.Approved, events.Settled), Kind.ASKED),
+    events.Decided: Kind.DECIDED,
+    events.Observed: Kind.MEASURED,
+    events.Ended: Kind.ENDED,
+}
 
 
 def _lead(now: Recovery) -> str:
